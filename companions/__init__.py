@@ -1,0 +1,1 @@
+"""Who companions are, what is said, how a turn is made."""

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class CompanionsConfig(AppConfig):
+    name = "companions"
+    verbose_name = "Companions"

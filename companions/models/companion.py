@@ -1,0 +1,35 @@
+import uuid
+
+from django.core.validators import MaxValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+
+
+class CompanionQuerySet(models.QuerySet["Companion"]):
+    def owned_by(self, user: User) -> "CompanionQuerySet":
+        return self.filter(user=user)
+
+
+class Companion(models.Model):
+    """One user's companion: name, persona, greeting and tint."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="companions", verbose_name=_("user"))
+    name = models.CharField(_("name"), max_length=80)
+    persona = models.TextField(_("persona"), blank=True, max_length=20_000)
+    greeting = models.TextField(_("greeting"), blank=True, max_length=4_000)
+    tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
+    created_at = models.DateTimeField(_("made"), auto_now_add=True)
+
+    objects = CompanionQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("companion")
+        verbose_name_plural = _("companions")
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["user", "-created_at"], name="companion_user_time")]  # my companions
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,56 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from companions.models.companion import Companion
+from companions.models.conversation import Conversation, Session
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def owned_by(self, user: User) -> "MessageQuerySet":
+        return self.filter(companion__user=user)
+
+
+class Message(models.Model):
+    """One thing said. A hidden message stays on the page but goes into no later prompt."""
+
+    class Role(models.TextChoices):
+        USER = "user", _("user")
+        ASSISTANT = "assistant", _("companion")
+        SYSTEM = "system", _("system")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="messages")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="messages")
+    parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="children")
+    role = models.CharField(_("role"), max_length=16, choices=Role)
+    author = models.CharField(_("author"), max_length=80, blank=True)
+    text = models.TextField(_("text"))
+    client_id = models.CharField(_("client's id"), max_length=200, null=True, blank=True)  # noqa: DJ001 (unique when given)
+    said_at = models.DateTimeField(_("said"))
+    created_at = models.DateTimeField(_("stored"), auto_now_add=True)
+    is_hidden = models.BooleanField(_("hidden from prompts"), default=False)
+    is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
+    job = models.ForeignKey("companions.Job", models.SET_NULL, null=True, blank=True, related_name="messages")
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("message")
+        verbose_name_plural = _("messages")
+        ordering = ["-said_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["companion", "client_id"], name="message_client_id_unique"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["companion", "-said_at", "-id"], name="message_companion_time"
+            ),  # the admin's list
+            models.Index(fields=["companion", "-created_at"], name="message_companion_stored"),  # the gate
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.id}"

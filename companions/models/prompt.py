@@ -1,0 +1,32 @@
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from companions.models.companion import Companion
+from companions.models.reply import Reply
+
+
+class Prompt(models.Model):
+    """What was sent to the model for a reply, as sent; kept 30 days, or until something in it is deleted."""
+
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="prompts")
+    reply = models.ForeignKey(Reply, models.CASCADE, related_name="prompts")
+    round = models.PositiveSmallIntegerField(_("round"), default=1)
+    messages = models.JSONField(_("messages"))
+    tools = models.JSONField(_("tools"), default=list)
+    shown = ArrayField(models.UUIDField(), default=list)
+    created_at = models.DateTimeField(_("sent"))
+
+    class Meta:
+        verbose_name = _("prompt")
+        verbose_name_plural = _("prompts")
+        ordering = ["reply", "round"]
+        constraints = [models.UniqueConstraint(fields=["reply", "round"], name="prompt_round_unique")]
+        indexes = [
+            GinIndex(fields=["shown"], name="prompt_shown"),  # deletion: every prompt that held a thing
+            models.Index(fields=["created_at"], name="prompt_age"),  # dropping what is old
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reply_id} / {self.round}"

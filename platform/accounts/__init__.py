@@ -1,0 +1,1 @@
+"""Users, tokens, invitations and what may be spent."""

@@ -1,0 +1,7 @@
+from accounts.models.idempotency_key import IdempotencyKey
+from accounts.models.invitation import Invitation
+from accounts.models.model_call import ModelCall
+from accounts.models.token import Token
+from accounts.models.user import User
+
+__all__ = ["IdempotencyKey", "Invitation", "ModelCall", "Token", "User"]

@@ -1,0 +1,25 @@
+from django.db import models
+
+from accounts.models.user import User
+
+
+class IdempotencyKey(models.Model):
+    """That a write of this person was done under this key: which row it made, and a digest of what was asked.
+
+    The answer is read from the row again, so nothing that was said is stored a second time.
+    """
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    operation = models.CharField(max_length=80)
+    key = models.CharField(max_length=200)
+    digest = models.CharField(max_length=64)
+    made_id = models.UUIDField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "operation", "key"], name="idempotency_key_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.key}"

@@ -1,0 +1,69 @@
+from datetime import datetime
+
+from django.db import models
+from django.db.models import F, Sum
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.user import User
+
+
+class ModelCallQuerySet(models.QuerySet["ModelCall"]):
+    def owned_by(self, user: User) -> "ModelCallQuerySet":
+        return self.filter(user=user)
+
+    def since(self, moment: datetime) -> "ModelCallQuerySet":
+        return self.filter(started_at__gte=moment)
+
+    def tokens(self) -> int:
+        """The sum of tokens sent and received."""
+        total: int | None = self.aggregate(total=Sum(F("prompt_tokens") + F("completion_tokens")))["total"]
+        return total or 0
+
+
+class ModelCall(models.Model):
+    """One request to a model: by whom, for what, what it cost and how it ended. Usage and budgets are read from here."""
+
+    class Purpose(models.TextChoices):
+        ANSWER = "answer", _("answer")
+        EMBEDDING = "embedding", _("embedding")
+
+    class Outcome(models.TextChoices):
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        STOPPED = "stopped", _("stopped")
+        INTERRUPTED = "interrupted", _("interrupted")
+        UNAVAILABLE = "unavailable", _("not reached")
+        REFUSED = "refused", _("refused")
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="model_calls", verbose_name=_("user"))
+    companion = models.ForeignKey(
+        "companions.Companion", models.SET_NULL, null=True, related_name="model_calls"
+    )
+    reply = models.ForeignKey("companions.Reply", models.SET_NULL, null=True, related_name="model_calls")
+    purpose = models.CharField(_("purpose"), max_length=16, choices=Purpose)
+    provider = models.CharField(_("provider"), max_length=200)
+    model = models.CharField(_("model"), max_length=200)
+    outcome = models.CharField(_("outcome"), max_length=16, choices=Outcome, default=Outcome.RUNNING)
+    prompt_tokens = models.PositiveIntegerField(_("tokens sent"), default=0)
+    completion_tokens = models.PositiveIntegerField(_("tokens received"), default=0)
+    cached_tokens = models.PositiveIntegerField(_("tokens from the cache"), default=0)
+    is_estimated = models.BooleanField(_("tokens estimated"), default=False)
+    first_piece_milliseconds = models.PositiveIntegerField(_("first piece after (ms)"), null=True)
+    milliseconds = models.PositiveIntegerField(_("took (ms)"), null=True)
+    said = models.TextField(_("the provider's words"), blank=True)
+    started_at = models.DateTimeField(_("started"))
+
+    objects = ModelCallQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("model call")
+        verbose_name_plural = _("model calls")
+        ordering = ["-started_at"]
+        indexes = [
+            models.Index(
+                fields=["user", "started_at"], name="model_call_user_day"
+            ),  # the gate: tokens of a day
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.model} {self.started_at:%Y-%m-%d %H:%M}"

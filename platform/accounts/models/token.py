@@ -1,0 +1,65 @@
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.user import User
+
+PREFIX_LENGTH = 12
+
+
+def digest_of(plaintext: str) -> str:
+    """The SHA-256 of a token in hex; 256 random bits need no slow hash."""
+    return hashlib.sha256(plaintext.encode()).hexdigest()
+
+
+class TokenQuerySet(models.QuerySet["Token"]):
+    def owned_by(self, user: User) -> "TokenQuerySet":
+        return self.filter(user=user)
+
+    def live(self) -> "TokenQuerySet":
+        return self.filter(revoked_at=None, user__is_active=True)
+
+    def matching(self, plaintext: str) -> "Token | None":
+        return self.live().select_related("user").filter(digest=digest_of(plaintext)).first()
+
+    def issue(self, user: User, name: str) -> tuple["Token", str]:
+        """A new token and its plaintext, which is shown once and stored nowhere."""
+        plaintext = f"kith_{secrets.token_urlsafe(32)}"
+        token = self.create(
+            user=user, name=name, prefix=plaintext[:PREFIX_LENGTH], digest=digest_of(plaintext)
+        )
+        return token, plaintext
+
+
+class Token(models.Model):
+    """A key to the API for one person: the prefix is shown, only a digest is stored."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="tokens", verbose_name=_("user"))
+    name = models.CharField(_("name"), max_length=80)
+    prefix = models.CharField(_("begins with"), max_length=PREFIX_LENGTH)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(_("made"), auto_now_add=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    objects = TokenQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("token")
+        verbose_name_plural = _("tokens")
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def touch(self, now: datetime) -> None:
+        """Record the use, at most once a minute."""
+        if self.last_used_at is None or now - self.last_used_at > timedelta(minutes=1):
+            Token.objects.filter(pk=self.pk).update(last_used_at=now)
+
+    def revoke(self, now: datetime) -> None:
+        self.revoked_at = now
+        self.save(update_fields=["revoked_at"])

@@ -1,0 +1,66 @@
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes users, and finds them by e-mail without regard to case."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        user = self.model(email=self.normalize_email(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email__iexact=username)
+
+    def owned_by(self, user: "User") -> models.QuerySet["User"]:
+        return self.filter(pk=user.pk)
+
+
+class User(AbstractUser):
+    """A person with an account; staff are operators."""
+
+    username = None  # type: ignore[assignment]
+    first_name = None  # type: ignore[assignment]
+    last_name = None  # type: ignore[assignment]
+    email = models.EmailField(_("e-mail address"))
+    name = models.CharField(_("what companions call you"), max_length=80, blank=True)
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    language = models.CharField(_("language"), max_length=16, blank=True)
+    messages_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("Empty: the setting KITH_MESSAGES_PER_MINUTE.")
+    )
+    tokens_per_day = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text=_("Empty: the setting KITH_TOKENS_PER_DAY.")
+    )
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
+
+    class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)
+
+    def get_full_name(self) -> str:
+        return self.name or self.email
+
+    def get_short_name(self) -> str:
+        return self.name or self.email.split("@")[0]

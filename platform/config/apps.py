@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class KithConfig(AppConfig):
+    name = "config"
+    verbose_name = "Kith"

@@ -1,0 +1,11 @@
+"""What every page knows of the platform it stands on."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+
+def platform(request: HttpRequest) -> dict[str, Any]:
+    """Whether people may sign up, and whether answers come from the rehearsal model."""
+    return {"signup": settings.KITH_SIGNUP, "is_rehearsal": settings.CHAT["is_rehearsal"]}

@@ -1,0 +1,264 @@
+"""Kith's settings, read from the environment; a bare checkout runs with what stands here."""
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+env = environ.Env()
+
+KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
+PORT = env.int("PORT", 8000)
+KITH_URL = env.str("KITH_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+HOST = urlsplit(KITH_URL).hostname or "127.0.0.1"
+LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
+IS_PRODUCTION = HOST not in LOOPBACK
+DEBUG = False
+
+
+def secret(name: str, *, default: str) -> str:
+    """The secret of that name; in production a missing one stops the start."""
+    value = env.str(name, "")
+    if not value and IS_PRODUCTION:
+        raise ImproperlyConfigured(
+            f"Set {name}: KITH_URL is {KITH_URL}, and a public Kith needs its secrets."
+        )
+    return value or default
+
+
+SECRET_KEY = secret("SECRET_KEY", default="kith-on-this-machine-only")
+ALLOWED_HOSTS = [HOST] if IS_PRODUCTION else sorted(LOOPBACK)
+CSRF_TRUSTED_ORIGINS = [KITH_URL]
+SECURE_SSL_REDIRECT = False  # the proxy in front of a public Kith redirects
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KITH_URL.startswith("https://")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_PRODUCTION else None
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+# -- parts ------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "channels",
+    "csp",
+    "django_htmx",
+    "django_structlog",
+    "allauth",
+    "allauth.account",
+    "ninja",
+    "config",
+    "providers",
+    "accounts",
+    "safety",
+    "memory",
+    "companions",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "accounts.middleware.PersonMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "config.pages.platform",
+            ],
+        },
+    }
+]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# -- data -------------------------------------------------------------------------------------------
+
+DATABASES = {"default": env.db_url("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kith")}
+DATABASES["default"] |= {
+    "CONN_MAX_AGE": 0,
+    "CONN_HEALTH_CHECKS": True,
+    "OPTIONS": {"pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 24), "timeout": 20}},
+}
+REDIS_URL = env.str("REDIS_URL", "redis://127.0.0.1:6379/0")
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL]},
+    }
+}
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+STATIC_URL = "/static/"
+STATIC_ROOT = KITH_HOME / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_ROOT = KITH_HOME / "media"
+DATA_UPLOAD_MAX_MEMORY_SIZE = (
+    21_000_000  # one imported log of 20 MB; each operation sets its own, smaller limit
+)
+
+# -- people -----------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+KITH_SIGNUP = env.str("KITH_SIGNUP", "closed" if IS_PRODUCTION else "open")
+if KITH_SIGNUP not in {"open", "invite", "closed"}:
+    raise ImproperlyConfigured(f"KITH_SIGNUP is {KITH_SIGNUP!r}; it must be open, invite or closed.")
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "companions"
+ACCOUNT_LOGOUT_REDIRECT_URL = "welcome"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_UNIQUE_EMAIL = True
+ACCOUNT_PREVENT_ENUMERATION = True
+
+EMAIL_URL = env.str("EMAIL_URL", "")
+if EMAIL_URL:
+    vars().update(env.email_url("EMAIL_URL"))
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = KITH_HOME / "mail"
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
+ACCOUNT_EMAIL_VERIFICATION = (
+    "mandatory" if EMAIL_URL else "optional"
+)  # without a mail server nobody must wait
+MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
+TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
+
+# -- models -----------------------------------------------------------------------------------------
+
+CHAT = {
+    "base_url": env.str("LLM_BASE_URL", ""),
+    "api_key": env.str("LLM_API_KEY", ""),
+    "model": env.str("LLM_MODEL", ""),
+    "is_rehearsal": env.bool("KITH_REHEARSAL", False),
+}
+CHAT_TIMEOUTS = {
+    "connect_seconds": env.float("LLM_CONNECT_SECONDS", 5.0),
+    "first_piece_seconds": env.float("LLM_FIRST_PIECE_SECONDS", 120.0),
+    "silence_seconds": env.float("LLM_SILENCE_SECONDS", 60.0),
+}
+CHAT_RETRIES = env.int("LLM_RETRIES", 2)
+CONTEXT_TOKENS = env.int("LLM_CONTEXT_TOKENS", 8192)
+ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
+EMBEDDING = {
+    "base_url": env.str("EMBEDDING_BASE_URL", ""),
+    "api_key": env.str("EMBEDDING_API_KEY", ""),
+    "model": env.str("EMBEDDING_MODEL", ""),
+}
+
+# -- turns ------------------------------------------------------------------------------------------
+
+LEASE_RENEWED_SECONDS = env.float("KITH_LEASE_RENEWED_SECONDS", 5.0)
+LEASE_LOST_SECONDS = env.float("KITH_LEASE_LOST_SECONDS", 20.0)
+DRAIN_SECONDS = env.float("KITH_DRAIN_SECONDS", 5.0)
+PIECES_KEPT = timedelta(hours=1)
+PROMPTS_KEPT = timedelta(days=30)
+MESSAGE_CHARACTERS = 32_000
+RECALL_LIMIT = 10
+TOOL_ROUNDS = 4
+SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
+SOCKET_FRAMES_PER_10_SECONDS = 60
+
+# -- Celery -----------------------------------------------------------------------------------------
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_DEFAULT_QUEUE = "bulk"
+CELERY_TASK_ROUTES = {"memory.tasks.embed*": {"queue": "embed"}}
+CELERY_BEAT_SCHEDULE_FILENAME = str(KITH_HOME / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "embed what has no embedding": {
+        "task": "memory.tasks.embed_waiting",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
+    "drop old prompts": {
+        "task": "companions.tasks.drop_old_prompts",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
+    "say that beat lives": {"task": "config.tasks.pulse", "schedule": 10.0, "options": {"expires": 10}},
+}
+
+# -- languages --------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# -- what a page may load -----------------------------------------------------------------------------
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+    }
+}
+
+from config.logs import configure_structlog  # noqa: E402
+
+configure_structlog()
+LOGGING_CONFIG = "logging.config.dictConfig"
+UNFOLD = {"SITE_TITLE": "Kith", "SITE_HEADER": "Kith", "SITE_SYMBOL": "local_fire_department"}
+
+if "pytest" in sys.modules:
+    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

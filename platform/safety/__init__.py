@@ -1,0 +1,1 @@
+"""What protects people: for now the record of operators looking at private data."""

@@ -1,0 +1,3 @@
+from safety.models.audit_entry import AuditEntry
+
+__all__ = ["AuditEntry"]
