@@ -1,0 +1,9 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class ProvidersConfig(AppConfig):
+    """Outside model services; no tables."""
+
+    name = "providers"
+    verbose_name = _("Providers")

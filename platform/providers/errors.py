@@ -1,0 +1,45 @@
+"""What may go wrong with a provider.
+
+ProviderError
+├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
+└── ProviderRefused       4xx: a bad request, a bad key, too long a prompt, refused content: again will not help
+"""
+
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from providers.pieces import Usage
+
+MOST_CHARACTERS = 2000
+
+
+class ProviderError(Exception):
+    """A failed call.
+
+    `said` holds the provider's own words for the operator, at most 2,000 characters; `status` its HTTP
+    status, where there was one; `usage` what was spent before it failed, where pieces had come already;
+    `code` is for programs and `sentence` for the person who waits.
+    """
+
+    code = "provider_error"
+    sentence = _("The model could not answer.")
+
+    def __init__(self, said: str, *, status: int | None = None, usage: "Usage | None" = None) -> None:
+        self.said = said[:MOST_CHARACTERS]
+        self.status = status
+        self.usage = usage
+        super().__init__(self.said)
+
+
+class ProviderUnavailable(ProviderError):
+    code = "provider_unavailable"
+    sentence = _(
+        "The model cannot be reached just now. What you wrote is kept; please try again in a moment."
+    )
+
+
+class ProviderRefused(ProviderError):
+    code = "provider_refused"
+    sentence = _("The model would not answer this. What you wrote is kept; you could put it another way.")

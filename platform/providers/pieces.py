@@ -1,0 +1,39 @@
+"""What a chat model's stream is made of."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Some of the reasoning before the answer; no part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A whole call; `arguments` is JSON as the model wrote it, so it may be broken."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call; `cached_tokens` are among `prompt_tokens`."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+    is_estimated: bool = False
+
+
+Event = Piece | Thought | ToolCall | Usage

@@ -1,0 +1,50 @@
+"""Token counts without a tokeniser: nothing is downloaded, any script is counted."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from providers.pieces import ToolCall
+
+# One match is one token, so that counting is a single pass in C.
+TOKEN = re.compile(
+    r"[A-Za-z]{1,8}"
+    r"|[0-9]{1,3}"
+    r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]"  # Han, kana, Hangul
+    r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,3}"  # letters of any other script
+    r"|[^\sA-Za-z]"
+)
+MESSAGE_TOKENS = 4  # role and separators
+ANSWER_TOKENS = 3  # what opens the answer
+
+
+def estimate(text: str) -> int:
+    """The text's tokens, about: a word of up to 8 Latin letters, a Han character, a mark count one each."""
+    return len(TOKEN.findall(text))
+
+
+def estimate_messages(messages: Iterable[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> int:
+    """The tokens of a whole prompt as sent, about, with the tools that it offers."""
+    count = ANSWER_TOKENS + sum(_message(message) for message in messages)
+    return count + (estimate(json.dumps(list(tools), ensure_ascii=False)) if tools else 0)
+
+
+def estimate_answer(text: str, thought: str = "", calls: Iterable[ToolCall] = ()) -> int:
+    """The tokens of what a model gave, about: answer, reasoning and tool calls."""
+    spoken = estimate(text) + estimate(thought)
+    return spoken + sum(estimate(call.name) + estimate(call.arguments) for call in calls)
+
+
+def _message(message: Mapping[str, Any]) -> int:
+    count = MESSAGE_TOKENS + estimate(_text(message.get("content")))
+    for call in message.get("tool_calls") or ():
+        count += estimate(call["function"]["name"]) + estimate(call["function"]["arguments"])
+    return count
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return " ".join(part.get("text") or "" for part in parts if isinstance(part, dict))
