@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes users, and finds them by e-mail without regard to case."""
+    """Makes users, their e-mail in lower case, and finds them without regard to case."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        user = self.model(email=self.normalize_email(email), **fields)
+        user = self.model(email=email.lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user

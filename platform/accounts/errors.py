@@ -1,0 +1,34 @@
+"""What can go wrong with accounts.
+
+AccountsError
+├── AccountExistsError        someone has this e-mail address already
+├── GateError                 too many messages a minute, or no tokens left today
+├── IdempotencyKeyError       the key itself cannot be used (400)
+└── IdempotencyConflictError  the key came before, with another body (409)
+"""
+
+
+class AccountsError(Exception):
+    """The root of what this package raises."""
+
+
+class AccountExistsError(AccountsError):
+    """Someone has this e-mail address already."""
+
+
+class GateError(AccountsError):
+    """The person has to wait; `code` is for programs, `detail` a sentence for people."""
+
+    def __init__(self, code: str, detail: str, retry_after_seconds: int) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.retry_after_seconds = retry_after_seconds
+
+
+class IdempotencyKeyError(AccountsError):
+    """The key is not 1 to 200 printable characters."""
+
+
+class IdempotencyConflictError(AccountsError):
+    """The key was used before, with another body."""

@@ -1,0 +1,38 @@
+import secrets
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.errors import AccountExistsError
+from accounts.models import User
+from accounts.opening import open_account
+
+
+class Command(BaseCommand):
+    help = "Opens an account. Without --password it prints a random one, and nothing else."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email")
+        parser.add_argument("--password")
+        parser.add_argument("--staff", action="store_true", help="An operator: may open the admin.")
+        parser.add_argument("--superuser", action="store_true", help="May do everything there.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        password = options["password"]
+        if password == "":
+            raise CommandError("The password is empty.")
+        self._open(options, password or (made := secrets.token_urlsafe(12)))
+        if password is None:
+            self.stdout.write(made)
+
+    def _open(self, options: dict[str, Any], password: str) -> None:
+        email, is_superuser = options["email"], options["superuser"]
+        is_staff = options["staff"] or is_superuser
+        try:
+            User._meta.get_field("email").clean(email, None)
+            open_account(email, password, is_staff=is_staff, is_superuser=is_superuser)
+        except ValidationError as error:
+            raise CommandError(f"{email!r} is not an e-mail address.") from error
+        except AccountExistsError as error:
+            raise CommandError(str(error)) from error

@@ -1,0 +1,23 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.models import Token, User
+
+
+class Command(BaseCommand):
+    help = "Issues a token for the API and prints it, this once, and nothing else."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email")
+        parser.add_argument("--name", default="command line", help="How their settings call it.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = User.objects.filter(email__iexact=options["email"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no active account for {options['email']}.")
+        longest = Token._meta.get_field("name").max_length or 0
+        if not 1 <= len(options["name"]) <= longest:
+            raise CommandError(f"A token's name has 1 to {longest} characters.")
+        _, plaintext = Token.objects.issue(user, options["name"])
+        self.stdout.write(plaintext)
