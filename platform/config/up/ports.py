@@ -1,0 +1,36 @@
+"""Ports on this machine's loopback address."""
+
+import secrets
+import socket
+
+LOOPBACK = "127.0.0.1"
+
+# Below the ports that systems hand to outgoing connections (Linux from 32768, macOS from 49152): there a client that
+# calls a server which is just restarting could be given the server's own port, and would then be talking to itself.
+PRIVATE_PORTS = range(15000, 32000)
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on this loopback port now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return not is_answering(port)
+
+
+def is_answering(port: int) -> bool:
+    """Whether something accepts connections on this loopback port."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((LOOPBACK, port)) == 0
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on."""
+    while True:
+        port = secrets.choice(PRIVATE_PORTS)
+        if is_free(port):
+            return port

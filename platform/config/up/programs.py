@@ -1,0 +1,43 @@
+"""A program that `up` keeps running."""
+
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypedDict
+
+
+class Account(TypedDict, total=False):
+    """What subprocess needs to know to start a process as another account."""
+
+    user: str
+    group: str
+    extra_groups: list[str]
+
+
+def as_account(name: str | None) -> Account:
+    """The account's user and its group alone: left in root's group it would be kept out where others may pass."""
+    return {} if name is None else {"user": name, "group": name, "extra_groups": []}
+
+
+def nothing() -> None:
+    """For a program that needs nothing before its start."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """How one process is started and ended.
+
+    `prepare` runs before each start, also before a restart, and clears away what a killed process left behind.
+    `death_signal` is what the process gets when `up` itself is killed; `user` is the account it runs as (None: ours).
+    """
+
+    name: str
+    command: list[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    user: str | None = None
+    prepare: Callable[[], None] = nothing
+    stop_signal: signal.Signals = signal.SIGTERM
+    death_signal: signal.Signals = signal.SIGKILL
+    stop_seconds: float = 5.0

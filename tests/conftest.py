@@ -1,0 +1,101 @@
+"""One embedded Postgres and one Valkey for the whole test run, however many workers share it.
+
+They are started as this file is imported, by the process that the person started: Django reads its settings when it is
+set up, and the conftest files below this one may import models. Workers find the addresses in their environment; each
+has a database and a Redis database of its own. DATABASE_URL and REDIS_URL are respected where they are already set.
+"""
+
+import atexit
+import fcntl
+import hashlib
+import itertools
+import os
+import shutil
+from pathlib import Path
+from typing import TextIO
+from urllib.parse import urlsplit
+
+import django
+import pytest
+from config.up.embedded import Embedded
+from config.up.postgres import end_orphans
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+
+pytest_plugins = ["tests.fixtures.people"]
+
+
+def _claimed(folder: Path) -> TextIO | None:
+    """The open lock file of a data folder that is now ours alone; None where another test run has it."""
+    folder.parent.mkdir(exist_ok=True)
+    lock = folder.with_suffix(".lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        return None
+    return lock
+
+
+def _schema() -> str:
+    """A digest that changes whenever a kept test database would be out of date."""
+    paths = sorted(path for path in ROOT.glob("*/**/migrations/*.py") if ".venv" not in path.parts)
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def _home() -> tuple[Path, TextIO]:
+    """A data folder that no other test run uses, with its lock; emptied where the migrations changed since it was."""
+    for number in itertools.count():
+        folder = ROOT / ".kith-test" / str(number)
+        lock = _claimed(folder)
+        if lock is not None:
+            break
+    stamp = folder / "schema"
+    if not stamp.exists() or stamp.read_text() != _schema():
+        end_orphans(folder / "postgres")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        stamp.write_text(_schema())
+    return folder, lock
+
+
+def _start() -> Embedded | None:
+    """Both services, running and named in the environment; None where there is nothing to start."""
+    if WORKER or {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys():
+        return None
+    home, lock = _home()
+    embedded = Embedded(home, durable=False)
+    embedded.start()
+    atexit.register(lock.close)
+    atexit.register(embedded.stop)
+    os.environ.setdefault("DATABASE_URL", embedded.database_url)
+    os.environ.setdefault("REDIS_URL", embedded.redis_url)
+    os.environ.setdefault("KITH_HOME", str(home))
+    return embedded
+
+
+def _set_up_django() -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    if WORKER:
+        number = int(WORKER.removeprefix("gw")) + 1
+        os.environ["REDIS_URL"] = urlsplit(os.environ["REDIS_URL"])._replace(path=f"/{number}").geturl()
+    django.setup()
+    # Left in the environment, it would make pytest-django set up Django in a worker before this file has spoken.
+    del os.environ["DJANGO_SETTINGS_MODULE"]
+
+
+SERVICES = _start()
+_set_up_django()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keeps the embedded test databases for the next run: `_schema` says when they are out of date."""
+    if SERVICES is not None:
+        config.option.reuse_db = True
+
+
+def pytest_unconfigure() -> None:
+    """Ends the services as the run ends, also a run that failed."""
+    if SERVICES is not None:
+        SERVICES.stop()

@@ -1,0 +1,75 @@
+"""The embedded services, started, killed and started again."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+import redis
+from config.up.embedded import Embedded
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    with Embedded(tmp_path_factory.mktemp("services") / "home") as embedded:
+        yield embedded
+
+
+def test_postgres_compares_vectors(services: Embedded) -> None:
+    with psycopg.connect(services.database_url) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        row = connection.execute("SELECT '[1,0]'::vector <=> '[0,1]', lower('É')").fetchone()
+    assert row == (1.0, "é")
+
+
+def test_both_refuse_a_client_without_the_password(services: Embedded) -> None:
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(services.database_url, password="guess")
+    address = services.redis_url.replace("redis://:", "redis://:guess")
+    with redis.Redis.from_url(address) as client, pytest.raises(redis.AuthenticationError):
+        client.ping()
+
+
+def test_what_was_written_outlives_a_kill_of_both(services: Embedded) -> None:
+    with psycopg.connect(services.database_url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 1 AS one")
+    with redis.Redis.from_url(services.redis_url) as client:
+        client.set("kept", "yes")
+        client.execute_command("WAITAOF", 1, 0, 2000)
+    os.kill(services.postgres.pid, signal.SIGKILL)
+    os.kill(services.redis.pid, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(services.postgres.pid), psutil.Process(services.redis.pid)], timeout=3)
+
+    services.start()
+
+    with psycopg.connect(services.database_url) as connection:
+        assert connection.execute("SELECT one FROM kept").fetchone() == (1,)
+    with redis.Redis.from_url(services.redis_url) as client:
+        assert client.get("kept") == b"yes"
+
+
+def test_a_busy_backend_whose_postmaster_was_killed_does_not_stop_the_next_start(services: Embedded) -> None:
+    with psycopg.connect(services.database_url) as connection:
+        backend = connection.info.backend_pid
+        os.kill(backend, signal.SIGSTOP)  # so that it cannot notice
+        os.kill(services.postgres.pid, signal.SIGKILL)
+        services.postgres.process.wait()
+        services.start()
+        assert not psutil.pid_exists(backend)
+
+
+def test_a_stale_lock_file_that_names_a_living_process_is_cleared(services: Embedded) -> None:
+    services.postgres.kill()
+    lock: Path = services.home / "postgres" / "postmaster.pid"
+    lines = lock.read_text().splitlines()
+    lock.write_text("\n".join([str(services.redis.pid), *lines[1:]]) + "\n")
+
+    services.start()
+
+    with psycopg.connect(services.database_url) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
