@@ -9,9 +9,9 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
-from providers.chat import chat
 
 from config.tasks import BEAT_KEY, WORKER_KEY
+from providers.clients import chat
 
 NEEDED = ("database", "redis")
 SECONDS = 2.0

@@ -3,9 +3,11 @@
 from django.contrib import admin
 from django.urls import path
 
+from config.api import api
 from config.health import healthz
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
+    path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
 ]

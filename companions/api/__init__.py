@@ -1,0 +1,1 @@
+"""REST for companions, what is said with them and what they remember. One router a noun."""

@@ -1,0 +1,48 @@
+"""Pages of a list: a cursor names the last row that was given."""
+
+import base64
+import binascii
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import Model, Q, QuerySet
+from ninja import Field, Query, Schema
+
+from companions.errors import CompanionsError
+
+M = TypeVar("M", bound=Model)
+
+
+class CursorError(CompanionsError):
+    """A cursor that Kith never gave."""
+
+
+class PageIn(Schema):
+    limit: int = Field(50, ge=1, le=200, description="How many at most.")
+    cursor: str | None = Field(None, max_length=200, description="`next` of the page before.")
+
+
+PageQuery = Query(...)
+
+
+def page(rows: QuerySet[M], by: str, asked: PageIn) -> tuple[list[M], str | None]:
+    """The page's rows, newest first by that time, and the cursor of the next page."""
+    if asked.cursor:
+        at, id = _read(asked.cursor)
+        rows = rows.filter(Q(**{f"{by}__lt": at}) | Q(**{by: at, "pk__lt": id}))
+    found = list(rows.order_by(f"-{by}", "-pk")[: asked.limit + 1])
+    given = found[: asked.limit]
+    return given, _written(given[-1], by) if len(found) > asked.limit else None
+
+
+def _written(row: Any, by: str) -> str:
+    return base64.urlsafe_b64encode(f"{getattr(row, by).isoformat()}|{row.pk}".encode()).decode()
+
+
+def _read(cursor: str) -> tuple[datetime, UUID]:
+    try:
+        at, id = base64.urlsafe_b64decode(cursor.encode()).decode().split("|")
+        return datetime.fromisoformat(at), UUID(id)
+    except (ValueError, binascii.Error) as error:
+        raise CursorError("bad_cursor", "This cursor is not one that Kith gave.") from error

@@ -1,0 +1,76 @@
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Header, Router, Status
+
+from accounts.idempotency import once
+from companions.api.finding import my_companion, person
+from companions.importing import Line, import_log, progress
+from companions.models import Job
+from companions.schemas import JobOut, LogIn
+from companions.sessions import close
+
+router = Router(tags=["logs"])
+Out = dict[str, object]
+
+
+@router.post(
+    "/{uuid:companion_id}/import/log",
+    response={202: JobOut},
+    operation_id="import_log",
+    summary="Take in earlier talk: all of it or nothing; done means recallable",
+)
+def import_a_log(
+    request: HttpRequest,
+    companion_id: UUID,
+    body: LogIn,
+    key: str | None = Header(None, alias="Idempotency-Key"),
+) -> Status[Out]:
+    companion = my_companion(request, companion_id)
+    lines = [Line(**line.dict()) for line in body.messages]
+
+    def make() -> UUID:
+        return import_log(companion, lines, timezone.now()).pk
+
+    job_id, _ = once(person(request), f"import_log {companion_id}", key, request.body, make)
+    return Status(202, job_out(Job.objects.get(pk=job_id)))
+
+
+@router.post(
+    "/{uuid:companion_id}/close",
+    response={202: JobOut},
+    operation_id="close_session",
+    summary="End the session",
+)
+def close_session(
+    request: HttpRequest, companion_id: UUID, key: str | None = Header(None, alias="Idempotency-Key")
+) -> Status[Out]:
+    companion = my_companion(request, companion_id)
+    job_id, _ = once(
+        person(request),
+        f"close_session {companion_id}",
+        key,
+        b"",
+        lambda: close(companion, timezone.now()).pk,
+    )
+    return Status(202, job_out(Job.objects.get(pk=job_id)))
+
+
+@router.get(
+    "/{uuid:companion_id}/jobs/{uuid:job_id}",
+    response=JobOut,
+    operation_id="get_job",
+    summary="How far a job is",
+)
+def get_job(request: HttpRequest, companion_id: UUID, job_id: UUID) -> Out:
+    jobs = Job.objects.owned_by(person(request)).filter(companion_id=companion_id)
+    return job_out(get_object_or_404(jobs, pk=job_id))
+
+
+def job_out(job: Job) -> Out:
+    state, done = progress(job)
+    return {
+        "job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": job.error or None}
+    }

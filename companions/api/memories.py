@@ -1,0 +1,130 @@
+from collections.abc import Iterable
+from time import perf_counter
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.utils import timezone
+from memory.embedding import embed_cue
+from memory.keeping import correct, keep_fact
+from memory.recall import Found, recall, record
+from ninja import Header, Query, Router, Status
+
+from accounts.idempotency import once
+from companions import deletion
+from companions.api.cursor import PageIn, PageQuery, page
+from companions.api.finding import my_companion, my_memory, person
+from companions.schemas import MemoriesOut, MemoryIn, MemoryOut, MemoryPatch, RecallIn, ResultsOut
+from memory.models import Memory, Recall
+
+router = Router(tags=["memories"])
+Out = dict[str, object]
+
+
+@router.get(
+    "/{uuid:companion_id}/memories", response=MemoriesOut, operation_id="list_memories", summary="Memories"
+)
+def list_memories(
+    request: HttpRequest, companion_id: UUID, asked: PageIn = PageQuery, kind: Memory.Kind | None = None
+) -> Out:
+    memories = Memory.objects.of(my_companion(request, companion_id).pk).open()
+    memories = memories.select_related("message").prefetch_related("sources")
+    items, following = page(memories.filter(kind=kind) if kind else memories, "happened_at", asked)
+    return {"items": [memory_out(one) for one in items], "next": following}
+
+
+@router.post(
+    "/{uuid:companion_id}/memories",
+    response={201: MemoryOut},
+    operation_id="add_memory",
+    summary="Add a fact",
+)
+def add_memory(
+    request: HttpRequest,
+    companion_id: UUID,
+    body: MemoryIn,
+    key: str | None = Header(None, alias="Idempotency-Key"),
+) -> Status[Out]:
+    companion, now = my_companion(request, companion_id), timezone.now()
+
+    def make() -> UUID:
+        return keep_fact(companion.pk, body.text, body.happened_at or now, now, zone=companion.user.zone).pk
+
+    made_id, _ = once(person(request), f"add_memory {companion_id}", key, request.body, make)
+    return Status(201, memory_out(my_memory(request, companion_id, made_id)))
+
+
+@router.get(
+    "/{uuid:companion_id}/memories/{uuid:memory_id}",
+    response=MemoryOut,
+    operation_id="get_memory",
+    summary="One memory",
+)
+def get_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Out:
+    return memory_out(my_memory(request, companion_id, memory_id))
+
+
+@router.patch(
+    "/{uuid:companion_id}/memories/{uuid:memory_id}",
+    response=MemoryOut,
+    operation_id="change_memory",
+    summary="Correct or pin it",
+)
+def change_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Out:
+    memory = my_memory(request, companion_id, memory_id)
+    if body.text is not None:
+        correct(memory, body.text, timezone.now(), zone=person(request).zone)
+    if body.is_pinned is not None:
+        memory.is_pinned = body.is_pinned
+        memory.save(update_fields=["is_pinned"])
+    return memory_out(memory)
+
+
+@router.delete(
+    "/{uuid:companion_id}/memories/{uuid:memory_id}",
+    response={204: None},
+    operation_id="delete_memory",
+    summary="Delete it everywhere; the message it came from is hidden from later prompts, or deleted too",
+)
+def delete_memory(
+    request: HttpRequest, companion_id: UUID, memory_id: UUID, with_message: bool = Query(False)
+) -> Status[None]:
+    deletion.forget(my_memory(request, companion_id, memory_id), timezone.now(), with_message=with_message)
+    return Status(204, None)
+
+
+@router.post(
+    "/{uuid:companion_id}/recall", response=ResultsOut, operation_id="recall", summary="Search its memory"
+)
+def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) -> Out:
+    companion, now, began = my_companion(request, companion_id), timezone.now(), perf_counter()
+    vector = embed_cue(body.cue)
+    found = recall(
+        companion.pk, body.cue, body.limit, now=now, zone=companion.user.zone, vector=vector, as_of=body.as_of
+    )
+    record(companion.pk, Recall.By.API, body.cue, found, now, round((perf_counter() - began) * 1000))
+    return {"results": results_out(found)}
+
+
+def memory_out(memory: Memory) -> Out:
+    fields = ("id", "kind", "text", "speaker", "happened_at", "learnt_at", "is_pinned")
+    return {**{name: getattr(memory, name) for name in fields}, "sources": sources_of(memory)}
+
+
+def results_out(found: Iterable[Found]) -> list[Out]:
+    return [
+        {
+            "id": one.memory.pk,
+            "kind": one.memory.kind,
+            "text": one.memory.text,
+            "happened_at": one.memory.happened_at,
+            "score": one.score,
+            "reasons": one.reasons,
+            "sources": sources_of(one.memory),
+        }
+        for one in found
+    ]
+
+
+def sources_of(memory: Memory) -> list[Out]:
+    messages = [memory.message] if memory.message else memory.sources.all()
+    return [{"message_id": one.pk, "client_id": one.client_id} for one in messages]

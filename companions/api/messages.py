@@ -1,0 +1,126 @@
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import orjson
+from django.http import HttpRequest, StreamingHttpResponse
+from django.utils import timezone
+from ninja import Header, Query, Router, Status
+
+from companions import history
+from companions.api.cursor import CursorError, PageIn, PageQuery
+from companions.api.finding import my_companion
+from companions.api.replies import reply_out
+from companions.models import Companion, Message, Reply
+from companions.replies import frames, stream
+from companions.replies.database import visit
+from companions.replies.follow import Listener, is_ending, listening
+from companions.replies.start import Started, start
+from companions.replies.turn import spawn
+from companions.schemas import MessageIn, MessagesOut, TurnOut
+
+router = Router(tags=["messages"])
+STREAM_SECONDS = 3600.0
+
+
+@router.get(
+    "/{uuid:companion_id}/messages",
+    response=MessagesOut,
+    operation_id="list_messages",
+    summary="The history, newest first",
+)
+def list_messages(request: HttpRequest, companion_id: UUID, asked: PageIn = PageQuery) -> dict[str, object]:
+    companion = my_companion(request, companion_id)
+    try:
+        before = UUID(asked.cursor) if asked.cursor else None
+    except ValueError as error:
+        raise CursorError("bad_cursor", "This cursor is not one that Kith gave.") from error
+    messages, following = history.page(companion.conversation, before, asked.limit)
+    return {"items": messages, "next": str(following) if following else None}
+
+
+@router.post(
+    "/{uuid:companion_id}/messages",
+    response={201: TurnOut},
+    operation_id="send_message",
+    summary="Say something and wait for the answer, or follow it as an event stream",
+)
+async def send_message(
+    request: HttpRequest,
+    companion_id: UUID,
+    body: MessageIn,
+    wait: int = Query(60, ge=0, le=300, description="Seconds to wait for the answer."),
+    key: str | None = Header(None, alias="Idempotency-Key", max_length=200),
+    accept: str = Header("", alias="Accept"),
+) -> Status[dict[str, object]] | StreamingHttpResponse:
+    companion = await visit(my_companion, request, companion_id)
+    client_id = body.client_id or key
+    if "text/event-stream" in accept:
+        return await _streamed(companion, body.text, client_id)
+    async with listening(companion.pk) as listener:
+        started = await _begin(companion, body.text, client_id)
+        if wait and started.reply.is_open:
+            await _wait(listener, started, wait)
+    return Status(201, await visit(_turn_out, started.message.pk, started.reply.pk))
+
+
+async def _begin(companion: Companion, text: str, client_id: str | None) -> Started:
+    started = await visit(start, companion, text, client_id, timezone.now())
+    if started.is_new:
+        spawn(started.reply.pk)
+    return started
+
+
+async def _wait(listener: Listener, started: Started, seconds: int) -> None:
+    """Wait for the end; a reply that ended before the listener heard of it is not waited for."""
+    state = await visit(Reply.objects.values_list("state", flat=True).get, pk=started.reply.pk)
+    if state in Reply.OPEN:
+        await listener.end_of(started.reply.pk, seconds)
+
+
+def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
+    reply = Reply.objects.select_related("companion__user").get(pk=reply_id)
+    return {"message": frames.message(Message.objects.get(pk=message_id)), "reply": reply_out(reply)}
+
+
+async def _streamed(companion: Companion, text: str, client_id: str | None) -> StreamingHttpResponse:
+    """The answer as server-sent events; what can go wrong before the first of them has its own status."""
+    listener = listening(companion.pk)
+    ear = await listener.__aenter__()
+    try:
+        started = await _begin(companion, text, client_id)
+    except BaseException:
+        await listener.__aexit__(None, None, None)
+        raise
+
+    async def events() -> AsyncIterator[bytes]:
+        try:
+            async for event in _events(ear, started, companion):
+                yield event
+        finally:
+            await asyncio.shield(listener.__aexit__(None, None, None))
+
+    response = StreamingHttpResponse(events(), content_type="text/event-stream; charset=utf-8", status=201)
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+async def _events(listener: Listener, started: Started, companion: Companion) -> AsyncIterator[bytes]:
+    saved = {
+        "message": frames.message(started.message),
+        "reply": {"id": str(started.reply.pk), "state": started.reply.state},
+    }
+    yield _event(orjson.dumps({"type": "message.saved", **saved}).decode())
+    if not started.is_new:
+        kept = await stream.read(started.reply.pk, after=0)
+        for frame in kept:
+            yield _event(frame)
+        if kept and is_ending(kept[-1]):
+            return
+    async for frame in listener.frames(started.reply.pk, STREAM_SECONDS):
+        yield _event(frame)
+
+
+def _event(frame: str) -> bytes:
+    return f"event: {orjson.loads(frame)['type']}\ndata: {frame}\n\n".encode()

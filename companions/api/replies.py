@@ -1,0 +1,65 @@
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router, Status
+
+from companions.api.finding import my_reply
+from companions.models import Reply
+from companions.replies import actions, frames
+from companions.replies.database import visit
+from companions.replies.problems import detail_of
+from companions.replies.turn import spawn
+from companions.schemas import ReplyOut
+
+router = Router(tags=["replies"])
+
+
+def reply_out(reply: Reply) -> dict[str, object]:
+    return {
+        "id": reply.pk,
+        "state": reply.state,
+        "text": reply.text,
+        "message_id": reply.message_id,
+        "answer_id": reply.answer_id,
+        "recalled": frames.recalled_for(reply),
+        "code": reply.code or None,
+        "detail": detail_of(reply.code) if reply.code else None,
+    }
+
+
+@router.get("/{uuid:reply_id}", response=ReplyOut, operation_id="get_reply", summary="A reply as it stands")
+def get_reply(request: HttpRequest, reply_id: UUID) -> dict[str, object]:
+    return reply_out(my_reply(request, reply_id))
+
+
+@router.post("/{uuid:reply_id}/stop", response=ReplyOut, operation_id="stop_reply", summary="Stop it")
+async def stop_reply(request: HttpRequest, reply_id: UUID) -> dict[str, object]:
+    await actions.stop(await visit(my_reply, request, reply_id))
+    return await visit(lambda: reply_out(my_reply(request, reply_id)))
+
+
+@router.post(
+    "/{uuid:reply_id}/retry", response={201: ReplyOut}, operation_id="retry_reply", summary="Make it again"
+)
+async def retry_reply(request: HttpRequest, reply_id: UUID) -> Status[dict[str, object]]:
+    return await _made_anew(
+        request, await visit(actions.retry, await visit(my_reply, request, reply_id), timezone.now())
+    )
+
+
+@router.post(
+    "/{uuid:reply_id}/continue",
+    response={201: ReplyOut},
+    operation_id="continue_reply",
+    summary="Have it go on",
+)
+async def continue_reply(request: HttpRequest, reply_id: UUID) -> Status[dict[str, object]]:
+    return await _made_anew(
+        request, await visit(actions.go_on, await visit(my_reply, request, reply_id), timezone.now())
+    )
+
+
+async def _made_anew(request: HttpRequest, reply: Reply) -> Status[dict[str, object]]:
+    spawn(reply.pk)
+    return Status(201, await visit(lambda: reply_out(my_reply(request, reply.pk))))

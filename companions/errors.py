@@ -1,0 +1,32 @@
+"""What may go wrong when something is asked of a companion.
+
+CompanionsError(code, detail)
+├── TextError            what was sent is empty, too long, or no text
+├── ConflictError        the same client id with another text
+└── ReplyStateError      the reply is not in a state for that
+"""
+
+from django.utils.functional import Promise
+
+
+class CompanionsError(Exception):
+    """Carries a code for programs, a kind sentence for people, and the HTTP status that fits."""
+
+    status = 422
+
+    def __init__(self, code: str, detail: str | Promise) -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+
+
+class TextError(CompanionsError):
+    pass
+
+
+class ConflictError(CompanionsError):
+    status = 409
+
+
+class ReplyStateError(CompanionsError):
+    status = 409

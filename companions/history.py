@@ -1,0 +1,47 @@
+"""The history of a conversation: the path from a message back to the first one."""
+
+from uuid import UUID
+
+from django.db.models import Prefetch, prefetch_related_objects
+
+from companions.models import Conversation, Message, Reply
+
+PATH = """
+WITH RECURSIVE path AS (
+    SELECT id, parent_id, session_id, 1 AS depth FROM companions_message
+    WHERE id = %(start)s AND conversation_id = %(conversation)s
+  UNION ALL
+    SELECT message.id, message.parent_id, message.session_id, path.depth + 1
+    FROM companions_message message JOIN path ON message.id = path.parent_id
+    WHERE path.depth < %(limit)s AND (%(session)s::uuid IS NULL OR message.session_id = %(session)s::uuid)
+)
+SELECT message.*, path.depth FROM companions_message message JOIN path USING (id) ORDER BY path.depth
+"""
+
+
+def path(
+    conversation: Conversation, start: UUID | None, limit: int, session: UUID | None = None
+) -> list[Message]:
+    """At most `limit` messages from `start` back to the first (of the session where one is named), newest first."""
+    parameters = {"start": start, "conversation": conversation.pk, "limit": limit, "session": session}
+    return list(Message.objects.raw(PATH, parameters)) if start else []
+
+
+def page(conversation: Conversation, before: UUID | None, limit: int) -> tuple[list[Message], UUID | None]:
+    """At most `limit` messages before that one (the newest for None), newest first, and where the next page begins."""
+    start = conversation.head_id if before is None else before
+    if before is not None:
+        start = (
+            Message.objects.filter(conversation=conversation, pk=before)
+            .values_list("parent_id", flat=True)
+            .first()
+        )
+    messages = path(conversation, start, limit)
+    return messages, messages[-1].pk if len(messages) == limit and messages[-1].parent_id else None
+
+
+def with_replies(messages: list[Message]) -> list[Message]:
+    """The same messages with the replies that they were answered by, newest first, and what made them: four queries."""
+    replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
+    prefetch_related_objects(messages, replies, "made_by__recalls__found__memory")
+    return messages

@@ -1,0 +1,37 @@
+"""A new companion: with its conversation, its first session and, where it has one, its greeting."""
+
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from django.db import transaction
+
+from accounts.models import User
+from companions.models import Companion, Conversation, Message
+from companions.saying import open_session, say
+
+
+@transaction.atomic
+def create(
+    user: User, *, name: str, persona: str, greeting: str, tint: int, now: datetime, id: UUID | None = None
+) -> Companion:
+    """The companion, ready to be talked to."""
+    companion = Companion.objects.create(
+        id=id or uuid4(), user=user, name=name, persona=persona, greeting=greeting, tint=tint
+    )
+    conversation = Conversation.objects.create(companion=companion)
+    session = open_session(conversation, now)
+    if greeting.strip():
+        conversation.head = say(
+            Message(
+                companion=companion,
+                conversation=conversation,
+                session=session,
+                role=Message.Role.ASSISTANT,
+                author=name,
+                text=greeting,
+                said_at=now,
+            ),
+            now,
+        )
+        conversation.save(update_fields=["head"])
+    return companion

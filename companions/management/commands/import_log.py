@@ -1,0 +1,32 @@
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from pydantic import ValidationError
+
+from companions.errors import CompanionsError
+from companions.importing import Line, import_log
+from companions.models import Companion
+from companions.schemas import LogIn
+
+
+class Command(BaseCommand):
+    help = "Take in a log of earlier talk: a JSON file in the form of POST …/import/log."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("companion", help="the companion's id")
+        parser.add_argument(
+            "file", help='JSON: {"messages": [{"role", "text", "at", "client_id"?, "name"?}]}'
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            companion = Companion.objects.get(pk=options["companion"])
+            with open(options["file"], encoding="utf-8") as file:
+                log = LogIn.model_validate(json.load(file))
+            job = import_log(companion, [Line(**line.dict()) for line in log.messages], timezone.now())
+        except (Companion.DoesNotExist, ValueError, OSError, ValidationError, CompanionsError) as error:
+            raise CommandError(f"Nothing was imported: {getattr(error, 'detail', error)}") from error
+        self.stdout.write(f"{job.total} messages imported; they can be recalled by their words now.")

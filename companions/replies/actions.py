@@ -1,0 +1,57 @@
+"""What a person may do with a reply: stop it, have it made again, have it go on."""
+
+from datetime import datetime
+
+from channels.layers import get_channel_layer
+from django.db import transaction
+from django.utils.translation import gettext as _
+from redis.exceptions import RedisError
+
+from accounts.gate import admit
+from companions.errors import ReplyStateError
+from companions.models import Companion, Reply
+from companions.replies.database import visit
+from companions.replies.start import queue, recent_messages
+
+STOPS = "replies.stop"
+
+
+async def stop(reply: Reply) -> None:
+    """Ask for the reply's end: a flag on the row, and word to the process that makes it."""
+    await visit(_ask_stop, reply)
+    try:
+        await get_channel_layer().group_send(STOPS, {"type": "reply.stop", "id": str(reply.pk)})
+    except (RedisError, OSError):
+        return  # the flag is read at the next pulse
+
+
+def _ask_stop(reply: Reply) -> None:
+    if not Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN).update(is_stop_asked=True):
+        raise ReplyStateError("reply_ended", _("This reply has already ended."))
+
+
+@transaction.atomic
+def retry(reply: Reply, now: datetime) -> Reply:
+    """A new reply to the same message; the earlier one stays as another branch."""
+    companion = _ended(reply, now)
+    return queue(companion, reply.message, now)
+
+
+@transaction.atomic
+def go_on(reply: Reply, now: datetime) -> Reply:
+    """A new reply that takes up a stopped or interrupted one where it ended."""
+    companion = _ended(reply, now)
+    if reply.state == Reply.State.DONE:
+        raise ReplyStateError("reply_complete", _("This reply is complete."))
+    return queue(companion, reply.message, now, continues=reply)
+
+
+def _ended(reply: Reply, now: datetime) -> Companion:
+    """The companion, locked; raises ReplyStateError while any reply to the message is still open, GateError."""
+    companion = (
+        Companion.objects.select_for_update(of=["self"]).select_related("user").get(pk=reply.companion_id)
+    )
+    if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
+        raise ReplyStateError("reply_open", _("This reply is still being made."))
+    admit(companion.user, recent_messages=recent_messages(companion, now), now=now)
+    return companion

@@ -1,0 +1,116 @@
+"""What a turn needs from the database before the model is asked, and the rows that record the asking."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import perf_counter
+from uuid import UUID
+
+from django.conf import settings
+from memory.recall import Found, recall, record
+from numpy.typing import NDArray
+
+from accounts.models import ModelCall
+from companions import history, prompts, tools
+from companions.models import Companion, Message, Prompt, Reply
+from memory.models import Recall
+
+HISTORY_MESSAGES = 400
+
+
+@dataclass(slots=True)
+class Turn:
+    """A reply on its way, with what it is made from."""
+
+    reply: Reply
+    companion: Companion
+    message: Message
+    history: list[Message] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    prompt: list[prompts.Line] = field(default_factory=list)
+    shown: set[UUID] = field(default_factory=set)
+
+
+def load(reply_id: UUID) -> Turn:
+    """The turn with its history: the messages of this session that fit into the prompt, oldest first."""
+    reply = Reply.objects.select_related(
+        "companion__user", "companion__conversation", "message", "continues"
+    ).get(pk=reply_id)
+    companion, message = reply.companion, reply.message
+    earlier = history.path(
+        companion.conversation, message.parent_id, HISTORY_MESSAGES, session=message.session_id
+    )
+    visible = [one for one in earlier if not one.is_hidden]
+    return Turn(reply, companion, message, history=prompts.fitting(visible, settings.CONTEXT_TOKENS // 2))
+
+
+def remember(turn: Turn, vector: NDArray | None, now: datetime) -> None:
+    """Recall for this turn, and record it: nothing that the prompt shows anyway, nothing twice in a session."""
+    began = perf_counter()
+    turn.found = recall(
+        turn.companion.pk,
+        turn.message.text,
+        settings.RECALL_LIMIT,
+        now=now,
+        zone=turn.companion.user.zone,
+        vector=vector,
+        leaving_out=[turn.message.pk, *(message.pk for message in turn.history)],
+        leaving_out_memories=recalled_before(turn),
+    )
+    milliseconds = round((perf_counter() - began) * 1000)
+    record(
+        turn.companion.pk,
+        Recall.By.TURN,
+        turn.message.text,
+        turn.found,
+        now,
+        milliseconds,
+        reply_id=turn.reply.pk,
+    )
+
+
+def recalled_before(turn: Turn) -> Sequence[UUID]:
+    """The memories that other turns of this session were given."""
+    recalls = Recall.objects.filter(
+        companion=turn.companion, reply__message__session=turn.message.session_id
+    ).exclude(reply__message=turn.message)
+    return list(recalls.values_list("found__memory", flat=True).exclude(found=None))
+
+
+def compose(turn: Turn, now: datetime) -> None:
+    """Render the prompt from what was loaded and recalled."""
+    facts = prompts.Facts.of(turn.companion, turn.message, now)
+    turn.prompt = prompts.render(turn.companion, turn.history, turn.message, turn.found, facts, turn.reply)
+    turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
+
+
+def prepare(turn: Turn, vector: NDArray | None, now: datetime) -> ModelCall:
+    """Recall, compose, and record the first call."""
+    remember(turn, vector, now)
+    compose(turn, now)
+    return record_call(turn, 1, now)
+
+
+def record_call(turn: Turn, round: int, now: datetime) -> ModelCall:
+    """The rows of one request to the model, written before it is made: the prompt as sent, and a ModelCall."""
+    Reply.objects.filter(pk=turn.reply.pk).update(template=prompts.TEMPLATE)
+    Prompt.objects.update_or_create(
+        reply=turn.reply,
+        round=round,
+        defaults={
+            "companion": turn.companion,
+            "messages": turn.prompt,
+            "tools": tools.offered(),
+            "shown": sorted(turn.shown),
+            "created_at": now,
+        },
+    )
+    return ModelCall.objects.create(
+        user=turn.companion.user,
+        companion=turn.companion,
+        reply=turn.reply,
+        purpose=ModelCall.Purpose.ANSWER,
+        provider=settings.CHAT["base_url"],
+        model=settings.CHAT["model"],
+        started_at=now,
+    )

@@ -1,0 +1,107 @@
+"""The end of a reply: its text becomes a message, in one transaction with its memory and its state."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from memory.keeping import correct
+
+from companions.models import Companion, Conversation, Message, Reply
+from companions.saying import open_session, say
+from memory.models import Memory
+
+
+@dataclass(slots=True)
+class Said:
+    """What a reply holds so far."""
+
+    text: str = ""
+    thought: str = ""
+    seq: int = 0
+    tool_calls: list[dict[str, object]] = field(default_factory=list)
+    code: str = ""
+
+
+@transaction.atomic
+def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_by: str) -> Reply | None:
+    """The ended reply; None where it is held by another process, is ended already, or is gone."""
+    companion = (
+        Companion.objects.select_for_update(of=["self"])
+        .select_related("user", "conversation")
+        .filter(pk=reply.companion_id)
+        .first()
+    )
+    held = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN, lease_by=held_by)
+    ended = held.select_related("message", "continues__answer").first() if companion else None
+    if companion is None or ended is None:
+        return None
+    if said.text.strip():
+        ended.answer = _answer(companion, ended, said.text, now)
+    ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
+    ended.tool_calls, ended.code, ended.ended_at = said.tool_calls, said.code, now
+    ended.save()
+    return ended
+
+
+def _answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Message:
+    """The message that the reply became: the one it goes on from, or a new one after what it answers."""
+    if reply.continues and reply.continues.answer:
+        return _grown(reply.continues, text, now)
+    earlier = list(Message.objects.filter(parent=reply.message, role=Message.Role.ASSISTANT))
+    answer = say(
+        Message(
+            companion=companion,
+            conversation=companion.conversation,
+            session=open_session(companion.conversation, now),
+            parent=reply.message,
+            role=Message.Role.ASSISTANT,
+            author=companion.name,
+            text=text,
+            said_at=now,
+            is_rehearsed=settings.CHAT["is_rehearsal"],
+        ),
+        now,
+    )
+    _take_place(companion.conversation, reply.message, earlier, answer)
+    Memory.objects.filter(message__in=earlier, closed_at=None).update(
+        closed_at=now, replaced_by=answer.memory
+    )
+    return answer
+
+
+def _grown(earlier: Reply, text: str, now: datetime) -> Message:
+    answer = earlier.answer
+    assert answer is not None  # noqa: S101 (the caller looked)
+    earlier.answer = None
+    earlier.save(update_fields=["answer"])
+    answer.text = text
+    answer.save(update_fields=["text"])
+    correct(answer.memory, text, now)
+    return answer
+
+
+def _take_place(
+    conversation: Conversation, message: Message, earlier: list[Message], answer: Message
+) -> None:
+    """Put the answer into the path: what was said meanwhile follows it; a first message without answer leads to it."""
+    Message.objects.filter(parent=message, role=Message.Role.USER).update(parent=answer)
+    ends = [message.pk, *(one.pk for one in earlier)]
+    Conversation.objects.filter(pk=conversation.pk, head__in=ends).update(head=answer)
+    if earlier and not Conversation.objects.filter(pk=conversation.pk, head=answer).exists():
+        Conversation.objects.filter(pk=conversation.pk).update(head=answer)
+
+
+def checkpoint(reply: Reply, said: Said, now: datetime, *, held_by: str) -> bool:
+    """Renew the lease and save what was said so far; False where another process has taken the reply over."""
+    held = Reply.objects.filter(pk=reply.pk, lease_by=held_by).under_way()
+    return bool(
+        held.update(
+            lease_at=now,
+            text=said.text,
+            thought=said.thought,
+            seq=said.seq,
+            state=Reply.State.STREAMING if said.text else F("state"),
+        )
+    )

@@ -1,0 +1,129 @@
+"""The pulse of a web process: renew leases, take over what dead processes left, start what waits, hear of stops."""
+
+import asyncio
+import contextlib
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.db.models import Exists, OuterRef
+from redis.exceptions import RedisError
+
+from companions.models import Reply
+from companions.replies import frames, stream
+from companions.replies.actions import STOPS
+from companions.replies.database import visit
+from companions.replies.finish import Said, finish
+from companions.replies.process import process_name
+from companions.replies.publish import Publisher
+from companions.replies.turn import Clock, Running, State, renew, spawn
+
+log = structlog.get_logger(__name__)
+AWAY = (DatabaseError, RedisError, OSError)
+
+
+async def beat_on(clock: Clock) -> None:
+    """Pulse until cancelled; a database or Redis that is away is waited for."""
+    while True:
+        try:
+            await pulse(clock)
+        except AWAY as error:
+            log.warning("pulse missed", error=type(error).__name__)
+        await asyncio.sleep(settings.LEASE_RENEWED_SECONDS)
+
+
+async def pulse(clock: Clock) -> None:
+    await renew(clock)
+    for reply_id in await visit(take_over, clock()):
+        await end_lost(reply_id, clock)
+    for reply_id in await visit(stops_asked, list(Running.makings)):
+        end(reply_id, State.STOPPED)
+    for reply_id in await visit(free_to_start, clock()):
+        spawn(reply_id, clock)
+
+
+@transaction.atomic
+def take_over(now: datetime) -> list[UUID]:
+    """The replies under way whose process has been silent for too long; they are this process's now."""
+    lost = Reply.objects.under_way().filter(lease_at__lt=now - timedelta(seconds=settings.LEASE_LOST_SECONDS))
+    ids = list(lost.select_for_update(skip_locked=True).values_list("pk", flat=True))
+    Reply.objects.filter(pk__in=ids).update(lease_by=process_name(), lease_at=now)
+    return ids
+
+
+def stops_asked(ids: list[UUID]) -> list[UUID]:
+    return list(Reply.objects.filter(pk__in=ids, is_stop_asked=True).values_list("pk", flat=True))
+
+
+def free_to_start(now: datetime) -> list[UUID]:
+    """Waiting replies whose turn has come and whose own process did not start them; its own leases are renewed."""
+    Reply.objects.waiting().filter(lease_by=process_name()).update(lease_at=now)
+    busy = Reply.objects.under_way().filter(companion=OuterRef("companion"))
+    waiting = Reply.objects.waiting().filter(~Exists(busy))
+    late = timedelta(seconds=settings.LEASE_LOST_SECONDS)
+    return [
+        reply.pk
+        for reply in waiting.order_by("created_at")
+        if reply.lease_by == process_name() or reply.lease_at is None or reply.lease_at < now - late
+    ]
+
+
+async def end_lost(reply_id: UUID, clock: Clock) -> None:
+    """Mark a reply that was taken over as interrupted, with all that had been said."""
+    reply = await visit(lambda: Reply.objects.select_related("companion__user").get(pk=reply_id))
+    said = await _said_so_far(reply)
+    ended = await visit(finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name())
+    if ended:
+        publisher = Publisher(reply.companion_id, reply.pk, seq=said.seq)
+        publisher.send("reply.interrupted", **frames.ending(ended, reply.companion))
+        await publisher.close()
+
+
+async def _said_so_far(reply: Reply) -> Said:
+    """The text on the row, and what its stream holds beyond that."""
+    said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls)
+    with contextlib.suppress(RedisError, OSError):
+        for piece in stream.pieces_in(await stream.read(reply.pk, after=0), after=reply.seq):
+            if piece["type"] == "reply.piece":
+                said.text += str(piece["text"])
+            else:
+                said.thought += str(piece["text"])
+            said.seq = int(str(piece["seq"]))
+    return said
+
+
+def end(reply_id: UUID, state: State) -> None:
+    """End a reply that this process makes; nothing where it makes none such."""
+    if making := Running.makings.get(reply_id):
+        making.end(state)
+
+
+async def hear_stops() -> None:
+    """Listen for word that a reply is to stop, until cancelled."""
+    layer = get_channel_layer()
+    while True:
+        try:
+            channel = await layer.new_channel()
+            await layer.group_add(STOPS, channel)
+            while True:
+                end(UUID((await layer.receive(channel))["id"]), State.STOPPED)
+        except (RedisError, OSError):
+            await asyncio.sleep(1)
+
+
+async def drain() -> None:
+    """Give replies under way a little time to end, then end them as interrupted; those that wait are let go."""
+    if Running.tasks:
+        await asyncio.wait(set(Running.tasks), timeout=settings.DRAIN_SECONDS)
+    for reply_id in list(Running.makings):
+        end(reply_id, State.INTERRUPTED)
+    if Running.tasks:
+        await asyncio.wait(set(Running.tasks), timeout=settings.DRAIN_SECONDS)
+    await visit(_let_go)
+
+
+def _let_go() -> None:
+    Reply.objects.waiting().filter(lease_by=process_name()).update(lease_at=None)

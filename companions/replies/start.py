@@ -1,0 +1,85 @@
+"""The beginning of a turn: one transaction saves the message, its memory and a queued reply."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.gate import admit
+from companions.errors import ConflictError
+from companions.models import Companion, Conversation, Message, Reply
+from companions.replies.process import process_name
+from companions.saying import open_session, say
+from companions.text import checked
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A saved message and its reply; `is_new` is False where the same message had been sent before."""
+
+    message: Message
+    reply: Reply
+    is_new: bool
+
+
+@transaction.atomic
+def start(companion: Companion, text: str, client_id: str | None, now: datetime) -> Started:
+    """The message and its queued reply. Raises TextError, ConflictError, GateError; then nothing is saved."""
+    checked(text)
+    companion = (
+        Companion.objects.select_for_update(of=["self"])
+        .select_related("user", "conversation")
+        .get(pk=companion.pk)
+    )
+    return _sent_before(companion, text, client_id) or _new(companion, text, client_id, now)
+
+
+def _sent_before(companion: Companion, text: str, client_id: str | None) -> Started | None:
+    message = client_id and Message.objects.filter(companion=companion, client_id=client_id).first()
+    if not message:
+        return None
+    if message.text != text or message.role != Message.Role.USER:
+        raise ConflictError("client_id_taken", _("Another message was sent under this id."))
+    reply = message.replies.order_by("-created_at").first() or queue(companion, message, message.said_at)
+    return Started(message, reply, is_new=False)
+
+
+def _new(companion: Companion, text: str, client_id: str | None, now: datetime) -> Started:
+    admit(companion.user, recent_messages=recent_messages(companion, now), now=now)
+    conversation = companion.conversation
+    message = Message(
+        companion=companion,
+        conversation=conversation,
+        session=open_session(conversation, now),
+        parent_id=conversation.head_id,
+        role=Message.Role.USER,
+        author=companion.user.name,
+        text=text,
+        client_id=client_id,
+        said_at=now,
+    )
+    say(message, now)
+    Conversation.objects.filter(pk=conversation.pk).update(head=message)
+    return Started(message, queue(companion, message, now), is_new=True)
+
+
+def recent_messages(companion: Companion, now: datetime) -> int:
+    """How many messages this person sent to all companions within the last minute."""
+    sent = Message.objects.owned_by(companion.user).filter(role=Message.Role.USER, job=None)
+    return sent.filter(said_at__gt=now - timedelta(minutes=1)).count()
+
+
+def queue(companion: Companion, message: Message, now: datetime, continues: Reply | None = None) -> Reply:
+    """A reply that waits for its turn, after every other of this companion. Call it with the companion locked."""
+    last = companion.replies.order_by("-created_at").values_list("created_at", flat=True).first()
+    created_at = max(now, last + timedelta(microseconds=1)) if last else now
+    return Reply.objects.create(
+        companion=companion,
+        message=message,
+        continues=continues,
+        text=continues.text if continues else "",
+        created_at=created_at,
+        lease_by=process_name(),
+        lease_at=now,
+    )

@@ -1,0 +1,217 @@
+"""Making a reply: claim it, recall, ask the model, call its tools, and finish. A task of the event loop."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing
+from datetime import datetime
+from time import perf_counter
+from typing import Any, ClassVar
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.utils import timezone
+from memory.embedding import embed_cue
+
+from accounts.models import ModelCall
+from companions import tools
+from companions.models import Reply
+from companions.replies import frames
+from companions.replies.calls import Meter, end_call
+from companions.replies.claim import claim, next_waiting
+from companions.replies.context import Turn, load, prepare, record_call
+from companions.replies.database import visit
+from companions.replies.finish import Said, checkpoint, finish
+from companions.replies.process import process_name
+from companions.replies.publish import Publisher
+from providers.clients import chat
+from providers.errors import ProviderError
+from providers.pieces import Event, Piece, Thought, ToolCall, Usage
+
+log = structlog.get_logger(__name__)
+Clock = Callable[[], datetime]
+State = Reply.State
+
+
+class Making:
+    """One reply that this process makes."""
+
+    def __init__(self, turn: Turn, clock: Clock) -> None:
+        self.turn, self.clock = turn, clock
+        self.said = Said(text=turn.reply.text, seq=turn.reply.seq)
+        self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
+        self.ends_as: State | None = None
+        self.reading: asyncio.Task[None] | None = None
+
+    def so_far(self) -> Said:
+        """What has been given out under a number, for the row."""
+        sent, begun = self.publisher.sent, self.turn.reply
+        text = self.said.text[: len(begun.text) + sent["reply.piece"]]
+        return Said(
+            text, self.said.thought[: sent["reply.thought"]], self.publisher.seq, self.said.tool_calls
+        )
+
+    def end(self, state: State) -> None:
+        """Stop reading from the model; the reply ends in this state."""
+        self.ends_as = self.ends_as or state
+        if self.reading:
+            self.reading.cancel()
+
+    async def make(self) -> State:
+        """The state in which the reply ends."""
+        begun = {"message_id": str(self.turn.message.pk), "text": self.said.text, "after": self.said.seq}
+        self.publisher.send("reply.started", **begun)
+        self.reading = asyncio.create_task(self._answer())
+        try:
+            await self.reading
+        except ProviderError as error:
+            self.said.code = error.code
+            return State.FAILED
+        except asyncio.CancelledError:
+            if self.ends_as is None:
+                raise
+            return self.ends_as
+        return State.DONE
+
+    async def _answer(self) -> None:
+        vector = await visit(embed_cue, self.turn.message.text)
+        call = await visit(prepare, self.turn, vector, self.clock())
+        self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
+        for round in range(1, settings.TOOL_ROUNDS + 1):
+            calls = await self._ask(call, is_last=round == settings.TOOL_ROUNDS)
+            if not calls:
+                return
+            await self._use_tools(calls)
+            call = await visit(record_call, self.turn, round + 1, self.clock())
+
+    async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
+        """Stream one answer; the tool calls that it ends with."""
+        calls: list[ToolCall] = []
+        meter = Meter(perf_counter())
+        offered = [] if is_last else tools.offered()
+        try:
+            async with aclosing(chat().stream(self.turn.prompt, offered)) as events:
+                async for event in events:
+                    self._take(event, meter, calls)
+        except ProviderError as error:
+            await visit(end_call, call, meter, self.turn.prompt, perf_counter(), error)
+            raise
+        except asyncio.CancelledError:
+            outcome = (
+                ModelCall.Outcome.STOPPED if self.ends_as == State.STOPPED else ModelCall.Outcome.INTERRUPTED
+            )
+            await asyncio.shield(
+                visit(end_call, call, meter, self.turn.prompt, perf_counter(), outcome=outcome)
+            )
+            raise
+        await visit(end_call, call, meter, self.turn.prompt, perf_counter())
+        return calls
+
+    def _take(self, event: Event, meter: Meter, calls: list[ToolCall]) -> None:
+        match event:
+            case Piece(text):
+                meter.piece(text, perf_counter())
+                self._say(text)
+            case Thought(text):
+                meter.piece(text, perf_counter())
+                self.said.thought += text
+                self.publisher.add("reply.thought", text)
+            case ToolCall():
+                calls.append(event)
+            case Usage():
+                meter.usage = event
+
+    def _say(self, text: str) -> None:
+        if self.turn.reply.first_piece_at is None:
+            self.turn.reply.first_piece_at = self.clock()
+            Running.later(visit(_mark_streaming, self.turn.reply.pk, self.turn.reply.first_piece_at))
+        self.said.text += text
+        self.publisher.add("reply.piece", text)
+
+    async def _use_tools(self, calls: list[ToolCall]) -> None:
+        wire = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in calls
+        ]
+        self.turn.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
+        for one in calls:
+            began = perf_counter()
+            result = await visit(tools.call, self.turn, one.name, one.arguments, self.clock())
+            used = {"id": one.id, "name": one.name, "arguments": one.arguments, "result": result}
+            self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
+            self.turn.prompt.append(
+                {"role": "tool", "tool_call_id": one.id, "content": frames.as_json(result)}
+            )
+            self.publisher.send("reply.tool", name=one.name, is_error="error" in result)
+
+
+class Running:
+    """The replies that this process makes, and the tasks in which it makes them."""
+
+    makings: ClassVar[dict[UUID, Making]] = {}
+    tasks: ClassVar[set[asyncio.Task[None]]] = set()
+
+    @classmethod
+    def later(cls, work: Coroutine[Any, Any, None]) -> None:
+        """Run the coroutine as a task of its own, apart from whoever asked, in a context of its own."""
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+        cls.tasks.add(task)
+        task.add_done_callback(cls.tasks.discard)
+
+
+def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
+    """Begin to make the reply, if it is its turn."""
+    Running.later(run(reply_id, clock))
+
+
+async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
+    """Make the reply if it is its turn, then hand over to the one that waits behind it."""
+    if not await visit(claim, reply_id, clock()):
+        return
+    turn = await visit(load, reply_id)
+    with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):
+        making = Running.makings[reply_id] = Making(turn, clock)
+        try:
+            await _see_through(making)
+        finally:
+            del Running.makings[reply_id]
+    following = await visit(next_waiting, turn.companion.pk)
+    if following:
+        spawn(following, clock)
+
+
+async def _see_through(making: Making) -> None:
+    state = State.FAILED
+    making.said.code = "internal_error"
+    try:
+        state = await _making(making)
+    finally:
+        ended = await visit(
+            finish, making.turn.reply, state, making.said, making.clock(), held_by=process_name()
+        )
+        if ended:
+            making.publisher.send(f"reply.{state.value}", **frames.ending(ended, making.turn.companion))
+        await making.publisher.close()
+        log.info("reply ended", state=state.value, code=making.said.code)
+
+
+async def _making(making: Making) -> State:
+    if making.turn.reply.is_stop_asked:
+        making.said.code = ""
+        return State.STOPPED
+    state = await making.make()
+    if state != State.FAILED:
+        making.said.code = ""
+    return state
+
+
+def _mark_streaming(reply_id: UUID, now: datetime) -> None:
+    Reply.objects.filter(pk=reply_id, state=State.THINKING).update(state=State.STREAMING, first_piece_at=now)
+
+
+async def renew(clock: Clock) -> None:
+    """Renew the leases of what this process makes; let go of what another has taken over."""
+    for making in list(Running.makings.values()):
+        if not await visit(checkpoint, making.turn.reply, making.so_far(), clock(), held_by=process_name()):
+            making.end(State.INTERRUPTED)

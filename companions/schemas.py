@@ -1,0 +1,180 @@
+"""What goes into the API and comes out of it."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from ninja import Field, Schema
+from pydantic import AfterValidator, AwareDatetime, StringConstraints
+
+from companions.text import is_storable
+from memory.models import Memory
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("holds characters that are not text")
+    return text
+
+
+def _told(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Told = Annotated[str, AfterValidator(_storable), AfterValidator(_told)]
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(_storable)
+]
+ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
+
+
+class CompanionIn(Schema):
+    name: Name
+    persona: Text = Field("", max_length=20_000)
+    greeting: Text = Field("", max_length=4_000)
+    tint: int = Field(40, ge=0, le=359, description="A hue in degrees.")
+
+
+class CompanionPatch(Schema):
+    name: Name | None = None
+    persona: Text | None = Field(None, max_length=20_000)
+    greeting: Text | None = Field(None, max_length=4_000)
+    tint: int | None = Field(None, ge=0, le=359)
+
+
+class CompanionOut(Schema):
+    id: UUID
+    name: str
+    persona: str
+    greeting: str
+    tint: int
+    created_at: datetime
+
+
+class CompanionsOut(Schema):
+    items: list[CompanionOut]
+    next: str | None
+
+
+class MessageIn(Schema):
+    text: str
+    client_id: ClientId | None = None
+
+
+class MessageOut(Schema):
+    id: UUID
+    role: str
+    text: str
+    client_id: str | None
+    said_at: datetime
+    is_hidden: bool
+    is_rehearsed: bool
+
+
+class MessagesOut(Schema):
+    items: list[MessageOut]
+    next: str | None
+
+
+class RecalledOut(Schema):
+    id: UUID
+    kind: str
+    text: str
+    happened_at: datetime
+    score: float
+    reasons: dict[str, Any]
+    message_id: UUID | None
+
+
+class ReplyOut(Schema):
+    id: UUID
+    state: str
+    text: str
+    message_id: UUID
+    answer_id: UUID | None
+    recalled: list[RecalledOut]
+    code: str | None
+    detail: str | None
+
+
+class TurnOut(Schema):
+    message: MessageOut
+    reply: ReplyOut
+
+
+class SourceOut(Schema):
+    message_id: UUID
+    client_id: str | None
+
+
+class MemoryIn(Schema):
+    text: Told = Field(max_length=8_000)
+    happened_at: AwareDatetime | None = None
+
+
+class MemoryPatch(Schema):
+    text: Told | None = Field(None, max_length=8_000)
+    is_pinned: bool | None = None
+
+
+class MemoryOut(Schema):
+    id: UUID
+    kind: Memory.Kind
+    text: str
+    speaker: str
+    happened_at: datetime
+    learnt_at: datetime
+    is_pinned: bool
+    sources: list[SourceOut]
+
+
+class MemoriesOut(Schema):
+    items: list[MemoryOut]
+    next: str | None
+
+
+class RecallIn(Schema):
+    cue: Told = Field(max_length=32_000)
+    limit: int = Field(10, ge=1, le=100)
+    as_of: AwareDatetime | None = None
+
+
+class ResultOut(Schema):
+    id: UUID
+    kind: str
+    text: str
+    happened_at: datetime
+    score: float
+    reasons: dict[str, Any]
+    sources: list[SourceOut]
+
+
+class ResultsOut(Schema):
+    results: list[ResultOut]
+
+
+class LogLineIn(Schema):
+    client_id: ClientId | None = None
+    role: Annotated[str, StringConstraints(pattern="^(user|assistant)$")]
+    name: Text = Field("", max_length=80)
+    text: Told = Field(max_length=32_000)
+    at: AwareDatetime
+
+
+class LogIn(Schema):
+    messages: list[LogLineIn] = Field(max_length=10_000)
+
+
+class ProgressOut(Schema):
+    id: UUID
+    state: str
+    done: int
+    total: int
+    error: str | None
+
+
+class JobOut(Schema):
+    job: ProgressOut

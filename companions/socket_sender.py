@@ -1,0 +1,47 @@
+"""Who is at the other end of a socket: by the site's own session with its origin checked, or by a bearer token."""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.db import SessionStore
+from django.http import HttpRequest
+from django.http.cookie import parse_cookie
+
+from accounts.api_auth import token_user
+from accounts.models import User
+
+
+def may_connect(scope: dict[str, Any]) -> bool:
+    """Whether the origin is Kith's own; without an origin only a bearer token comes in (no browser can send one)."""
+    origin = _header(scope, b"origin")
+    if origin is None:
+        return bool(_bearer(scope)) or not _header(scope, b"cookie")
+    host = urlsplit(origin).hostname
+    return _header(scope, b"host") == urlsplit(origin).netloc and host in settings.ALLOWED_HOSTS
+
+
+def sender(scope: dict[str, Any], now: datetime) -> User | None:
+    """The signed-in person, or None."""
+    bearer = _bearer(scope)
+    return token_user(bearer, now) if bearer else _session_user(scope)
+
+
+def _session_user(scope: dict[str, Any]) -> User | None:
+    request = HttpRequest()
+    cookies = parse_cookie(_header(scope, b"cookie") or "")
+    request.session = SessionStore(cookies.get(settings.SESSION_COOKIE_NAME))
+    user = get_user(request)
+    return user if isinstance(user, User) and user.is_active else None
+
+
+def _bearer(scope: dict[str, Any]) -> str | None:
+    scheme, _, token = (_header(scope, b"authorization") or "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _header(scope: dict[str, Any], name: bytes) -> str | None:
+    values: list[bytes] = [value for key, value in scope["headers"] if key == name]
+    return values[0].decode("latin-1") if values else None

@@ -1,0 +1,89 @@
+"""The root of the REST API, version 1, and how its errors look: problem details (RFC 9457)."""
+
+from django.db import DatabaseError
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from redis.exceptions import RedisError
+
+from accounts.api_auth import BearerToken
+from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyError
+from companions.api import companions, logs, memories, messages, replies
+from companions.errors import CompanionsError
+
+api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
+for router in (companions.router, messages.router, memories.router, logs.router):
+    api.add_router("/companions", router)
+api.add_router("/replies", replies.router)
+
+
+def problem(request: HttpRequest, status: int, code: str, detail: str, **more: object) -> HttpResponse:
+    """The error as `application/problem+json`."""
+    body = {
+        "type": "about:blank",
+        "title": code.replace("_", " "),
+        "status": status,
+        "code": code,
+        "detail": detail,
+    }
+    response = api.create_response(request, {**body, **more}, status=status)
+    response["Content-Type"] = "application/problem+json"
+    return response
+
+
+@api.exception_handler(CompanionsError)
+def refused(request: HttpRequest, error: CompanionsError) -> HttpResponse:
+    return problem(request, error.status, error.code, str(error.detail))
+
+
+@api.exception_handler(GateError)
+def too_much(request: HttpRequest, error: GateError) -> HttpResponse:
+    response = problem(request, 429, error.code, error.detail)
+    response["Retry-After"] = str(error.retry_after_seconds)
+    return response
+
+
+@api.exception_handler(IdempotencyKeyError)
+def bad_key(request: HttpRequest, error: IdempotencyKeyError) -> HttpResponse:
+    return problem(request, 400, "bad_idempotency_key", str(error))
+
+
+@api.exception_handler(IdempotencyConflictError)
+def other_body(request: HttpRequest, error: IdempotencyConflictError) -> HttpResponse:
+    return problem(request, 409, "idempotency_key_taken", str(error))
+
+
+@api.exception_handler(AuthenticationError)
+def not_signed_in(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    response = problem(request, 401, "not_signed_in", "Send a token: Authorization: Bearer TOKEN.")
+    response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+@api.exception_handler(Http404)
+def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+    return problem(request, 404, "not_found", "There is no such thing of yours.")
+
+
+@api.exception_handler(ValidationError)
+def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    errors = [{"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors]
+    detail = "; ".join(f"{one['where']}: {one['what']}" for one in errors[:3])
+    return problem(request, 422, "not_valid", detail, errors=errors[:50])
+
+
+@api.exception_handler(HttpError)
+def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem(request, error.status_code, "bad_request", str(error))
+
+
+@api.exception_handler(DatabaseError)
+def database_away(request: HttpRequest, error: DatabaseError) -> HttpResponse:
+    return problem(
+        request, 503, "database_away", "Kith's database does not answer right now. Try again in a moment."
+    )
+
+
+@api.exception_handler(RedisError)
+def redis_away(request: HttpRequest, error: RedisError) -> HttpResponse:
+    return problem(request, 503, "redis_away", "Kith cannot send answers right now. Try again in a moment.")

@@ -1,0 +1,17 @@
+"""The ASGI application: pages and API by Django, sockets by Channels, and the life of replies by the lifespan."""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from django.core.asgi import get_asgi_application
+from django.urls import path
+
+pages = get_asgi_application()
+
+from companions.consumers import CompanionConsumer
+from config.lifespan import Lifespan
+
+sockets = URLRouter([path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi())])
+application = ProtocolTypeRouter({"http": pages, "websocket": sockets, "lifespan": Lifespan()})

@@ -1,0 +1,37 @@
+"""The life of a web process: replies are looked after from its start, and drained at its end."""
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from django.utils import timezone
+
+from companions.replies.pulse import beat_on, drain, hear_stops
+from providers.clients import aclose_chat
+
+Message = MutableMapping[str, Any]
+
+
+class Lifespan:
+    """The part of ASGI that Django's own application refuses."""
+
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        await receive()
+        loop = asyncio.get_running_loop()
+        cares = [
+            loop.create_task(care, context=contextvars.Context())
+            for care in (beat_on(timezone.now), hear_stops())
+        ]
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await drain()
+        for care in cares:
+            care.cancel()
+        await aclose_chat()
+        await send({"type": "lifespan.shutdown.complete"})
