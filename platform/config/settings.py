@@ -156,6 +156,10 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_FORMS = {"signup": "accounts.forms.SignupForm"}
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)  # whose word on addresses holds
 
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
@@ -224,6 +228,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "drop old keys": {"task": "accounts.tasks.drop_old_keys", "schedule": 3600.0, "options": {"expires": 3600}},
     "drop old prompts": {
         "task": "companions.tasks.drop_old_prompts",
         "schedule": 3600.0,
