@@ -107,10 +107,14 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # -- data -------------------------------------------------------------------------------------------
 
 DATABASES = {"default": env.db_url("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kith")}
+POOL = {"min_size": 1, "max_size": env.int("DATABASE_POOL", 24), "timeout": 20}
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
     "CONN_HEALTH_CHECKS": True,
-    "OPTIONS": {"pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 24), "timeout": 20}},
+    "OPTIONS": {
+        **DATABASES["default"].get("OPTIONS", {}),
+        "pool": POOL,
+    },  # DATABASE_URL may say sslmode and more
 }
 REDIS_URL = env.str("REDIS_URL", "redis://127.0.0.1:6379/0")
 CHANNEL_LAYERS = {
@@ -159,7 +163,7 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_FORMS = {"signup": "accounts.forms.SignupForm"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)  # whose word on addresses holds
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)  # to tell visitors apart
 
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
@@ -228,7 +232,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
-    "drop old keys": {"task": "accounts.tasks.drop_old_keys", "schedule": 3600.0, "options": {"expires": 3600}},
+    "drop old keys": {
+        "task": "accounts.tasks.drop_old_keys",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "drop old prompts": {
         "task": "companions.tasks.drop_old_prompts",
         "schedule": 3600.0,
