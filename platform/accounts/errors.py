@@ -3,6 +3,7 @@
 AccountsError
 ├── AccountExistsError        someone has this e-mail address already
 ├── GateError                 too many messages a minute, or no tokens left today
+├── InvitationError           the invitation is used or was never made
 ├── IdempotencyKeyError       the key itself cannot be used (400)
 └── IdempotencyConflictError  the key came before, with another body (409)
 """
@@ -24,6 +25,10 @@ class GateError(AccountsError):
         self.code = code
         self.detail = detail
         self.retry_after_seconds = retry_after_seconds
+
+
+class InvitationError(AccountsError):
+    """The invitation is used, or there never was one."""
 
 
 class IdempotencyKeyError(AccountsError):

@@ -1,0 +1,28 @@
+from typing import cast
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.translation import get_language
+
+from accounts import invitations
+from accounts.models import User
+
+
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
+    """What allauth does otherwise at Kith: who may sign up, and what is known of them from the first day."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Whether this visitor may sign up, by KITH_SIGNUP."""
+        if settings.KITH_SIGNUP == "invite":
+            return invitations.offered(request) is not None
+        return bool(settings.KITH_SIGNUP == "open")
+
+    def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
+        """The user with the form's name and time zone, and the language that they signed up in."""
+        user.name = form.cleaned_data.get("name", "")
+        user.time_zone = form.cleaned_data.get("time_zone", "UTC")
+        language = get_language() or ""
+        user.language = language if language in dict(settings.LANGUAGES) else ""
+        return cast(User, super().save_user(request, user, form, commit))

@@ -1,0 +1,202 @@
+"""The operators' view of people, tokens, invitations and model calls."""
+
+from typing import Any
+
+from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from accounts.models import Invitation, ModelCall, Token, User
+from accounts.zones import zones
+
+# The one door for operators too: its limits hold, and whoever is signed in need not sign in again.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
+admin.site.unregister(Group)
+admin.site.unregister(EmailAddress)
+
+
+class NewUserForm(UserCreationForm):  # type: ignore[misc]
+    """An account opened by an operator; its e-mail address is kept in lower case, as signing up does."""
+
+    class Meta:
+        model = User
+        fields = ("email",)
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"].lower()
+        if User.objects.filter(email__iexact=email).exists():
+            raise forms.ValidationError(_("Someone has an account with this e-mail address."))
+        return email
+
+
+class KnownUserForm(UserChangeForm):  # type: ignore[misc]
+    """A person's row; zone and language are chosen from what there is."""
+
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        choices=lambda: [(zone, zone) for zone in zones()],
+        widget=UnfoldAdminSelectWidget,
+    )
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        choices=[("", "–"), *settings.LANGUAGES],
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+@admin.register(User)
+class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
+    add_form = NewUserForm
+    form = KnownUserForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = (
+        "email",
+        "name",
+        "is_active",
+        "is_staff",
+        "language",
+        "time_zone",
+        "last_login",
+        "date_joined",
+    )
+    list_filter = ("is_active", "is_staff", "is_superuser", "language")
+    search_fields = ("email", "name")
+    ordering = ("-date_joined",)
+    date_hierarchy = "date_joined"
+    fieldsets = (
+        (None, {"fields": ("email", "password", "name")}),
+        (_("Where and how they read"), {"fields": ("language", "time_zone")}),
+        (_("What they may use"), {"fields": ("messages_per_minute", "tokens_per_day")}),
+        (
+            _("What they may do"),
+            {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")},
+        ),
+        (_("When"), {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        """The e-mail address is the person's to change; rights are given by superusers alone."""
+        fixed = ("last_login", "date_joined") + (("email",) if obj else ())
+        rights = ("is_staff", "is_superuser", "groups", "user_permissions")
+        return fixed if request.user.is_superuser else fixed + rights
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Whoever may change people may still not touch a superuser, whose password would be theirs then."""
+        is_above = obj is not None and obj.is_superuser and not request.user.is_superuser
+        return not is_above and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        is_above = obj is not None and obj.is_superuser and not request.user.is_superuser
+        return not is_above and super().has_delete_permission(request, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes with a person; who may delete people may delete what is theirs, read-only or not."""
+        going, counts, _needed, protected = super().get_deleted_objects(objs, request)
+        return going, counts, set(), protected
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Keep the user; the address of a new one counts as verified."""
+        with transaction.atomic():
+            super().save_model(request, obj, form, change)
+            if not change:
+                EmailAddress.objects.create(user=obj, email=obj.email, verified=True, primary=True)
+
+
+@admin.register(Group)
+class GroupAdmin(DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
+    pass
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(ModelAdmin):  # type: ignore[misc]
+    list_display = ("email", "user", "verified", "primary")
+    list_filter = ("verified", "primary")
+    list_select_related = ("user",)
+    search_fields = ("email", "user__email")
+    autocomplete_fields = ("user",)
+
+
+@admin.register(Token)
+class TokenAdmin(ModelAdmin):  # type: ignore[misc]
+    """Whose keys there are, to be revoked; they are issued by the person or by `create_token`."""
+
+    list_display = ("name", "prefix", "user", "created_at", "last_used_at", "revoked_at")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
+    list_select_related = ("user",)
+    search_fields = ("name", "prefix", "user__email")
+    fields = readonly_fields = list_display
+    actions = ("revoke",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @admin.action(description=_("Revoke"), permissions=["change"])
+    def revoke(self, request: HttpRequest, tokens: QuerySet[Token]) -> None:
+        count = tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
+        messages.success(request, gettext("Revoked: %(count)s") % {"count": count})
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ModelAdmin):  # type: ignore[misc]
+    list_display = ("__str__", "created_by", "created_at", "used_by", "used_at")
+    list_filter = (("used_at", admin.EmptyFieldListFilter), "created_at")
+    list_select_related = ("created_by", "used_by")
+    search_fields = ("note", "code", "used_by__email")
+    fields = ("note", "link", "created_by", "created_at", "used_by", "used_at")
+    readonly_fields = fields[1:]
+
+    @admin.display(description=_("link to send"))
+    def link(self, invitation: Invitation) -> str:
+        """The address that lets one person sign up."""
+        if invitation.pk is None:
+            return gettext("It is shown when you have saved.")
+        return f"{settings.KITH_URL}{reverse('account_signup')}?invite={invitation.code}"
+
+    def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
+        if not change:
+            obj.created_by = request.user  # type: ignore[assignment]
+        super().save_model(request, obj, form, change)
+        if not change:
+            messages.info(request, self.link(obj))
+
+
+@admin.register(ModelCall)
+class ModelCallAdmin(ModelAdmin):  # type: ignore[misc]
+    """What was asked of models, for whom, at what cost and how it ended; written by Kith alone."""
+
+    list_display = (
+        *("started_at", "user", "purpose", "model", "outcome"),
+        *("prompt_tokens", "completion_tokens", "first_piece_milliseconds", "milliseconds"),
+    )
+    list_filter = ("outcome", "purpose", "is_estimated", "started_at", "model")
+    list_select_related = ("user",)
+    search_fields = ("user__email", "provider", "model")
+    date_hierarchy = "started_at"
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: ModelCall | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: ModelCall | None = None) -> bool:
+        return False

@@ -1,0 +1,106 @@
+from typing import Any
+
+from allauth.account import forms as allauth
+from django import forms
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts import invitations
+from accounts.errors import AccountExistsError
+from accounts.models import Token, User
+from accounts.zones import zones
+
+LONGEST_EMAIL = 254
+LONGEST_PASSWORD = 1000
+
+
+class ZoneField(forms.CharField):
+    """The zone that the browser says it is in; UTC where it says nothing that is one."""
+
+    widget = forms.HiddenInput
+
+    def clean(self, value: Any) -> str:
+        return value if value in zones() else "UTC"
+
+
+class SignupForm(allauth.SignupForm):  # type: ignore[misc]
+    """E-mail and password, a name if one likes, and the zone from the page's script."""
+
+    name = forms.CharField(
+        label=_("What companions call you"),
+        required=False,
+        max_length=80,
+        widget=forms.TextInput(attrs={"autocomplete": "given-name"}),
+    )
+    time_zone = ZoneField(required=False)
+    field_order = ("email", "password1", "name", "time_zone")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, longest in (("email", LONGEST_EMAIL), ("password1", LONGEST_PASSWORD)):
+            shorten(self.fields[name], longest)
+
+    def save(self, request: HttpRequest) -> User:
+        """The new user; AccountExistsError or InvitationError, and no user, where someone was faster."""
+        try:
+            with transaction.atomic():
+                user: User = super().save(request)
+                if settings.KITH_SIGNUP == "invite":
+                    invitations.use(request, user, timezone.now())
+        except IntegrityError as error:
+            raise AccountExistsError(
+                gettext("Someone signed up with this e-mail address just now.")
+            ) from error
+        return user
+
+
+def shorten(field: forms.Field, longest: int) -> None:
+    """Let a text field take at most so many characters."""
+    field.max_length = longest  # type: ignore[attr-defined]
+    field.validators.append(forms.CharField(max_length=longest).validators[0])
+    field.widget.attrs["maxlength"] = longest
+
+
+class ProfileForm(forms.ModelForm[User]):
+    """What a person says of themselves: name, time zone, language."""
+
+    time_zone = forms.ChoiceField(label=_("Time zone"), choices=lambda: [(zone, zone) for zone in zones()])
+    language = forms.ChoiceField(
+        label=_("Language"), required=False, choices=[("", _("As my browser asks")), *settings.LANGUAGES]
+    )
+
+    class Meta:
+        model = User
+        fields = ("name", "time_zone", "language")
+
+
+class TokenForm(forms.ModelForm[Token]):
+    """What a token is for."""
+
+    class Meta:
+        model = Token
+        fields = ("name",)
+
+
+class DeletionForm(forms.Form):
+    """The person's own e-mail address, typed, so that no account is deleted by a slip."""
+
+    typed_email = forms.CharField(
+        label=_("Your e-mail address"),
+        max_length=LONGEST_EMAIL,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_typed_email(self) -> str:
+        typed: str = self.cleaned_data["typed_email"]
+        if typed.lower() != self.user.email.lower():
+            raise forms.ValidationError(_("This is not the e-mail address of your account."))
+        return typed

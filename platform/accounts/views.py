@@ -1,0 +1,112 @@
+from typing import Any
+
+from allauth.account import views as allauth
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.db.models import ProtectedError
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import place
+from accounts.errors import AccountExistsError, InvitationError
+from accounts.forms import DeletionForm, ProfileForm, TokenForm
+from accounts.gate import allowance
+from accounts.models import Token
+from accounts.signed_in import SignedInRequest
+
+UNPROCESSABLE = 422
+
+
+class SignupView(allauth.SignupView):  # type: ignore[misc]
+    """allauth's sign-up, with a clear word where it is closed or where someone was faster."""
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        try:
+            response: HttpResponse = super().form_valid(form)
+        except (AccountExistsError, InvitationError) as error:
+            form.add_error(None, str(error))
+            response = self.form_invalid(form)
+        return response
+
+    def closed(self) -> HttpResponse:
+        response: HttpResponse = super().closed()
+        response.status_code = 403
+        return response
+
+
+def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -> HttpResponse:
+    """The one settings page; `changed` puts in a form with its errors, or a token to be shown this once."""
+    context = {
+        "profile_form": ProfileForm(instance=request.user),
+        "token_form": TokenForm(),
+        "deletion_form": DeletionForm(request.user),
+        "tokens": Token.objects.owned_by(request.user).live(),
+        "allowance": allowance(request.user, timezone.now()),
+    }
+    return render(request, "accounts/settings.html", context | changed, status=status)
+
+
+@require_safe
+@login_required
+@never_cache
+def show_settings(request: SignedInRequest) -> HttpResponse:
+    return settings_page(request)
+
+
+@require_POST
+@login_required
+def save_profile(request: SignedInRequest) -> HttpResponse:
+    form = ProfileForm(request.POST, instance=request.user)
+    if not form.is_valid():
+        request.user.refresh_from_db()
+        return settings_page(request, UNPROCESSABLE, profile_form=form)
+    place.enter(form.save())
+    messages.success(request, _("Saved."))
+    return redirect("settings")
+
+
+@require_POST
+@login_required
+@never_cache
+def make_token(request: SignedInRequest) -> HttpResponse:
+    """The settings page with the new token on it: it is shown here and nowhere again."""
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return settings_page(request, UNPROCESSABLE, token_form=form)
+    token, plaintext = Token.objects.issue(request.user, form.cleaned_data["name"])
+    return settings_page(request, 201, new_token=token, plaintext=plaintext)
+
+
+@require_POST
+@login_required
+def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
+    get_object_or_404(Token.objects.owned_by(request.user).live(), pk=pk).revoke(timezone.now())
+    messages.success(request, _("The token opens nothing any more."))
+    return redirect("settings")
+
+
+@require_POST
+@login_required
+def delete_account(request: SignedInRequest) -> HttpResponse:
+    """Delete the person and all that is theirs; an operator whom the audit names stays."""
+    form = DeletionForm(request.user, request.POST)
+    if not form.is_valid():
+        return settings_page(request, UNPROCESSABLE, deletion_form=form)
+    try:
+        request.user.delete()
+    except ProtectedError:
+        form.add_error(None, _("The record of what operators opened names you, so this account has to stay."))
+        return settings_page(request, 409, deletion_form=form)
+    return say_goodbye(request)
+
+
+def say_goodbye(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    messages.success(request, _("Your account and everything in it is deleted."))
+    return redirect("welcome")
