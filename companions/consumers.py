@@ -12,13 +12,14 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
-from redis.exceptions import RedisError
 
 from accounts.gate import GateError
+from accounts.models import User
 from companions.errors import CompanionsError, TextError
 from companions.models import Companion, Reply
 from companions.replies import actions, frames, stream
 from companions.replies.database import visit
+from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.publish import group_of
 from companions.replies.start import start
 from companions.replies.turn import spawn
@@ -31,26 +32,37 @@ NOT_SIGNED_IN, NO_SUCH_COMPANION, IDLE, TOO_FAST, AWAY = 4401, 4404, 4408, 4429,
 class CompanionConsumer(AsyncWebsocketConsumer):
     """One person's socket to one companion of theirs. What another's socket asks for does not exist."""
 
+    user: User
     companion: Companion
 
     async def connect(self) -> None:
-        self.user, self.told, self.frame_times = None, {}, deque[float]()
+        self.told: dict[str, int] = {}
+        self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
         if not may_connect(self.scope):
-            return await self.close()
+            await self.close()
+            return
         await self.accept()
-        self.user = await visit(sender, self.scope, timezone.now())
-        if self.user is None:
-            return await self.close(NOT_SIGNED_IN)
+        if refusal := await self._refusal():
+            await self.close(refusal)
+        else:
+            self._wait_for_frames()
+
+    async def _refusal(self) -> int | None:
+        """The code with which the socket closes at once; None where the person and the companion are found."""
+        user = await visit(sender, self.scope, timezone.now())
+        if user is None:
+            return NOT_SIGNED_IN
+        self.user = user
         companion = await visit(self._companion)
         if companion is None:
-            return await self.close(NO_SUCH_COMPANION)
-        self.companion = companion
+            return NO_SUCH_COMPANION
         try:
             await self.channel_layer.group_add(group_of(companion.pk), self.channel_name)
-        except (RedisError, OSError):
-            return await self.close(AWAY)
-        self._wait_for_frames()
+        except REDIS_AWAY:
+            return AWAY
+        self.companion = companion
+        return None
 
     async def disconnect(self, code: int) -> None:
         if self.idle:
@@ -62,7 +74,8 @@ class CompanionConsumer(AsyncWebsocketConsumer):
         if not hasattr(self, "companion"):
             return
         if self._is_too_fast():
-            return await self.close(TOO_FAST)
+            await self.close(TOO_FAST)
+            return
         self._wait_for_frames()
         client_id = None
         try:
@@ -104,7 +117,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
         try:
             message = {"type": "reply.frames", "id": "", "frames": [[None, json]], "but": self.channel_name}
             await self.channel_layer.group_send(group_of(self.companion.pk), message)
-        except (RedisError, OSError):
+        except REDIS_AWAY:
             return
 
     async def _resume(self, reply: Reply, after: int) -> None:
@@ -120,7 +133,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
         """The kept frames, unless there is a gap between `after` and the first of them."""
         try:
             kept = await stream.read(reply.pk, after)
-        except (RedisError, OSError):
+        except REDIS_AWAY:
             return []
         first = next((piece["seq"] for piece in stream.pieces_in(kept, 0)), after + 1)
         return kept if first == after + 1 else []

@@ -8,12 +8,12 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from memory.embedding import waiting
 
 from companions import history
 from companions.errors import CompanionsError, ConflictError
 from companions.models import Companion, Conversation, Job, Message, Session
 from companions.saying import say_all
+from memory.embedding import unembedded
 
 SESSION_GAP = timedelta(hours=8)
 MOST_MESSAGES = 10_000
@@ -57,7 +57,7 @@ def progress(job: Job) -> tuple[str, int]:
         return "failed", 0
     if job.kind != Job.Kind.IMPORT_LOG:
         return "done", job.total
-    left = waiting(job.companion_id, job_id=job.pk)
+    left = unembedded(job.companion_id).filter(message__job=job).count()
     return ("running" if left else "done"), job.total - left
 
 
@@ -117,7 +117,7 @@ def _take_place(conversation: Conversation, imported: Sequence[Message]) -> None
     path = history.path(conversation, conversation.head_id, EVERYTHING)[::-1]
     woven = sorted([*path, *imported], key=lambda message: message.said_at)
     moved = []
-    for earlier, later in pairwise([None, *woven]):
+    for later, earlier in zip(woven, [None, *woven[:-1]], strict=True):
         if later.parent_id != (earlier.pk if earlier else None):
             later.parent = earlier
             moved.append(later)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from memory.recall import Found
 
 from companions.models import Companion, Message, Reply
+from memory.recall import Found
 from providers.tokens import estimate
 
 TEMPLATE = "turn-1"
@@ -115,7 +115,8 @@ def _remembered(found: Sequence[Found], facts: Facts, companion: Companion) -> I
     """Best first, until a quarter of the context is full."""
     budget = settings.CONTEXT_TOKENS // 4
     for one in found:
-        line = f"- [{one.memory.happened_at.astimezone(facts.now.tzinfo):%Y-%m-%d}] {_who(one, companion)}{quoted(one.memory.text)}"
+        on = one.memory.happened_at.astimezone(facts.now.tzinfo)
+        line = f"- [{on:%Y-%m-%d}] {_who(one, companion)}{quoted(one.memory.text)}"
         budget -= estimate(line)
         if budget < 0:
             return

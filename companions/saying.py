@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from memory.keeping import Said, keep_said
-
 from companions.models import Companion, Conversation, Message, Session
+from memory.keeping import Said, keep_said
 
 SPEAKERS = {Message.Role.USER: "user", Message.Role.ASSISTANT: "companion"}
 

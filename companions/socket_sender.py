@@ -1,5 +1,6 @@
 """Who is at the other end of a socket: by the site's own session with its origin checked, or by a bearer token."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from accounts.api_auth import token_user
 from accounts.models import User
 
 
-def may_connect(scope: dict[str, Any]) -> bool:
+def may_connect(scope: Mapping[str, Any]) -> bool:
     """Whether the origin is Kith's own; without an origin only a bearer token comes in (no browser can send one)."""
     origin = _header(scope, b"origin")
     if origin is None:
@@ -23,13 +24,13 @@ def may_connect(scope: dict[str, Any]) -> bool:
     return _header(scope, b"host") == urlsplit(origin).netloc and host in settings.ALLOWED_HOSTS
 
 
-def sender(scope: dict[str, Any], now: datetime) -> User | None:
+def sender(scope: Mapping[str, Any], now: datetime) -> User | None:
     """The signed-in person, or None."""
     bearer = _bearer(scope)
     return token_user(bearer, now) if bearer else _session_user(scope)
 
 
-def _session_user(scope: dict[str, Any]) -> User | None:
+def _session_user(scope: Mapping[str, Any]) -> User | None:
     request = HttpRequest()
     cookies = parse_cookie(_header(scope, b"cookie") or "")
     request.session = SessionStore(cookies.get(settings.SESSION_COOKIE_NAME))
@@ -37,11 +38,11 @@ def _session_user(scope: dict[str, Any]) -> User | None:
     return user if isinstance(user, User) and user.is_active else None
 
 
-def _bearer(scope: dict[str, Any]) -> str | None:
+def _bearer(scope: Mapping[str, Any]) -> str | None:
     scheme, _, token = (_header(scope, b"authorization") or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def _header(scope: dict[str, Any], name: bytes) -> str | None:
+def _header(scope: Mapping[str, Any], name: bytes) -> str | None:
     values: list[bytes] = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if values else None

@@ -7,13 +7,13 @@ from datetime import datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from memory.embedding import embed_cue
-from memory.keeping import keep_fact
-from memory.recall import recall, record
 from pydantic import BaseModel, Field, ValidationError
 
 from companions.text import is_storable
+from memory.embedding import embed_cue
+from memory.keeping import keep_fact
 from memory.models import Recall
+from memory.recall import recall, record
 
 if TYPE_CHECKING:
     from companions.replies.context import Turn

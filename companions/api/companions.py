@@ -2,11 +2,12 @@ from uuid import UUID, uuid4
 
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Header, Router, Status
+from ninja import Router, Status
 
 from accounts.idempotency import once
-from companions.api.cursor import PageIn, PageQuery, page
+from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, person
+from companions.api.parameters import IdempotencyKey
 from companions.making import create
 from companions.models import Companion
 from companions.schemas import CompanionIn, CompanionOut, CompanionPatch, CompanionsOut
@@ -15,14 +16,14 @@ router = Router(tags=["companions"])
 
 
 @router.get("", response=CompanionsOut, operation_id="list_companions", summary="My companions")
-def list_companions(request: HttpRequest, asked: PageIn = PageQuery) -> dict[str, object]:
+def list_companions(request: HttpRequest, asked: PageQuery) -> dict[str, object]:
     items, following = page(Companion.objects.owned_by(person(request)), "created_at", asked)
     return {"items": items, "next": following}
 
 
 @router.post("", response={201: CompanionOut}, operation_id="create_companion", summary="Make a companion")
 def create_companion(
-    request: HttpRequest, body: CompanionIn, key: str | None = Header(None, alias="Idempotency-Key")
+    request: HttpRequest, body: CompanionIn, key: IdempotencyKey = None
 ) -> Status[Companion]:
     def make() -> UUID:
         return create(person(request), **body.dict(), now=timezone.now(), id=uuid4()).pk

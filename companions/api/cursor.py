@@ -23,7 +23,7 @@ class PageIn(Schema):
     cursor: str | None = Field(None, max_length=200, description="`next` of the page before.")
 
 
-PageQuery = Query(...)
+PageQuery = Query[PageIn]
 
 
 def page(rows: QuerySet[M], by: str, asked: PageIn) -> tuple[list[M], str | None]:

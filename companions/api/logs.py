@@ -3,10 +3,11 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from ninja import Header, Router, Status
+from ninja import Router, Status
 
 from accounts.idempotency import once
 from companions.api.finding import my_companion, person
+from companions.api.parameters import IdempotencyKey
 from companions.importing import Line, import_log, progress
 from companions.models import Job
 from companions.schemas import JobOut, LogIn
@@ -26,7 +27,7 @@ def import_a_log(
     request: HttpRequest,
     companion_id: UUID,
     body: LogIn,
-    key: str | None = Header(None, alias="Idempotency-Key"),
+    key: IdempotencyKey = None,
 ) -> Status[Out]:
     companion = my_companion(request, companion_id)
     lines = [Line(**line.dict()) for line in body.messages]
@@ -44,9 +45,7 @@ def import_a_log(
     operation_id="close_session",
     summary="End the session",
 )
-def close_session(
-    request: HttpRequest, companion_id: UUID, key: str | None = Header(None, alias="Idempotency-Key")
-) -> Status[Out]:
+def close_session(request: HttpRequest, companion_id: UUID, key: IdempotencyKey = None) -> Status[Out]:
     companion = my_companion(request, companion_id)
     job_id, _ = once(
         person(request),

@@ -4,17 +4,18 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils import timezone
-from memory.embedding import embed_cue
-from memory.keeping import correct, keep_fact
-from memory.recall import Found, recall, record
-from ninja import Header, Query, Router, Status
+from ninja import Router, Status
 
 from accounts.idempotency import once
 from companions import deletion
-from companions.api.cursor import PageIn, PageQuery, page
+from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, my_memory, person
+from companions.api.parameters import IdempotencyKey, WithMessage
 from companions.schemas import MemoriesOut, MemoryIn, MemoryOut, MemoryPatch, RecallIn, ResultsOut
+from memory.embedding import embed_cue
+from memory.keeping import correct, keep_fact
 from memory.models import Memory, Recall
+from memory.recall import Found, recall, record
 
 router = Router(tags=["memories"])
 Out = dict[str, object]
@@ -24,7 +25,7 @@ Out = dict[str, object]
     "/{uuid:companion_id}/memories", response=MemoriesOut, operation_id="list_memories", summary="Memories"
 )
 def list_memories(
-    request: HttpRequest, companion_id: UUID, asked: PageIn = PageQuery, kind: Memory.Kind | None = None
+    request: HttpRequest, companion_id: UUID, asked: PageQuery, kind: Memory.Kind | None = None
 ) -> Out:
     memories = Memory.objects.of(my_companion(request, companion_id).pk).open()
     memories = memories.select_related("message").prefetch_related("sources")
@@ -42,7 +43,7 @@ def add_memory(
     request: HttpRequest,
     companion_id: UUID,
     body: MemoryIn,
-    key: str | None = Header(None, alias="Idempotency-Key"),
+    key: IdempotencyKey = None,
 ) -> Status[Out]:
     companion, now = my_companion(request, companion_id), timezone.now()
 
@@ -72,7 +73,7 @@ def get_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Out
 def change_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Out:
     memory = my_memory(request, companion_id, memory_id)
     if body.text is not None:
-        correct(memory, body.text, timezone.now(), zone=person(request).zone)
+        correct(memory, body.text, timezone.now())
     if body.is_pinned is not None:
         memory.is_pinned = body.is_pinned
         memory.save(update_fields=["is_pinned"])
@@ -86,7 +87,7 @@ def change_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID, bod
     summary="Delete it everywhere; the message it came from is hidden from later prompts, or deleted too",
 )
 def delete_memory(
-    request: HttpRequest, companion_id: UUID, memory_id: UUID, with_message: bool = Query(False)
+    request: HttpRequest, companion_id: UUID, memory_id: UUID, with_message: WithMessage = False
 ) -> Status[None]:
     deletion.forget(my_memory(request, companion_id, memory_id), timezone.now(), with_message=with_message)
     return Status(204, None)

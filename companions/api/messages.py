@@ -5,11 +5,12 @@ from uuid import UUID
 import orjson
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
-from ninja import Header, Query, Router, Status
+from ninja import Router, Status
 
 from companions import history
-from companions.api.cursor import CursorError, PageIn, PageQuery
+from companions.api.cursor import CursorError, PageQuery
 from companions.api.finding import my_companion
+from companions.api.parameters import Accept, IdempotencyKey, WaitSeconds
 from companions.api.replies import reply_out
 from companions.models import Companion, Message, Reply
 from companions.replies import frames, stream
@@ -29,7 +30,7 @@ STREAM_SECONDS = 3600.0
     operation_id="list_messages",
     summary="The history, newest first",
 )
-def list_messages(request: HttpRequest, companion_id: UUID, asked: PageIn = PageQuery) -> dict[str, object]:
+def list_messages(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> dict[str, object]:
     companion = my_companion(request, companion_id)
     try:
         before = UUID(asked.cursor) if asked.cursor else None
@@ -49,9 +50,9 @@ async def send_message(
     request: HttpRequest,
     companion_id: UUID,
     body: MessageIn,
-    wait: int = Query(60, ge=0, le=300, description="Seconds to wait for the answer."),
-    key: str | None = Header(None, alias="Idempotency-Key", max_length=200),
-    accept: str = Header("", alias="Accept"),
+    wait: WaitSeconds = 60,
+    key: IdempotencyKey = None,
+    accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     companion = await visit(my_companion, request, companion_id)
     client_id = body.client_id or key

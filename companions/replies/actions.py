@@ -2,15 +2,14 @@
 
 from datetime import datetime
 
-from channels.layers import get_channel_layer
 from django.db import transaction
 from django.utils.translation import gettext as _
-from redis.exceptions import RedisError
 
 from accounts.gate import admit
 from companions.errors import ReplyStateError
 from companions.models import Companion, Reply
 from companions.replies.database import visit
+from companions.replies.layer import AWAY, layer
 from companions.replies.start import queue, recent_messages
 
 STOPS = "replies.stop"
@@ -20,8 +19,8 @@ async def stop(reply: Reply) -> None:
     """Ask for the reply's end: a flag on the row, and word to the process that makes it."""
     await visit(_ask_stop, reply)
     try:
-        await get_channel_layer().group_send(STOPS, {"type": "reply.stop", "id": str(reply.pk)})
-    except (RedisError, OSError):
+        await layer().group_send(STOPS, {"type": "reply.stop", "id": str(reply.pk)})
+    except AWAY:
         return  # the flag is read at the next pulse
 
 

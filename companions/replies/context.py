@@ -6,15 +6,17 @@ from datetime import datetime
 from time import perf_counter
 from uuid import UUID
 
+import numpy as np
 from django.conf import settings
-from memory.recall import Found, recall, record
 from numpy.typing import NDArray
 
 from accounts.models import ModelCall
 from companions import history, prompts, tools
 from companions.models import Companion, Message, Prompt, Reply
 from memory.models import Recall
+from memory.recall import Found, recall, record
 
+Vector = NDArray[np.float32]
 HISTORY_MESSAGES = 400
 
 
@@ -44,7 +46,7 @@ def load(reply_id: UUID) -> Turn:
     return Turn(reply, companion, message, history=prompts.fitting(visible, settings.CONTEXT_TOKENS // 2))
 
 
-def remember(turn: Turn, vector: NDArray | None, now: datetime) -> None:
+def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
     """Recall for this turn, and record it: nothing that the prompt shows anyway, nothing twice in a session."""
     began = perf_counter()
     turn.found = recall(
@@ -84,7 +86,7 @@ def compose(turn: Turn, now: datetime) -> None:
     turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
 
 
-def prepare(turn: Turn, vector: NDArray | None, now: datetime) -> ModelCall:
+def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
     """Recall, compose, and record the first call."""
     remember(turn, vector, now)
     compose(turn, now)

@@ -6,10 +6,10 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
-from memory.keeping import correct
 
 from companions.models import Companion, Conversation, Message, Reply
 from companions.saying import open_session, say
+from memory.keeping import correct
 from memory.models import Memory
 
 

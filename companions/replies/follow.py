@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 import orjson
-from channels.layers import get_channel_layer
+from channels.layers import BaseChannelLayer
 
+from companions.replies.layer import layer
 from companions.replies.publish import group_of
 
 ENDINGS = {"reply.done", "reply.stopped", "reply.interrupted", "reply.failed"}
@@ -16,14 +17,14 @@ ENDINGS = {"reply.done", "reply.stopped", "reply.interrupted", "reply.failed"}
 class Listener:
     """Gives the frames of a companion's replies as they are sent."""
 
-    def __init__(self, layer: object, channel: str) -> None:
+    def __init__(self, layer: BaseChannelLayer, channel: str) -> None:
         self.layer, self.channel = layer, channel
 
     async def frames(self, reply_id: UUID, seconds: float) -> AsyncIterator[str]:
         """The reply's frames as JSON until it ends; after so many seconds it gives up quietly."""
         async with asyncio.timeout(seconds):
             while True:
-                message = await self.layer.receive(self.channel)  # type: ignore[attr-defined]
+                message = await self.layer.receive(self.channel)
                 if message["type"] != "reply.frames" or message["id"] != str(reply_id):
                     continue
                 for _, frame in message["frames"]:
@@ -47,10 +48,10 @@ def is_ending(frame: str) -> bool:
 @asynccontextmanager
 async def listening(companion_id: UUID) -> AsyncIterator[Listener]:
     """A listener that hears everything from now on."""
-    layer = get_channel_layer()
-    channel = await layer.new_channel()
-    await layer.group_add(group_of(companion_id), channel)
+    heard = layer()
+    channel = await heard.new_channel()
+    await heard.group_add(group_of(companion_id), channel)
     try:
-        yield Listener(layer, channel)
+        yield Listener(heard, channel)
     finally:
-        await layer.group_discard(group_of(companion_id), channel)
+        await heard.group_discard(group_of(companion_id), channel)

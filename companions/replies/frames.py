@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.utils import translation
-from memory.recall import Found
 
 from companions.models import Companion, Message, Reply
 from companions.replies.problems import detail_of
+from memory.recall import Found
 
 
 def as_json(value: object) -> str:

@@ -10,9 +10,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from channels.exceptions import ChannelFull
-from channels.layers import get_channel_layer
-from redis.exceptions import RedisError
 
+from companions.replies.layer import AWAY, layer
 from companions.replies.stream import Entry, Frame, entry, write
 
 RETRY_SECONDS = 0.5
@@ -81,12 +80,11 @@ class Publisher:
             "id": str(self.reply_id),
             "frames": [[one.seq, one.json] for one in entries],
         }
-        layer = get_channel_layer()
         while True:
             try:
                 await write(self.reply_id, entries)
-                await layer.group_send(self.group, message)
-            except (RedisError, OSError, ChannelFull):
+                await layer().group_send(self.group, message)
+            except (*AWAY, ChannelFull):
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 return

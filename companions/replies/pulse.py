@@ -6,23 +6,22 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
-from redis.exceptions import RedisError
 
 from companions.models import Reply
 from companions.replies import frames, stream
 from companions.replies.actions import STOPS
 from companions.replies.database import visit
 from companions.replies.finish import Said, finish
+from companions.replies.layer import AWAY, layer
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
 from companions.replies.turn import Clock, Running, State, renew, spawn
 
 log = structlog.get_logger(__name__)
-AWAY = (DatabaseError, RedisError, OSError)
+MISSED = (DatabaseError, *AWAY)
 
 
 async def beat_on(clock: Clock) -> None:
@@ -30,7 +29,7 @@ async def beat_on(clock: Clock) -> None:
     while True:
         try:
             await pulse(clock)
-        except AWAY as error:
+        except MISSED as error:
             log.warning("pulse missed", error=type(error).__name__)
         await asyncio.sleep(settings.LEASE_RENEWED_SECONDS)
 
@@ -85,7 +84,7 @@ async def end_lost(reply_id: UUID, clock: Clock) -> None:
 async def _said_so_far(reply: Reply) -> Said:
     """The text on the row, and what its stream holds beyond that."""
     said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls)
-    with contextlib.suppress(RedisError, OSError):
+    with contextlib.suppress(*AWAY):
         for piece in stream.pieces_in(await stream.read(reply.pk, after=0), after=reply.seq):
             if piece["type"] == "reply.piece":
                 said.text += str(piece["text"])
@@ -103,14 +102,13 @@ def end(reply_id: UUID, state: State) -> None:
 
 async def hear_stops() -> None:
     """Listen for word that a reply is to stop, until cancelled."""
-    layer = get_channel_layer()
     while True:
         try:
-            channel = await layer.new_channel()
-            await layer.group_add(STOPS, channel)
+            channel = await layer().new_channel()
+            await layer().group_add(STOPS, channel)
             while True:
-                end(UUID((await layer.receive(channel))["id"]), State.STOPPED)
-        except (RedisError, OSError):
+                end(UUID((await layer().receive(channel))["id"]), State.STOPPED)
+        except AWAY:
             await asyncio.sleep(1)
 
 

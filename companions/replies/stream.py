@@ -60,7 +60,8 @@ async def write(reply_id: UUID, entries: Sequence[Entry]) -> None:
 async def read(reply_id: UUID, after: int) -> list[str]:
     """The frames, as JSON, that follow piece `after` (0: all)."""
     start = f"({after}-0" if after else "-"
-    return [fields[b"f"].decode() for _, fields in await client().xrange(key_of(reply_id), min=start)]
+    entries: list[tuple[bytes, dict[bytes, bytes]]] = await client().xrange(key_of(reply_id), min=start)  # type: ignore[assignment]
+    return [fields[b"f"].decode() for _, fields in entries]
 
 
 async def forget(reply_ids: Sequence[UUID]) -> None:

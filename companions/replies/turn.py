@@ -12,7 +12,6 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.utils import timezone
-from memory.embedding import embed_cue
 
 from accounts.models import ModelCall
 from companions import tools
@@ -25,6 +24,7 @@ from companions.replies.database import visit
 from companions.replies.finish import Said, checkpoint, finish
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
+from memory.embedding import embed_cue
 from providers.clients import chat
 from providers.errors import ProviderError
 from providers.pieces import Event, Piece, Thought, ToolCall, Usage

@@ -13,5 +13,5 @@ pages = get_asgi_application()
 from companions.consumers import CompanionConsumer
 from config.lifespan import Lifespan
 
-sockets = URLRouter([path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi())])
+sockets = URLRouter([path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi())])  # type: ignore[arg-type, list-item]
 application = ProtocolTypeRouter({"http": pages, "websocket": sockets, "lifespan": Lifespan()})
