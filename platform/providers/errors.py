@@ -2,7 +2,7 @@
 
 ProviderError
 ├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
-└── ProviderRefused       4xx: a bad request, a bad key, too long a prompt, refused content: again will not help
+└── ProviderRefused       4xx: bad request, bad key, too long a prompt, refused content: again will not help
 """
 
 from typing import TYPE_CHECKING
@@ -34,6 +34,9 @@ class ProviderError(Exception):
 
 
 class ProviderUnavailable(ProviderError):
+    """`retry_after_seconds` is what the provider asked for, 0 where it asked for nothing."""
+
+    retry_after_seconds = 0.0
     code = "provider_unavailable"
     sentence = _(
         "The model cannot be reached just now. What you wrote is kept; please try again in a moment."

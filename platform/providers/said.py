@@ -40,7 +40,10 @@ def told(error: openai.APIError | httpx2.HTTPError, api_key: str) -> ProviderErr
     """The SDK's or its HTTP client's error as one of ours, with the provider's own words."""
     if isinstance(error, openai.APIStatusError):
         said = words(error.body) if error.body else error.message
-        return failure(error.status_code, hide(said, api_key))
+        failed = failure(error.status_code, hide(said, api_key))
+        if isinstance(failed, ProviderUnavailable):
+            failed.retry_after_seconds = _seconds(error.response.headers.get("retry-after", ""))
+        return failed
     cause = error.__cause__ or error
     return ProviderUnavailable(hide(f"{type(cause).__name__}: {cause}", api_key))
 
@@ -50,3 +53,7 @@ def told_in_stream(error: Any, api_key: str) -> ProviderError:
     code = error.get("code") if isinstance(error, dict) else None
     status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdigit()) else None
     return failure(status, hide(words(error), api_key))
+
+
+def _seconds(header: str) -> float:
+    return float(header) if header.isdigit() else 0.0  # its other form, a date, is not worth its clock

@@ -1,1 +1,1 @@
-"""The rehearsal model: a small deterministic server that speaks the OpenAI protocol, for when there is no model."""
+"""The rehearsal model: a small deterministic server of the OpenAI protocol, for when there is no model."""

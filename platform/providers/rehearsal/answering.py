@@ -1,4 +1,4 @@
-"""What the rehearsal model says in ordinary use: only from what it was given, the same for the same prompt."""
+"""What the rehearsal model says in ordinary use: only from what it was given, the same for the same."""
 
 import json
 import re
@@ -16,10 +16,12 @@ KEEP = re.compile(
     r"|(?:^|[,,。!!;;]\s*|请|請|帮我|幫我|要)(?:记得|记住|記得|記住)(?!吗|嗎|的)[,,::\s]*(?P<cn>[^??吗]+?)[。!!]*$"
 )
 ASK = re.compile(
-    r"(?i)do you (?:still )?(?:remember|recall|know)|what did i|did i (?:tell|say)|have i told|记得|记不记得|記得"
+    r"(?i)do you (?:still )?(?:remember|recall|know)|what did i|did i (?:tell|say)|have i told"
+    r"|记得|记不记得|記得"
 )
 GREETING = re.compile(
-    r"(?i)^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b[^?]{0,20}$|^\W*(?:你好|您好|嗨|早上好|晚上好)"
+    r"(?i)^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b[^?]{0,20}$"
+    r"|^\W*(?:你好|您好|嗨|早上好|晚上好)"
 )
 WHO = re.compile(r"(?i)what(?:'s| is) your name|who are you|你叫什么|你是谁|你的名字")
 ENOUGH = 0.7  # a second line is told too where it is nearly as like the question as the first
@@ -92,7 +94,7 @@ def _argument(arguments: str, name: str) -> str:
 
 
 def _listed(result: str) -> list[Line]:
-    """The lines in a result that is JSON: a list of texts or of objects with a text, or an object that holds one."""
+    """The lines in a JSON result: a list of texts or of objects with a text, or an object that holds one."""
     try:
         found = json.loads(result)
     except ValueError:

@@ -4,18 +4,20 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from providers.rehearsal.scene import Line
 
 WORD = re.compile(r"[a-zà-ÿ0-9']{2,}|[\u3400-\u9fff]+")
-COMMON = frozenset(
-    "a about am an and any are as at be been but by can could did do does for from had has have he her him his how i "
-    "i'm if in is it it's its just know like me my of on or our please remember said say she so tell that the their "
-    "them there they this to told was we were what what's when where which who why will with would you your".split()
-)
-COMMON_PAIRS = frozenset(
-    "什么 你还 还记 记得 得我 我的 我在 我是 吗 知道 怎么 是什 哪里 告诉 诉我 我说 说过 一下 是谁".split()
-)
+COMMON_WORDS = """
+a about am an and any are as at be been but by can could did do does for from had has have he her him his how i i'm
+if in is it it's its just know like me my of on or our please remember said say she so tell that the their them there
+they this to told was we were what what's when where which who why will with would you your
+"""
+COMMON_PAIRS = """
+什么 你还 还记 记得 得我 我的 我在 我是 知道 怎么 是什 哪里 告诉 诉我 我说 说过 一下 是谁
+"""
+COMMON = frozenset(COMMON_WORDS.split() + COMMON_PAIRS.split())
 IS_QUESTION = re.compile(r"[??]\s*$|吗\s*$")
 
 
@@ -24,9 +26,7 @@ def terms(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for run in WORD.findall(text.lower()):
         if "\u3400" <= run[0] <= "\u9fff":
-            found.update(
-                pair for pair in map("".join, zip(run, run[1:], strict=False)) if pair not in COMMON_PAIRS
-            )
+            found.update(pair for pair in map("".join, pairwise(run)) if pair not in COMMON)
         elif run not in COMMON:
             found[_stem(run)] += 1
     return found

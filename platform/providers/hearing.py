@@ -1,0 +1,103 @@
+"""One answer, heard event by event."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from providers.calling import Calling
+from providers.decoding import DONE, parse
+from providers.errors import ProviderRefused
+from providers.pieces import Piece, Thought, ToolCall, Usage
+from providers.said import told_in_stream
+from providers.thinking import Thinking
+from providers.tokens import estimate_answer, estimate_messages
+
+
+class Hearing:
+    """Turns a stream's events into pieces and thoughts; knows the tool calls and the usage at its end."""
+
+    def __init__(self, api_key: str, chance: random.Random) -> None:
+        self._api_key = api_key
+        self._thinking = Thinking()
+        self._calling = Calling(chance)
+        self._usage: dict[str, Any] | None = None
+        self._answer: list[str] = []
+        self._thought: list[str] = []
+        self.finish = ""
+        self.is_whole = False  # the server has said that this is all
+        self.has_begun = False  # something of the answer has come, be it only part of a tool call
+
+    def take(self, payload: bytes) -> list[Piece | Thought]:
+        """What one payload of the stream says, the closing mark among them."""
+        if payload.startswith(DONE):
+            self.is_whole = True
+            return []
+        return self.hear(parse(payload))
+
+    def hear(self, event: dict[str, Any]) -> list[Piece | Thought]:
+        """What an event says; ProviderError where it tells of a failure."""
+        if event.get("error"):
+            raise told_in_stream(event["error"], self._api_key)
+        if event.get("usage"):
+            self._usage = event["usage"]
+        choices = event.get("choices")
+        if not choices:
+            return []
+        choice = choices[0]
+        if choice.get("finish_reason"):
+            self.finish, self.is_whole = choice["finish_reason"], True
+        delta = choice.get("delta") or choice.get("message")
+        return self._keep(self._heard(delta)) if delta else []
+
+    def _heard(self, delta: dict[str, Any]) -> list[Piece | Thought]:
+        heard: list[Piece | Thought] = []
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        if thought and isinstance(thought, str):
+            heard.append(Thought(thought))
+        content = delta.get("content")
+        if content:
+            heard += self._thinking.feed(content) if isinstance(content, str) else _parts(content)
+        if delta.get("refusal"):
+            heard.append(Piece(delta["refusal"]))
+        if delta.get("tool_calls"):
+            self._calling.feed(delta["tool_calls"])
+            self.has_begun = True
+        return heard
+
+    def _keep(self, heard: list[Piece | Thought]) -> list[Piece | Thought]:
+        for one in heard:
+            (self._answer if isinstance(one, Piece) else self._thought).append(one.text)
+            self.has_begun = True
+        return heard
+
+    def end(self) -> list[Piece | Thought | ToolCall]:
+        """What was held back, then the tool calls; ProviderRefused where all of the answer was withheld."""
+        rest = self._keep(self._thinking.end())
+        if self.finish == "content_filter" and not self.has_begun:
+            raise ProviderRefused("The provider withheld the answer: finish_reason is content_filter")
+        return [*rest, *self._calling.calls()]
+
+    def usage(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Usage:
+        """The tokens as the server told them, else as estimated from what was sent and what came."""
+        told = self._usage
+        if told is None:
+            thought, answer = "".join(self._thought), "".join(self._answer)
+            completion = estimate_answer(answer, thought, self._calling.calls())
+            return Usage(estimate_messages(messages, tools), completion, is_estimated=True)
+        cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens")
+        cached = cached or told.get("prompt_cache_hit_tokens") or 0
+        return Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, cached)
+
+
+def _parts(content: list[dict[str, Any]]) -> list[Piece | Thought]:
+    """Content in parts, as some servers send it: texts, and thinking that is text or parts itself."""
+    heard: list[Piece | Thought] = []
+    for part in content:
+        if part.get("type") == "thinking":
+            inner = part.get("thinking") or ""
+            heard.append(
+                Thought(inner if isinstance(inner, str) else "".join(p.get("text", "") for p in inner))
+            )
+        elif part.get("text"):
+            heard.append(Piece(part["text"]))
+    return heard

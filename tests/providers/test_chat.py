@@ -1,0 +1,440 @@
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from providers.chat import Chat
+from providers.clients import aclose_chat, chat
+from providers.errors import ProviderRefused, ProviderUnavailable
+from providers.pieces import Event, Piece, Thought, ToolCall, Usage
+from providers.rehearsal.running import RehearsalServer
+from providers.tokens import estimate_answer, estimate_messages
+
+Make = Callable[..., Chat]
+ASKED = [{"role": "user", "content": "How do rivers begin?"}]
+TOOLS: list[dict[str, Any]] = [
+    {"type": "function", "function": {"name": "remember", "parameters": {"type": "object"}}}
+]
+
+
+async def heard(chat: Chat, messages: list[dict[str, Any]] = ASKED, tools: Any = ()) -> list[Event]:
+    return [event async for event in chat.stream(messages, tools)]
+
+
+def text(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Piece))
+
+
+def thoughts(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Thought))
+
+
+def calls(events: list[Event]) -> list[ToolCall]:
+    return [event for event in events if isinstance(event, ToolCall)]
+
+
+def delta(change: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": change, "finish_reason": finish}]}
+
+
+async def broken(chat: Chat, tools: Any = ()) -> tuple[list[Event], ProviderUnavailable | ProviderRefused]:
+    """What came before the failure, and the failure."""
+    came: list[Event] = []
+    try:
+        async for event in chat.stream(ASKED, tools):
+            came.append(event)
+    except (ProviderUnavailable, ProviderRefused) as error:
+        return came, error
+    raise AssertionError(f"It did not fail: {came}")
+
+
+async def test_pieces_come_in_order_and_usage_once_at_the_end(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    rehearsal.script({"answer": "Springs feed them, and rain."})
+    events = await heard(make_chat())
+    assert text(events) == "Springs feed them, and rain."
+    assert len(events) == 6
+    assert [event for event in events if isinstance(event, Usage)] == [events[-1]]
+
+
+async def test_the_servers_own_usage_is_told(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    details = {"cached_tokens": 30}
+    told = {"prompt_tokens": 41, "completion_tokens": 7, "prompt_tokens_details": details}
+    rehearsal.script({"answer": "Yes.", "usage": told})
+    assert (await heard(make_chat()))[-1] == Usage(41, 7, cached_tokens=30, is_estimated=False)
+
+
+@pytest.mark.parametrize("usage", [False, None])
+async def test_usage_is_estimated_where_the_server_sends_none(
+    rehearsal: RehearsalServer, make_chat: Make, usage: Any
+) -> None:
+    rehearsal.script({"answer": "Springs feed them.", "thought": "Where from?", "usage": usage})
+    expected = Usage(
+        estimate_messages(ASKED), estimate_answer("Springs feed them.", "Where from?"), is_estimated=True
+    )
+    assert (await heard(make_chat()))[-1] == expected
+
+
+async def test_the_rehearsals_own_count_is_what_is_told(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    usage = (await heard(make_chat(), tools=TOOLS))[-1]
+    assert isinstance(usage, Usage)
+    entry = rehearsal.ledger()[-1]
+    assert (usage.prompt_tokens, usage.completion_tokens) == (
+        entry["prompt_tokens"],
+        entry["completion_tokens"],
+    )
+    assert not usage.is_estimated
+    assert usage.prompt_tokens > 0 < usage.completion_tokens
+
+
+@pytest.mark.parametrize("oddity", ["empty_delta", "null_content"])
+async def test_empty_deltas_say_nothing(rehearsal: RehearsalServer, make_chat: Make, oddity: str) -> None:
+    rehearsal.script({"answer": "Still well.", oddity: True})
+    assert text(await heard(make_chat())) == "Still well."
+
+
+async def test_odd_but_harmless_events_are_passed_over(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    events = [
+        ": keep-alive\n\n",
+        "event: ping\r\n\r\n",
+        {"choices": []},
+        {"object": "chat.completion.chunk"},
+        {"choices": [{"index": 0, "delta": None}]},
+        {"choices": [{"index": 0}]},
+        delta({"role": "assistant"}),
+        'data:{"choices":[{"delta":{"content":"Here"}}]}\r\n\r\n',
+        delta({"content": [{"type": "text", "text": " it is"}]}),
+        delta({"content": ""}, "stop"),
+        "data: [DONE]",
+    ]
+    rehearsal.script({"events": events})
+    assert text(await heard(make_chat())) == "Here it is"
+
+
+async def test_a_stream_without_done_is_whole_with_a_finish_reason(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    rehearsal.script({"events": [delta({"content": "All of it"}), delta({}, "stop")]})
+    assert text(await heard(make_chat())) == "All of it"
+
+
+async def test_a_server_that_does_not_stream_is_understood(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    message = {"role": "assistant", "content": "All at once", "reasoning_content": "Hm."}
+    body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": None}
+    rehearsal.script({"error": {"status": 200, "body": body}})
+    events = await heard(make_chat())
+    assert (text(events), thoughts(events)) == ("All at once", "Hm.")
+
+
+async def test_tool_calls_are_put_together_from_their_pieces(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    arguments = [{"text": "She sings in a choir on Mondays"}, {"text": "他怕打雷"}]
+    wanted = [
+        {"id": f"call_{at}", "name": "remember", "arguments": given} for at, given in enumerate(arguments)
+    ]
+    rehearsal.script({"tool_calls": wanted})
+    found = calls(await heard(make_chat(), tools=TOOLS))
+    assert [(call.id, call.name, json.loads(call.arguments)) for call in found] == [
+        ("call_0", "remember", arguments[0]),
+        ("call_1", "remember", arguments[1]),
+    ]
+
+
+def change(
+    index: int | None = None, id_: str | None = None, name: str | None = None, arguments: Any = None
+) -> Any:
+    function = {"name": name, "arguments": arguments}
+    return {"index": index, "id": id_, "function": {key: value for key, value in function.items() if value}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([change(None, "a", "x", "{}"), change(None, "b", "y", "{}")], [("x", "{}"), ("y", "{}")]),
+        ([change(0, "a", "x", "{}"), change(0, "b", "y", "{}")], [("x", "{}"), ("y", "{}")]),
+        ([change(None, None, "x", '{"a"'), change(None, None, None, ":1}")], [("x", '{"a":1}')]),
+        ([change(0, None, "x", '{"a"'), change(0, "", "", ":1}")], [("x", '{"a":1}')]),
+        ([change(0, "a", "x", '{"a"'), change(0, "a", "x", ":1}")], [("x", '{"a":1}')]),
+        ([change(1, "b", "y"), change(0, "a", "x"), change(1, None, None, "[]")], [("y", "[]"), ("x", "{}")]),
+        ([change(0, "a", "x", {"a": 1})], [("x", '{"a": 1}')]),
+    ],
+    ids=[
+        "whole",
+        "whole, same index",
+        "no index, no id",
+        "no id",
+        "id and name again",
+        "interleaved",
+        "object",
+    ],
+)
+async def test_odd_tool_calls_are_understood(
+    rehearsal: RehearsalServer, make_chat: Make, changes: Any, expected: Any
+) -> None:
+    streamed = [delta({"tool_calls": [one]}) for one in changes]
+    rehearsal.script({"events": [*streamed, delta({}, "tool_calls"), "data: [DONE]\n\n"]})
+    found = calls(await heard(make_chat(), tools=TOOLS))
+    assert [(call.name, call.arguments) for call in found] == expected
+    assert len({call.id for call in found}) == len(found)
+    assert all(call.id for call in found)
+
+
+async def test_reasoning_is_kept_apart(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"thought": "They ask about rivers.", "answer": "From springs."})
+    events = await heard(make_chat())
+    assert (thoughts(events), text(events)) == ("They ask about rivers.", "From springs.")
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+async def test_reasoning_in_tags_is_kept_apart_wherever_they_are_cut(
+    rehearsal: RehearsalServer, make_chat: Make, size: int
+) -> None:
+    said = "\n<think>1 < 2, so </th is no tag</think>\n\nFrom <think> springs."
+    rehearsal.script({"pieces": [said[at : at + size] for at in range(0, len(said), size)]})
+    events = await heard(make_chat())
+    assert (thoughts(events), text(events)) == ("1 < 2, so </th is no tag", "From <think> springs.")
+
+
+async def test_an_answer_that_only_begins_like_a_tag_is_an_answer(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    rehearsal.script({"pieces": ["<", "thi"]})
+    assert text(await heard(make_chat())) == "<thi"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kept"), [("refuse_tools", "tools"), ("refuse_stream_options", "stream_options")]
+)
+async def test_what_a_server_refuses_is_left_out_once_and_remembered(
+    rehearsal: RehearsalServer, make_chat: Make, refusal: str, kept: str
+) -> None:
+    rehearsal.script({"answer": "Without.", refusal: True, "repeat": 3})
+    chat = make_chat()
+    for _ in range(2):
+        assert text(await heard(chat, tools=TOOLS)) == "Without."
+    assert [kept in request for request in rehearsal.requests()] == [True, False, False]
+
+
+async def test_a_server_that_refuses_both_is_understood(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"answer": "Bare.", "refuse_tools": True, "refuse_stream_options": True, "repeat": 3})
+    assert text(await heard(make_chat(), tools=TOOLS)) == "Bare."
+
+
+async def test_a_complaint_about_a_tool_message_does_not_take_the_tools_away(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    said = "messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+    rehearsal.script({"error": {"status": 400, "body": {"error": {"message": said}}}})
+    _, error = await broken(make_chat(), TOOLS)
+    assert isinstance(error, ProviderRefused)
+    assert len(rehearsal.requests()) == 1
+
+
+@pytest.mark.parametrize("how", ["cut_after", "end_after"])
+async def test_a_cut_stream_is_told_after_its_pieces(
+    rehearsal: RehearsalServer, make_chat: Make, how: str
+) -> None:
+    rehearsal.script({"answer": "one two three four", how: 2}, {"answer": "not asked for again"})
+    events, error = await broken(make_chat(retries=2))
+    assert text(events) == "one two"
+    assert isinstance(error, ProviderUnavailable)
+    assert error.usage == Usage(estimate_messages(ASKED), 2, is_estimated=True)
+    assert len(rehearsal.requests()) == 1
+
+
+async def test_an_error_inside_the_stream_is_told_with_its_words(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    failed = {"error": {"message": "The engine died.", "code": 500}}
+    rehearsal.script({"events": [delta({"content": "So"}), failed]})
+    events, error = await broken(make_chat())
+    assert text(events) == "So"
+    assert isinstance(error, ProviderUnavailable)
+    assert error.said == "The engine died."
+
+
+async def test_html_in_place_of_an_answer_is_unavailable(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"html": True})
+    _, error = await broken(make_chat())
+    assert isinstance(error, ProviderUnavailable)
+    assert "Welcome to the proxy" in error.said
+
+
+async def test_broken_json_is_unavailable(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"events": ["data: {nonsense\n\n"]})
+    _, error = await broken(make_chat())
+    assert isinstance(error, ProviderUnavailable)
+    assert "{nonsense" in error.said
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, ProviderRefused),
+        (401, ProviderRefused),
+        (403, ProviderRefused),
+        (404, ProviderRefused),
+        (413, ProviderRefused),
+        (408, ProviderUnavailable),
+        (429, ProviderUnavailable),
+        (500, ProviderUnavailable),
+        (503, ProviderUnavailable),
+    ],
+)
+async def test_a_status_says_whether_later_may_help_and_the_words_are_kept(
+    rehearsal: RehearsalServer, make_chat: Make, status: int, kind: type
+) -> None:
+    body = {"error": {"message": "Your words were 9,000 tokens too long."}}
+    rehearsal.script({"error": {"status": status, "body": body}})
+    _, error = await broken(make_chat())
+    assert type(error) is kind
+    assert (error.said, error.status) == ("Your words were 9,000 tokens too long.", status)
+    assert error.code in {"provider_unavailable", "provider_refused"}
+    assert str(error.sentence)
+
+
+@pytest.mark.parametrize("body", [{"detail": "Gone fishing"}, {"message": "Gone fishing"}, "Gone fishing"])
+async def test_words_are_found_in_any_form_of_error(
+    rehearsal: RehearsalServer, make_chat: Make, body: Any
+) -> None:
+    rehearsal.script({"error": {"status": 422, "body": body}})
+    assert (await broken(make_chat()))[1].said == "Gone fishing"
+
+
+async def test_the_key_is_never_in_the_words_and_they_are_bounded(
+    rehearsal: RehearsalServer, make_chat: Make, api_key: str
+) -> None:
+    said = f"Wrong key {api_key}, or sk-other0123456789, in Bearer {api_key} " + "x" * 9000
+    rehearsal.script({"error": {"status": 401, "body": {"error": {"message": said}}}})
+    _, error = await broken(make_chat())
+    assert error.said.startswith("Wrong key …")
+    assert api_key not in error.said
+    assert "sk-other" not in error.said
+    assert len(error.said) <= 2000
+
+
+async def test_retries_end_with_an_answer(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"error": {"status": 503}}, {"cut_after": 0, "answer": "x"}, {"answer": "Third time."})
+    assert text(await heard(make_chat(retries=2))) == "Third time."
+    assert len(rehearsal.requests()) == 3
+
+
+async def test_retries_are_bounded(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"error": {"status": 503}, "repeat": 9})
+    await broken(make_chat(retries=2))
+    assert len(rehearsal.requests()) == 3
+
+
+async def test_a_refusal_is_not_retried(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"error": {"status": 400}, "repeat": 9})
+    await broken(make_chat(retries=2))
+    assert len(rehearsal.requests()) == 1
+
+
+async def test_a_provider_that_asks_for_a_long_wait_is_not_pressed(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    rehearsal.script({"error": {"status": 429, "headers": {"Retry-After": "60"}}, "repeat": 9})
+    _, error = await broken(make_chat(retries=2))
+    assert isinstance(error, ProviderUnavailable)
+    assert len(rehearsal.requests()) == 1
+
+
+async def test_an_address_where_nothing_listens_is_unavailable(make_chat: Make) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    chat = make_chat(f"http://127.0.0.1:{port}/v1")
+    _, error = await broken(chat)
+    assert isinstance(error, ProviderUnavailable)
+    assert not await chat.is_up()
+
+
+async def test_a_connection_that_is_not_taken_times_out(make_chat: Make) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=0) as deaf,
+        socket.socket() as waiting,
+        socket.socket() as late,
+    ):
+        for full in (waiting, late):
+            full.setblocking(False)
+            full.connect_ex(deaf.getsockname())
+        begin = time.monotonic()
+        _, error = await broken(
+            make_chat(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1", connect_seconds=0.3)
+        )
+        assert isinstance(error, ProviderUnavailable)
+        assert "ConnectTimeout" in error.said
+        assert 0.2 < time.monotonic() - begin < 2
+
+
+@pytest.mark.parametrize("how", [{"delay_before": 9.0}, {"hang_after": 0}])
+async def test_a_late_first_piece_times_out_and_is_not_waited_for_twice(
+    rehearsal: RehearsalServer, make_chat: Make, how: dict[str, Any]
+) -> None:
+    rehearsal.script({"answer": "one two", **how, "repeat": 3})
+    begin = time.monotonic()
+    _, error = await broken(make_chat(first_piece_seconds=0.3, retries=2))
+    assert isinstance(error, ProviderUnavailable)
+    assert "first piece" in error.said
+    assert 0.2 < time.monotonic() - begin < 2
+    assert len(rehearsal.requests()) == 1
+
+
+async def test_silence_after_a_piece_times_out(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"answer": "one two three", "hang_after": 2})
+    begin = time.monotonic()
+    events, error = await broken(make_chat(silence_seconds=0.3))
+    assert text(events) == "one two"
+    assert isinstance(error, ProviderUnavailable)
+    assert "silent" in error.said
+    assert 0.2 < time.monotonic() - begin < 2
+
+
+async def test_a_slow_listener_is_not_the_servers_silence(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    rehearsal.script({"answer": "one two three", "delay_between": 0.1})
+    came = []
+    async for event in make_chat(silence_seconds=0.2).stream(ASKED):
+        came.append(event)
+        await asyncio.sleep(0.3)
+    assert text(came) == "one two three"
+
+
+async def test_stopping_early_ends_the_request(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"answer": "word " * 100, "delay_between": 0.02})
+    stream = make_chat().stream(ASKED)
+    assert await anext(stream) == Piece("word")
+    await stream.aclose()
+    async with asyncio.timeout(3):
+        while rehearsal.ledger()[-1]["completion_tokens"] == 0:
+            await asyncio.sleep(0.02)
+    assert rehearsal.ledger()[-1]["completion_tokens"] < 100
+
+
+async def test_connections_are_used_again(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    chat = make_chat()
+    for _ in range(3):
+        await heard(chat)
+    assert len(chat._client._client._transport._pool.connections) == 1
+
+
+async def test_a_loop_has_one_chat_from_the_settings(rehearsal: RehearsalServer, settings: Any) -> None:
+    settings.CHAT = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal", "is_rehearsal": True}
+    settings.CHAT_TIMEOUTS = {"connect_seconds": 5.0, "first_piece_seconds": 60.0, "silence_seconds": 30.0}
+    settings.CHAT_RETRIES = 2
+    first = chat()
+    assert chat() is first
+    assert await first.is_up()
+    assert text(await heard(first))
+    await aclose_chat()
+    assert chat() is not first
+    await aclose_chat()
