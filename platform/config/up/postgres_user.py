@@ -13,7 +13,7 @@ ACCOUNT = "kith-postgres"
 
 
 def postgres_user() -> str | None:
-    """The account that Postgres runs as: None for our own, else (we are root) one that is made when first needed."""
+    """The account that Postgres runs as: None for our own; for root another, made when first needed."""
     if os.geteuid() != 0:
         return None
     try:
@@ -27,9 +27,9 @@ def _make_account() -> None:
     command = shutil.which("useradd")
     if command is None:
         raise UpError(
-            f"Postgres cannot run as root: make a user account named {ACCOUNT}, or start Kith as another user."
+            f"Postgres cannot run as root: make an account named {ACCOUNT}, or start Kith as another user."
         )
-    made = subprocess.run(  # noqa: S603 - fixed arguments
+    made = subprocess.run(
         [command, "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT],
         capture_output=True,
         text=True,
@@ -37,12 +37,12 @@ def _make_account() -> None:
     )
     if made.returncode:
         raise UpError(
-            f"Postgres cannot run as root, and the account {ACCOUNT} could not be made: {made.stderr.strip()}"
+            f"Postgres cannot run as root, and no account {ACCOUNT} could be made: {made.stderr.strip()}"
         )
 
 
 def give(path: Path, user: str | None) -> None:
-    """Makes `user` the owner of a file or folder that it could not reach otherwise; nothing to do for None."""
+    """Makes `user` the owner of a file or folder, and able to reach it; nothing to do for None."""
     if user is not None:
         entry = pwd.getpwnam(user)
         os.chown(path, entry.pw_uid, entry.pw_gid)
@@ -58,7 +58,7 @@ def open_way_to(path: Path) -> None:
 
 
 def open_for_reading(folder: Path) -> None:
-    """Lets other accounts read and run what lies in `folder`: an installation under a strict umask forbids it."""
+    """Lets other accounts read and run what lies in `folder`, which a strict umask at its installation forbade."""
     open_way_to(folder)
     for path in [folder, *folder.rglob("*")]:
         if path.is_symlink():

@@ -15,7 +15,7 @@ MAKERS: dict[str, Callable[[], str]] = {
 
 
 def kept_secrets(home: Path) -> dict[str, str]:
-    """Every secret by its name, from `home`/secrets (mode 600); what is missing there is made and written down."""
+    """Every secret by its name, from `home`/secrets (mode 600); what is missing there is made and kept."""
     path = home / "secrets"
     known = _read(path)
     missing = {name: make() for name, make in MAKERS.items() if name not in known}

@@ -1,0 +1,45 @@
+# The five things one does with Kith; `make help` lists them.
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+PYTEST_FLAGS ?= -n auto --maxprocesses 4 --dist worksteal
+LOCK_COMMAND := uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --no-emit-index-url --no-header
+INSTALL := $(PYTHON) -I platform/config/up/install.py
+export PYTHONPATH := $(CURDIR)/platform
+
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench bench-memorybank lock dev
+
+help: ## what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: ## install what is missing, start Kith, print its address; Ctrl-C stops it
+	@$(INSTALL)
+	@exec $(BIN)/python -m config.up --with-parent
+
+test: dev ## run the tests (PYTEST_FLAGS="-n 0 tests/memory" runs some of them, one at a time)
+	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+check: dev ## all that must hold before a change goes in: format, lint, types, migrations, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+bench: dev ## measure latency and load on this machine
+	@exec $(BIN)/python -m bench.run
+
+bench-memorybank: dev ## measure recall on MemoryBank's files: DATA=folder with memory_bank_en.json and memory_bank_cn.json
+	@test -n "$(DATA)" || { echo "Say where the files are: make bench-memorybank DATA=folder"; exit 1; }
+	@exec $(BIN)/python -m bench.memorybank $(DATA)
+
+lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
+	$(LOCK_COMMAND) requirements.in -o requirements.txt
+	$(LOCK_COMMAND) requirements-dev.in -o requirements-dev.txt
+
+dev:
+	@$(INSTALL) --dev
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	  echo "Chromium is missing, and the browser tests will fail without it: apt-get install chromium (Debian), brew install --cask chromium (macOS)"

@@ -1,0 +1,67 @@
+"""`python -m config.up`: starts Kith, keeps it running, stops it on Ctrl-C. Exits 1 where it cannot start."""
+
+import errno
+import os
+import signal
+import sys
+from pathlib import Path
+
+from config.up.errors import UpError
+from config.up.home import cannot_write, held
+from config.up.leash import leash
+from config.up.running import ROOT, Run
+from config.up.say import say
+from config.up.stop import Stop, StoppedError
+
+FOLDER_WILL_NOT_DO = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+def main(arguments: list[str]) -> int:
+    """What the shell is told: 0 after an orderly end, 1 after a line that says what is wrong."""
+    stop = Stop()
+    stop.listen()
+    if "--with-parent" in arguments:
+        _end_with_parent()
+    home = Path(os.environ.get("KITH_HOME") or ROOT / ".kith").resolve()
+    try:
+        _run(home, stop)
+    except UpError as error:
+        say(str(error))
+        return 1
+    except OSError as error:
+        if error.errno not in FOLDER_WILL_NOT_DO:
+            raise
+        say(cannot_write(home, error))
+        return 1
+    return 0
+
+
+def _run(home: Path, stop: Stop) -> None:
+    port = _port(os.environ.get("PORT") or "8000")
+    with held(home):
+        run = Run(home, port, stop)
+        try:
+            run.start()
+            run.stay()
+        except StoppedError:
+            say("Stopping ...")
+        finally:
+            run.end()
+    say("Kith has stopped.")
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and 0 < int(text) < 1 << 16):
+        raise UpError(f"PORT is {text!r}; it must be a number from 1 to 65535.")
+    return int(text)
+
+
+def _end_with_parent() -> None:
+    """Makes the end of `make`, however it comes, the wish to stop."""
+    tie = leash(signal.SIGTERM, parent=os.getppid())
+    if tie is not None:
+        tie()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,83 @@
+"""Which chat model Kith will speak with, chosen once at the start."""
+
+import http.client
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from config.up.ports import LOOPBACK, free_port
+from config.up.programs import Program
+
+OLLAMA_PORT = 11434
+OLLAMA_SECONDS = 1.0
+NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank")  # for servers too old to say what a model is capable of
+
+
+@dataclass(frozen=True)
+class ChosenChat:
+    """The choice in one line for the person, in variables for the children, and what has to be started for it."""
+
+    line: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    program: Program | None = None
+
+
+def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_PORT) -> ChosenChat:
+    """What is configured, else Ollama's first model that can chat, else the rehearsal model."""
+    if environment.get("LLM_BASE_URL"):
+        model = environment.get("LLM_MODEL") or "its first model"
+        return ChosenChat(f"Chat model: {model} at {environment['LLM_BASE_URL']}")
+    return _ollama(environment, ollama_port) or _rehearsal()
+
+
+def _ollama(environment: Mapping[str, str], port: int) -> ChosenChat | None:
+    model = environment.get("LLM_MODEL") or first_chat_model(port)
+    if model is None or not _ollama_models(port):
+        return None
+    address = f"http://{LOOPBACK}:{port}/v1"
+    return ChosenChat(f"Chat model: {model} of Ollama.", {"LLM_BASE_URL": address, "LLM_MODEL": model})
+
+
+def _rehearsal() -> ChosenChat:
+    port = free_port()
+    return ChosenChat(
+        "Chat model: none is configured and no Ollama answers, so the rehearsal model replies. It is not a language\n"
+        "  model: it repeats what it is given. Set LLM_BASE_URL and LLM_MODEL, or start Ollama, for a real one.",
+        {"LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1", "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"},
+        Program("rehearsal", [sys.executable, "-m", "providers.rehearsal", "--port", str(port)]),
+    )
+
+
+def first_chat_model(port: int) -> str | None:
+    """The name of the first model that can chat on the Ollama at this port; None where nothing suitable answers."""
+    return next((name for name in _ollama_models(port) if _can_chat(port, name)), None)
+
+
+def _ollama_models(port: int) -> list[str]:
+    answer = _ask(port, "GET", "/v1/models")
+    models = answer.get("data") or []
+    return [model["id"] for model in models if isinstance(model, dict) and isinstance(model.get("id"), str)]
+
+
+def _can_chat(port: int, name: str) -> bool:
+    capabilities = _ask(port, "POST", "/api/show", {"model": name}).get("capabilities")
+    if isinstance(capabilities, list):
+        return "completion" in capabilities
+    return not any(part in name.lower() for part in NOT_FOR_CHAT)
+
+
+def _ask(port: int, method: str, path: str, body: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The JSON object in an answer; an empty one where there is no such answer within OLLAMA_SECONDS."""
+    with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=OLLAMA_SECONDS)) as connection:
+        try:
+            connection.request(
+                method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"}
+            )
+            response = connection.getresponse()
+            answer = json.loads(response.read()) if response.status == http.client.OK else {}
+        except (OSError, http.client.HTTPException, ValueError):
+            return {}
+    return answer if isinstance(answer, dict) else {}

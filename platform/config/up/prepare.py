@@ -1,0 +1,61 @@
+"""`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
+
+Tables are brought up to date, static files are collected where they changed, and on the first run (nobody is staff)
+an operator's account is made, whose password is shown this once.
+"""
+
+import hashlib
+from io import StringIO
+from pathlib import Path
+
+import django
+from django.conf import settings
+from django.core.management import call_command
+
+from config.up.say import say
+
+OPERATOR = "operator@kith.local"
+
+
+def collect_static() -> None:
+    """Collects the static files, unless they and the packages are those of the last time."""
+    root = Path(settings.STATIC_ROOT)
+    stamp, now = root / ".stamp", _static_digest()
+    if stamp.exists() and stamp.read_text() == now:
+        return
+    say("Collecting static files ...")
+    call_command("collectstatic", interactive=False, verbosity=0)
+    stamp.write_text(now)
+
+
+def _static_digest() -> str:
+    sources = [settings.BASE_DIR / "requirements.txt", *map(Path, settings.STATICFILES_DIRS)]
+    paths = sorted(path for source in sources for path in (source, *source.rglob("*")) if path.is_file())
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def make_operator() -> None:
+    """Makes the first operator's account where nobody is staff."""
+    from accounts.models import User
+
+    if User.objects.filter(is_staff=True).exists():
+        return
+    printed = StringIO()
+    call_command("create_account", OPERATOR, staff=True, superuser=True, stdout=printed)
+    say(f"An operator's account was made. Shown only now:\n  {OPERATOR}\n  {printed.getvalue().strip()}")
+
+
+def main() -> None:
+    """Runs the steps in their order."""
+    django.setup()
+    say("Bringing the tables up to date ...")
+    call_command("migrate", interactive=False, verbosity=0)
+    collect_static()
+    make_operator()
+
+
+if __name__ == "__main__":
+    main()

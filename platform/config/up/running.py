@@ -1,0 +1,136 @@
+"""The whole of `make up`, stage after stage."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from config.up import servers
+from config.up.chat import choose_chat
+from config.up.errors import UpError
+from config.up.health import is_healthy
+from config.up.leash import leash
+from config.up.logs import last_line, rotate
+from config.up.ports import is_free
+from config.up.programs import Program
+from config.up.say import say
+from config.up.secrets_file import kept_secrets
+from config.up.stop import Stop
+from config.up.stores import embedded_stores
+from config.up.supervisor import Supervisor
+
+ROOT = Path(__file__).resolve().parents[3]
+LOOK_SECONDS = 0.2
+READY_SECONDS = 120.0
+ENDS_BEFORE_READY = 3
+PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY")
+
+
+@dataclass
+class Run:
+    """One run of Kith on one data folder: `environment` grows as the stages find what the children need."""
+
+    home: Path
+    port: int
+    stop: Stop
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.supervisor = Supervisor(self.home)
+
+    def start(self) -> None:
+        """Brings everything up; returns when Kith answers, raises UpError where it cannot."""
+        self.supervisor.end_orphans()
+        self._require_port()
+        self._keep_secrets()
+        self._start_stores()
+        self._start_chat()
+        self._prepare()
+        self._serve()
+
+    def stay(self) -> None:
+        """Keeps everything running until StoppedError."""
+        while True:
+            self.supervisor.watch()
+            self.stop.wait(LOOK_SECONDS)
+
+    def end(self) -> None:
+        """Stops everything: first who speaks with people, last who keeps the data."""
+        self.supervisor.stop(("web",), ("worker", "beat", "rehearsal"), ("redis", "postgres"))
+
+    def _require_port(self) -> None:
+        if not is_free(self.port):
+            raise UpError(f"Port {self.port} is in use by another program; choose another: make up PORT=8001")
+
+    def _keep_secrets(self) -> None:
+        self.secrets = kept_secrets(self.home)
+        settings = {"KITH_HOME": str(self.home), "PORT": str(self.port), "PYTHONPATH": str(ROOT / "platform")}
+        secrets = {name: self.secrets[name] for name in PASSED_ON if not os.environ.get(name)}
+        self.environment |= {"DJANGO_SETTINGS_MODULE": "config.settings", **settings, **secrets}
+
+    def _start_stores(self) -> None:
+        for store in embedded_stores(os.environ, self.home, self.secrets):
+            say(f"Starting {store.program.name} ...")
+            self.supervisor.start(store.program)
+            self._wait_for(store.program.name, store.is_ready)
+            self.environment |= store.environment
+
+    def _start_chat(self) -> None:
+        chosen = choose_chat(os.environ)
+        say(chosen.line)
+        self.environment |= chosen.environment
+        if chosen.program is not None:
+            self._start(chosen.program)
+
+    def _prepare(self) -> None:
+        """Runs config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""
+        log = self.home / "logs" / "prepare.log"
+        log.parent.mkdir(exist_ok=True)
+        rotate(log)
+        with log.open("ab") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "config.up.prepare"],
+                env=self._whole_environment(),
+                cwd=ROOT,
+                stderr=errors,
+                start_new_session=True,
+                preexec_fn=leash(servers.web(self.port).death_signal),
+            )
+        try:
+            while process.poll() is None:
+                self.stop.wait(LOOK_SECONDS / 4)
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode:
+            raise UpError(f"The tables could not be brought up to date: {last_line(log)} (more in {log})")
+
+    def _serve(self) -> None:
+        say("Starting web, worker and beat ...")
+        for program in (servers.web(self.port), servers.worker(), servers.beat(self.home)):
+            self._start(program)
+        self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
+        say(f"Logs are in {self.home / 'logs'}.")
+        if not os.environ.get("EMAIL_URL"):
+            say(f"E-mail is not sent but kept in {self.home / 'mail'} (set EMAIL_URL to send it).")
+        say(f"Kith is ready at http://127.0.0.1:{self.port}")
+
+    def _start(self, program: Program) -> None:
+        self.supervisor.start(program.within(ROOT, self.environment))
+
+    def _whole_environment(self) -> Mapping[str, str]:
+        return {**os.environ, **self.environment}
+
+    def _wait_for(self, name: str, is_ready: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        one = self.supervisor.watched[name]
+        while not is_ready():
+            self.supervisor.watch()
+            if one.ends >= ENDS_BEFORE_READY:
+                raise UpError(f"{name} does not start: {last_line(one.tail.path)} (more in {one.tail.path})")
+            if time.monotonic() > deadline:
+                raise UpError(f"{name} did not answer within {READY_SECONDS:.0f} s; see {one.tail.path}")
+            self.stop.wait(LOOK_SECONDS / 4)

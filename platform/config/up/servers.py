@@ -1,0 +1,34 @@
+"""The processes that make up Kith itself."""
+
+import sys
+from pathlib import Path
+
+from config.up.ports import LOOPBACK
+from config.up.programs import Program
+
+QUEUES = "life,learn,embed,bulk,celery"
+THREADS = 8
+DRAIN_SECONDS = 10
+
+
+def web(port: int) -> Program:
+    """Pages, API and sockets; told to stop, it lets replies finish for DRAIN_SECONDS."""
+    flags = f"--host {LOOPBACK} --port {port} --lifespan on --ws websockets-sansio --no-access-log"
+    drain = f"--timeout-graceful-shutdown {DRAIN_SECONDS}"
+    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags.split(), *drain.split()]
+    return Program("web", command, stop_seconds=DRAIN_SECONDS + 1)
+
+
+def worker() -> Program:
+    """What is done in the background; a task that is cut off is found again from its rows."""
+    flags = f"worker --pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle"
+    return Program("worker", _celery(flags), stop_seconds=4)
+
+
+def beat(home: Path) -> Program:
+    """The clock of the background work."""
+    return Program("beat", [*_celery("beat --loglevel INFO -s"), str(home / "beat-schedule")], stop_seconds=4)
+
+
+def _celery(flags: str) -> list[str]:
+    return [sys.executable, "-m", "celery", "-A", "config", *flags.split()]
