@@ -65,7 +65,7 @@ def shorten(field: forms.Field, longest: int) -> None:
     field.widget.attrs["maxlength"] = longest
 
 
-class ProfileForm(forms.ModelForm[User]):
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     """What a person says of themselves: name, time zone, language."""
 
     time_zone = forms.ChoiceField(label=_("Time zone"), choices=lambda: [(zone, zone) for zone in zones()])
@@ -78,7 +78,7 @@ class ProfileForm(forms.ModelForm[User]):
         fields = ("name", "time_zone", "language")
 
 
-class TokenForm(forms.ModelForm[Token]):
+class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     """What a token is for."""
 
     class Meta:

@@ -4,7 +4,7 @@ from django.utils import timezone
 from accounts import idempotency
 
 
-@shared_task  # type: ignore[untyped-decorator]
+@shared_task
 def drop_old_keys() -> None:
     """Drop the Idempotency-Keys of yesterday."""
     idempotency.drop_old_keys(timezone.now())

@@ -1,0 +1,143 @@
+"""A person's own settings: profile, usage, tokens, and leaving for good."""
+
+from datetime import timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import ModelCall, Token, User
+from companions.models import Companion
+from safety.models import AuditEntry
+from tests.accounts.visits import submit
+
+POSTS = ["/settings/profile/", "/settings/tokens/", "/settings/tokens/1/revoke/", "/settings/delete/"]
+
+
+@pytest.fixture
+def at_home(visitor: Client, alice: User) -> Client:
+    visitor.force_login(alice)
+    return visitor
+
+
+def send(client: Client, path: str, **fields: str) -> object:
+    return submit(client, path, "/settings/", **fields)
+
+
+def test_settings_are_for_who_is_signed_in(client: Client, alice: User) -> None:
+    assert client.get("/settings/").url.startswith("/accounts/login/?next=")
+    for path in POSTS:
+        assert client.post(path).url.startswith("/accounts/login/?next=")
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_nothing_changes_by_a_link_or_from_another_site(at_home: Client, path: str) -> None:
+    assert at_home.get(path).status_code == 405
+    assert at_home.post(path).status_code == 403
+
+
+def test_the_profile_is_saved(at_home: Client, alice: User) -> None:
+    response = send(at_home, "/settings/profile/", name="Al", time_zone="Asia/Tokyo", language="zh-hans")
+    assert response.url == "/settings/"
+    alice.refresh_from_db()
+    assert (alice.name, alice.time_zone, alice.language) == ("Al", "Asia/Tokyo", "zh-hans")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "x" * 81),
+        ("name", "a\x00b"),
+        ("time_zone", "Mars/Olympus"),
+        ("time_zone", ""),
+        ("language", "tlh"),
+    ],
+)
+def test_a_bad_profile_is_shown_again_and_not_saved(
+    at_home: Client, alice: User, field: str, value: str
+) -> None:
+    fields = {"name": "Al", "time_zone": "UTC", "language": ""} | {field: value}
+    response = send(at_home, "/settings/profile/", **fields)
+    assert response.status_code == 422
+    assert list(response.context["profile_form"].errors) == [field]
+    alice.refresh_from_db()
+    assert (alice.name, alice.time_zone) == ("Alice", "Europe/Berlin")
+
+
+def test_the_profile_gives_no_rights(at_home: Client, alice: User) -> None:
+    more = {"is_staff": "on", "is_superuser": "on", "tokens_per_day": "9", "email": "x@example.org"}
+    send(at_home, "/settings/profile/", name="Al", time_zone="UTC", language="", **more)
+    alice.refresh_from_db()
+    assert (alice.is_staff, alice.is_superuser, alice.tokens_per_day) == (False, False, None)
+    assert alice.email == "alice@example.org"
+
+
+def test_usage_of_today_is_shown(at_home: Client, alice: User) -> None:
+    User.objects.update(tokens_per_day=98765)
+    for started_at, tokens in ((timezone.now(), 4321), (timezone.now() - timedelta(days=2), 5)):
+        ModelCall.objects.create(user=alice, started_at=started_at, prompt_tokens=tokens, purpose="answer")
+    page = at_home.get("/settings/").content.decode()
+    assert "4321 / 98765" in page
+
+
+def test_a_token_is_shown_once(at_home: Client, alice: User) -> None:
+    response = send(at_home, "/settings/tokens/", name="laptop")
+    plaintext = response.context["plaintext"]
+    assert response.status_code == 201
+    assert plaintext in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+    assert Token.objects.matching(plaintext) == Token.objects.owned_by(alice).get(name="laptop")
+    page = at_home.get("/settings/").content.decode()
+    assert "laptop" in page
+    assert plaintext not in page
+
+
+@pytest.mark.parametrize("name", ["", "x" * 81, "a\x00b"])
+def test_a_token_needs_a_name(at_home: Client, name: str) -> None:
+    assert send(at_home, "/settings/tokens/", name=name).status_code == 422
+    assert not Token.objects.exists()
+
+
+def test_a_revoked_token_is_gone_from_the_list(at_home: Client, alice: User) -> None:
+    token, plaintext = Token.objects.issue(alice, "laptop")
+    send(at_home, f"/settings/tokens/{token.pk}/revoke/")
+    assert Token.objects.matching(plaintext) is None
+    assert "laptop" not in at_home.get("/settings/").content.decode()
+
+
+def test_another_persons_token_does_not_exist(at_home: Client, bob: User) -> None:
+    token, plaintext = Token.objects.issue(bob, "bobs own")
+    assert send(at_home, f"/settings/tokens/{token.pk}/revoke/").status_code == 404
+    assert Token.objects.matching(plaintext) == token
+    assert "bobs own" not in at_home.get("/settings/").content.decode()
+
+
+def test_deleting_takes_everything_of_ones_own(at_home: Client, alice: User, bob: User) -> None:
+    for user in (alice, bob):
+        Token.objects.issue(user, "laptop")
+        ModelCall.objects.create(user=user, started_at=timezone.now(), purpose="answer")
+        Companion.objects.create(user=user, name="Juniper")
+    assert send(at_home, "/settings/delete/", typed_email="Alice@example.org").url == "/"
+    assert list(User.objects.all()) == [bob]
+    for model in (Token, ModelCall, Companion, EmailAddress):
+        assert [row.user for row in model._default_manager.all()] == [bob]
+    assert at_home.get("/settings/").status_code == 302
+
+
+@pytest.mark.parametrize("typed", ["", "bob@example.org", "alice", "a\x00b", "x" * 300])
+def test_deleting_asks_for_ones_own_address(at_home: Client, bob: User, typed: str) -> None:
+    response = send(at_home, "/settings/delete/", typed_email=typed)
+    assert response.status_code == 422
+    assert response.context["deletion_form"].errors
+    assert User.objects.count() == 2
+
+
+def test_an_operator_named_in_the_audit_stays(visitor: Client, olive: User) -> None:
+    AuditEntry.objects.create(operator=olive, deed=AuditEntry.Deed.OPENED, kind="message")
+    visitor.force_login(olive)
+    response = send(visitor, "/settings/delete/", typed_email=olive.email)
+    assert response.status_code == 409
+    assert "names you" in str(response.context["deletion_form"].errors)
+    assert User.objects.filter(pk=olive.pk).exists()
+    assert visitor.get("/settings/").status_code == 200

@@ -1,0 +1,182 @@
+"""Signing up by e-mail: open, by invitation, closed; and what bad input gets."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from accounts.models import Invitation, User
+from tests.accounts.visits import sign_up, who
+from tests.fixtures.people import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def is_open(settings: Settings) -> None:
+    settings.KITH_SIGNUP = "open"
+
+
+def test_signing_up_lets_one_in_at_once(visitor: Client) -> None:
+    response = sign_up(visitor, "Carol@Example.org")
+    carol = User.objects.get()
+    assert (response.status_code, response.url) == (302, "/companions/")
+    assert carol.email == "carol@example.org"
+    assert carol.check_password(PASSWORD)
+    assert who(visitor) == str(carol.pk)
+    assert not carol.is_staff
+
+
+def test_the_verification_mail_waits_for_no_one_and_verifies(visitor: Client) -> None:
+    sign_up(visitor)
+    (letter,) = mail.outbox
+    assert letter.to == ["carol@example.org"]
+    link = next(word for word in letter.body.split() if "/accounts/confirm-email/" in word)
+    assert not EmailAddress.objects.get().verified
+    assert Client().post(link).status_code == 302
+    assert EmailAddress.objects.get().verified
+
+
+def test_where_mail_is_sent_one_is_let_in_after_verifying(visitor: Client, settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    assert sign_up(visitor).url == "/accounts/confirm-email/"
+    assert who(visitor) is None
+
+
+def test_name_zone_and_language_are_taken_along(visitor: Client) -> None:
+    visitor.defaults["HTTP_ACCEPT_LANGUAGE"] = "zh-Hans"
+    sign_up(visitor, name="Carol", time_zone="Asia/Shanghai")
+    carol = User.objects.get()
+    assert (carol.name, carol.time_zone, carol.language) == ("Carol", "Asia/Shanghai", "zh-hans")
+
+
+@pytest.mark.parametrize(
+    "zone", ["", "Mars/Olympus", "../etc/passwd", "localtime", "Europe/Berlin\x00", "x" * 100_000]
+)
+def test_what_is_no_zone_is_utc(visitor: Client, zone: str) -> None:
+    sign_up(visitor, time_zone=zone)
+    assert User.objects.get().time_zone == "UTC"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"email": ""},
+        {"email": "nothing"},
+        {"email": "ca\x00rol@example.org"},
+        {"email": f"{'a' * 60}@{'b' * 60}.{'c' * 60}.{'d' * 60}.{'e' * 60}.org"},
+        {"password1": ""},
+        {"password1": "short"},
+        {"password1": "carol@example.org"},
+        {"password1": "correct horse\x00 battery"},
+        {"password1": "correct horse " * 100},
+        {"name": "Ca\x00rol"},
+        {"name": "x" * 81},
+    ],
+)
+def test_bad_input_gets_the_form_back(visitor: Client, fields: dict[str, str]) -> None:
+    response = sign_up(visitor, **fields)
+    assert response.status_code == 200
+    assert set(response.context["form"].errors) == set(fields)
+    assert not User.objects.exists()
+
+
+@pytest.mark.parametrize("email", ["alice@example.org", "ALICE@Example.org"])
+def test_an_address_is_taken_once(visitor: Client, alice: User, email: str) -> None:
+    response = sign_up(visitor, email)
+    assert response.context["form"].errors["email"]
+    assert User.objects.count() == 1
+
+
+def test_where_mail_is_sent_it_is_not_told_who_has_an_account(
+    visitor: Client, alice: User, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    assert sign_up(visitor, "alice@example.org").url == "/accounts/confirm-email/"
+    assert User.objects.count() == 1
+    assert [letter.to for letter in mail.outbox] == [["alice@example.org"]]
+
+
+def test_a_closed_kith_says_so_and_takes_no_one(visitor: Client, settings: Settings) -> None:
+    settings.KITH_SIGNUP = "closed"
+    for response in (
+        visitor.get("/accounts/signup/"),
+        Client().post("/accounts/signup/", {"email": "carol@example.org", "password1": PASSWORD}),
+    ):
+        assert response.status_code == 403
+        assert "account/signup_closed.html" in [template.name for template in response.templates]
+    assert not User.objects.exists()
+
+
+def test_an_invitation_lets_one_person_in(visitor: Client, settings: Settings) -> None:
+    settings.KITH_SIGNUP = "invite"
+    invitation = Invitation.objects.create(note="Carol")
+    response = sign_up(visitor, page=f"/accounts/signup/?invite={invitation.code}")
+    assert response.url == "/companions/"
+    invitation.refresh_from_db()
+    assert invitation.used_by == User.objects.get()
+    assert invitation.used_at is not None
+    assert Client().get(f"/accounts/signup/?invite={invitation.code}").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?invite=", "?invite=nothing", "?invite=a%00b", f"?invite={'x' * 5000}", "?invite=é"]
+)
+def test_without_a_good_invitation_the_door_is_closed(
+    visitor: Client, settings: Settings, query: str
+) -> None:
+    settings.KITH_SIGNUP = "invite"
+    Invitation.objects.create()
+    assert visitor.get(f"/accounts/signup/{query}").status_code == 403
+    assert Client().post(f"/accounts/signup/{query}", {"email": "carol@example.org"}).status_code == 403
+
+
+def test_a_form_with_errors_leaves_the_invitation_open(visitor: Client, settings: Settings) -> None:
+    settings.KITH_SIGNUP = "invite"
+    invitation = Invitation.objects.create()
+    sign_up(visitor, page=f"/accounts/signup/?invite={invitation.code}", password1="short")
+    sign_up(visitor)
+    assert User.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_with_one_invitation_one_gets_in(settings: Settings) -> None:
+    settings.KITH_SIGNUP = "invite"
+    invitation = Invitation.objects.create()
+    refused, let_in = race(f"?invite={invitation.code}", ["carol@example.org", "dave@example.org"])
+    assert let_in == 1
+    assert "has been used already" in refused
+    assert Invitation.objects.get().used_by == User.objects.get()
+    assert EmailAddress.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_with_one_address_one_gets_in() -> None:
+    refused, let_in = race("", ["carol@example.org", "Carol@example.org"])
+    assert let_in == 1
+    assert refused
+    assert User.objects.count() == EmailAddress.objects.count() == 1
+
+
+def race(query: str, emails: list[str]) -> tuple[str, int]:
+    """What was said to whoever was refused, and how many were let in."""
+    start = Barrier(len(emails))
+
+    def post(email: str) -> tuple[int, str]:
+        client = Client()
+        client.get(f"/accounts/signup/{query}")
+        start.wait(10)
+        response = client.post("/accounts/signup/", {"email": email, "password1": PASSWORD})
+        connection.close()
+        errors = "" if response.status_code == 302 else str(response.context["form"].errors)
+        return response.status_code, errors
+
+    with ThreadPoolExecutor(len(emails)) as threads:
+        answers = list(threads.map(post, emails))
+    assert {status for status, _ in answers} == {200, 302}
+    return "".join(errors for _, errors in answers), sum(status == 302 for status, _ in answers)
