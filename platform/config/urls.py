@@ -1,7 +1,7 @@
 """Every address of Kith."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from config.api import api
 from config.health import healthz
@@ -10,4 +10,5 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
+    path("", include("accounts.urls")),
 ]
