@@ -5,11 +5,11 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from accounts.models.owned import OwnedQuerySet
 
 
-class CompanionQuerySet(models.QuerySet["Companion"]):
-    def owned_by(self, user: User) -> "CompanionQuerySet":
-        return self.filter(user=user)
+class CompanionQuerySet(OwnedQuerySet["Companion"]):
+    owner = "user"
 
 
 class Companion(models.Model):

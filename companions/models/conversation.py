@@ -3,13 +3,8 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
-
-
-class ConversationQuerySet(models.QuerySet["Conversation"]):
-    def owned_by(self, user: User) -> "ConversationQuerySet":
-        return self.filter(companion__user=user)
 
 
 class Conversation(models.Model):
@@ -20,7 +15,7 @@ class Conversation(models.Model):
     head = models.ForeignKey("companions.Message", models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
-    objects = ConversationQuerySet.as_manager()
+    objects = OwnedQuerySet["Conversation"].as_manager()
 
     class Meta:
         verbose_name = _("conversation")
@@ -28,11 +23,6 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.companion}"
-
-
-class SessionQuerySet(models.QuerySet["Session"]):
-    def owned_by(self, user: User) -> "SessionQuerySet":
-        return self.filter(companion__user=user)
 
 
 class Session(models.Model):
@@ -44,7 +34,7 @@ class Session(models.Model):
     started_at = models.DateTimeField(_("started"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
-    objects = SessionQuerySet.as_manager()
+    objects = OwnedQuerySet["Session"].as_manager()
 
     class Meta:
         verbose_name = _("session")

@@ -3,13 +3,8 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
-
-
-class JobQuerySet(models.QuerySet["Job"]):
-    def owned_by(self, user: User) -> "JobQuerySet":
-        return self.filter(companion__user=user)
 
 
 class Job(models.Model):
@@ -26,7 +21,7 @@ class Job(models.Model):
     error = models.TextField(_("error"), blank=True)
     created_at = models.DateTimeField(_("asked"), auto_now_add=True)
 
-    objects = JobQuerySet.as_manager()
+    objects = OwnedQuerySet["Job"].as_manager()
 
     class Meta:
         verbose_name = _("job")

@@ -3,14 +3,9 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.conversation import Conversation, Session
-
-
-class MessageQuerySet(models.QuerySet["Message"]):
-    def owned_by(self, user: User) -> "MessageQuerySet":
-        return self.filter(companion__user=user)
 
 
 class Message(models.Model):
@@ -36,7 +31,7 @@ class Message(models.Model):
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
     job = models.ForeignKey("companions.Job", models.SET_NULL, null=True, blank=True, related_name="messages")
 
-    objects = MessageQuerySet.as_manager()
+    objects = OwnedQuerySet["Message"].as_manager()
 
     class Meta:
         verbose_name = _("message")

@@ -3,6 +3,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.reply import Reply
 
@@ -17,6 +18,8 @@ class Prompt(models.Model):
     tools = models.JSONField(_("tools"), default=list)
     shown = ArrayField(models.UUIDField(), default=list)
     created_at = models.DateTimeField(_("sent"))
+
+    objects = OwnedQuerySet["Prompt"].as_manager()
 
     class Meta:
         verbose_name = _("prompt")

@@ -3,15 +3,12 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.message import Message
 
 
-class ReplyQuerySet(models.QuerySet["Reply"]):
-    def owned_by(self, user: User) -> "ReplyQuerySet":
-        return self.filter(companion__user=user)
-
+class ReplyQuerySet(OwnedQuerySet["Reply"]):
     def waiting(self) -> "ReplyQuerySet":
         return self.filter(state=Reply.State.QUEUED)
 

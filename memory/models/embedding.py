@@ -4,11 +4,12 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
+from accounts.models.owned import OwnedQuerySet
 from memory.models.memory import Memory
 from memory.models.space import Space
 
 
-class EmbeddingQuerySet(models.QuerySet["Embedding"]):
+class EmbeddingQuerySet(OwnedQuerySet["Embedding"]):
     def of(self, companion_id: uuid.UUID, space: Space) -> "EmbeddingQuerySet":
         return self.filter(companion_id=companion_id, space=space)
 

@@ -1,19 +1,14 @@
 import uuid
-from typing import TYPE_CHECKING
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-if TYPE_CHECKING:
-    from accounts.models import User
+from accounts.models.owned import OwnedQuerySet
 
 
-class MemoryQuerySet(models.QuerySet["Memory"]):
-    def owned_by(self, user: "User") -> "MemoryQuerySet":
-        return self.filter(companion__user=user)
-
+class MemoryQuerySet(OwnedQuerySet["Memory"]):
     def of(self, companion_id: uuid.UUID) -> "MemoryQuerySet":
         return self.filter(companion_id=companion_id)
 

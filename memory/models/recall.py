@@ -1,18 +1,10 @@
 import uuid
-from typing import TYPE_CHECKING
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models.owned import OwnedQuerySet
 from memory.models.memory import Memory
-
-if TYPE_CHECKING:
-    from accounts.models import User
-
-
-class RecallQuerySet(models.QuerySet["Recall"]):
-    def owned_by(self, user: "User") -> "RecallQuerySet":
-        return self.filter(companion__user=user)
 
 
 class Recall(models.Model):
@@ -34,7 +26,7 @@ class Recall(models.Model):
     at = models.DateTimeField(_("when"))
     milliseconds = models.PositiveIntegerField(_("took (ms)"))
 
-    objects = RecallQuerySet.as_manager()
+    objects = OwnedQuerySet["Recall"].as_manager()
 
     class Meta:
         verbose_name = _("recall")
@@ -48,6 +40,10 @@ class Recall(models.Model):
         return f"{self.by} {self.at:%Y-%m-%d %H:%M}"
 
 
+class RecalledQuerySet(OwnedQuerySet["Recalled"]):
+    owner = "recall__companion__user"
+
+
 class Recalled(models.Model):
     """One memory that a recall found: its rank from 1, its score, and the reasons in numbers."""
 
@@ -56,6 +52,8 @@ class Recalled(models.Model):
     rank = models.PositiveSmallIntegerField(_("rank"))
     score = models.FloatField(_("score"))
     reasons = models.JSONField(_("reasons"))
+
+    objects = RecalledQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("recalled memory")

@@ -1,6 +1,11 @@
 from django.db import models
 
+from accounts.models.owned import OwnedQuerySet
 from accounts.models.user import User
+
+
+class IdempotencyKeyQuerySet(OwnedQuerySet["IdempotencyKey"]):
+    owner = "user"
 
 
 class IdempotencyKey(models.Model):
@@ -15,6 +20,8 @@ class IdempotencyKey(models.Model):
     digest = models.CharField(max_length=64)
     made_id = models.UUIDField()
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = IdempotencyKeyQuerySet.as_manager()
 
     class Meta:
         constraints = [

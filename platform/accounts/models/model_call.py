@@ -4,12 +4,12 @@ from django.db import models
 from django.db.models import F, Sum
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models.owned import OwnedQuerySet
 from accounts.models.user import User
 
 
-class ModelCallQuerySet(models.QuerySet["ModelCall"]):
-    def owned_by(self, user: User) -> "ModelCallQuerySet":
-        return self.filter(user=user)
+class ModelCallQuerySet(OwnedQuerySet["ModelCall"]):
+    owner = "user"
 
     def since(self, moment: datetime) -> "ModelCallQuerySet":
         return self.filter(started_at__gte=moment)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models.owned import OwnedQuerySet
 from accounts.models.user import User
 
 PREFIX_LENGTH = 12
@@ -15,9 +16,8 @@ def digest_of(plaintext: str) -> str:
     return hashlib.sha256(plaintext.encode()).hexdigest()
 
 
-class TokenQuerySet(models.QuerySet["Token"]):
-    def owned_by(self, user: User) -> "TokenQuerySet":
-        return self.filter(user=user)
+class TokenQuerySet(OwnedQuerySet["Token"]):
+    owner = "user"
 
     def live(self) -> "TokenQuerySet":
         return self.filter(revoked_at=None, user__is_active=True)
