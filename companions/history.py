@@ -10,6 +10,7 @@ PATH = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id, session_id, 1 AS depth FROM companions_message
     WHERE id = %(start)s AND conversation_id = %(conversation)s
+      AND (%(session)s::uuid IS NULL OR session_id = %(session)s::uuid)
   UNION ALL
     SELECT message.id, message.parent_id, message.session_id, path.depth + 1
     FROM companions_message message JOIN path ON message.id = path.parent_id

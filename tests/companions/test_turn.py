@@ -1,0 +1,175 @@
+"""A turn over the socket, from the message to the recorded reply."""
+
+import asyncio
+import uuid
+
+import pytest
+from accounts.models import ModelCall, User
+from providers.rehearsal.running import RehearsalServer
+
+from companions.models import Companion, Message, Prompt, Reply
+from companions.replies.database import visit
+from tests.fixtures.turns import connected
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
+ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed", "error")
+
+
+def said(frames: list[dict]) -> str:
+    return "".join(frame["text"] for frame in frames if frame["type"] == "reply.piece")
+
+
+async def test_a_message_is_saved_and_answered_piece_by_piece(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"pieces": ["Good ", "evening, ", "Alice."], "thought": "She is back."})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="I am home.", client_id="one")
+        frames = await socket.until(*ENDINGS)
+    types = [frame["type"] for frame in frames]
+    assert types[0] == "message.saved"
+    assert types[1:3] == ["reply.started", "reply.recalled"]
+    assert types[-1] == "reply.done"
+    assert said(frames) == "Good evening, Alice." == frames[-1]["message"]["text"]
+    assert "".join(frame["text"] for frame in frames if frame["type"] == "reply.thought") == "She is back."
+    numbers = [frame["seq"] for frame in frames if "seq" in frame]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def test_the_reply_is_recorded_with_what_was_sent_and_counted(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="My sister Ana lives in Porto.", client_id="one")
+        await socket.until(*ENDINGS)
+    reply = await visit(Reply.objects.select_related("answer").get)
+    prompt = await visit(Prompt.objects.get)
+    call = await visit(ModelCall.objects.get)
+    (counted,) = rehearsal.ledger()
+    (request,) = rehearsal.requests()
+    assert reply.state == Reply.State.DONE
+    assert reply.answer
+    assert reply.answer.text == reply.text
+    assert reply.answer.is_rehearsed
+    assert prompt.messages == request["messages"]
+    assert (call.prompt_tokens, call.completion_tokens) == (counted["prompt_tokens"], counted["completion_tokens"])
+    assert call.outcome == ModelCall.Outcome.DONE
+    assert not call.is_estimated
+
+
+async def test_the_same_message_sent_twice_is_stored_once(alice: User, mira: Companion) -> None:
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Hello", client_id="one")
+        first = await socket.until(*ENDINGS)
+        await socket.send("message.send", text="Hello", client_id="one")
+        again = await socket.frame()
+        await socket.send("message.send", text="Something else", client_id="one")
+        refused = await socket.frame()
+    assert again["type"] == "message.saved"
+    assert again["message"]["id"] == first[0]["message"]["id"]
+    assert (refused["type"], refused["code"], refused["client_id"]) == ("error", "client_id_taken", "one")
+    assert await visit(Message.objects.filter(role="user").count) == 1
+
+
+async def test_a_second_message_waits_its_turn_and_follows_the_first_answer(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "First answer.", "delay_before": 0.4}, {"answer": "Second answer."})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="One", client_id="1")
+        await socket.send("message.send", text="Two", client_id="2")
+        frames = await socket.until("reply.done")
+        frames += await socket.until("reply.done")
+    begun = [frame["message_id"] for frame in frames if frame["type"] == "reply.started"]
+    saved = [frame["message"]["id"] for frame in frames if frame["type"] == "message.saved"]
+    assert begun == saved
+    roles = [line["role"] for line in rehearsal.requests()[1]["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    texts = await visit(lambda: [(m.text, m.parent and m.parent.text) for m in Message.objects.order_by("said_at")])
+    assert texts == [
+        ("One", None),
+        ("Two", "First answer."),
+        ("First answer.", "One"),
+        ("Second answer.", "Two"),
+    ]
+
+
+async def test_a_stopped_reply_keeps_what_had_been_said(alice: User, mira: Companion, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"pieces": ["Once upon a time"] + [" and on"] * 400, "delay_between": 0.05})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Tell me a story", client_id="1")
+        frames = await socket.until("reply.piece")
+        await socket.send("reply.stop", id=frames[-1]["id"])
+        frames += await socket.until(*ENDINGS)
+    assert frames[-1]["type"] == "reply.stopped"
+    assert frames[-1]["message"]["text"].startswith("Once upon a time")
+    assert len(frames[-1]["message"]["text"]) < 400
+    call = await visit(ModelCall.objects.get)
+    assert call.outcome == ModelCall.Outcome.STOPPED
+    assert call.completion_tokens > 0
+
+
+async def test_a_failed_reply_keeps_the_message_and_can_be_tried_again(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"error": {"status": 503, "body": "the machine room is on fire"}})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Are you there?", client_id="1")
+        failed = (await socket.until(*ENDINGS))[-1]
+    assert (failed["type"], failed["code"], failed["message"]) == ("reply.failed", "provider_unavailable", None)
+    assert "fire" not in failed["detail"]
+    call = await visit(ModelCall.objects.get)
+    assert "the machine room is on fire" in call.said
+    assert await visit(Message.objects.filter(text="Are you there?").exists)
+
+
+async def test_a_cut_socket_resumes_after_the_piece_it_had(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"pieces": [f"{number} " for number in range(40)], "delay_between": 0.02})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Count", client_id="1")
+        before = await socket.until("reply.piece")
+    await asyncio.sleep(0.3)
+    async with connected(alice, mira) as socket:
+        await socket.send("reply.resume", id=before[-1]["id"], after=before[-1]["seq"])
+        after = await socket.until(*ENDINGS)
+    assert said(before) + said(after) == "".join(f"{number} " for number in range(40))
+
+
+async def test_the_tool_that_remembers_is_called_and_kept(alice: User, mira: Companion) -> None:
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Please remember that my exam is on Friday.", client_id="1")
+        frames = await socket.until(*ENDINGS)
+    assert frames[-1]["type"] == "reply.done"
+    assert [frame["name"] for frame in frames if frame["type"] == "reply.tool"] == ["remember"]
+    reply = await visit(Reply.objects.get)
+    assert reply.tool_calls[0]["name"] == "remember"
+    assert "error" not in reply.tool_calls[0]["result"]
+    assert await visit(mira.memories.filter(kind="fact").count) == 1
+    assert await visit(ModelCall.objects.count) == 2
+
+
+async def test_what_was_said_yesterday_comes_back_in_a_new_session(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    from django.utils import timezone
+
+    from companions.sessions import close
+
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="My dentist is called Dr. Okafor.", client_id="1")
+        first = await socket.until(*ENDINGS)
+        await visit(close, mira, timezone.now())
+        await socket.send("message.send", text="What is my dentist called?", client_id="2")
+        frames = await socket.until(*ENDINGS)
+    recalled = next(frame for frame in frames if frame["type"] == "reply.recalled")["recalled"]
+    assert first[0]["message"]["id"] in [one["message_id"] for one in recalled]
+    assert "Okafor" in frames[-1]["message"]["text"]
+    assert [line["role"] for line in rehearsal.requests()[-1]["messages"]] == ["system", "user"]
+
+
+async def test_an_unknown_reply_is_an_error_frame(alice: User, mira: Companion) -> None:
+    async with connected(alice, mira) as socket:
+        await socket.send("reply.stop", id=str(uuid.uuid4()))
+        assert (await socket.frame())["code"] == "no_such_reply"
