@@ -9,6 +9,7 @@ import psutil
 import psycopg
 import pytest
 import redis
+
 from config.up.embedded import Embedded
 
 pytestmark = pytest.mark.processes
@@ -64,7 +65,8 @@ def test_a_busy_backend_whose_postmaster_was_killed_does_not_stop_the_next_start
 
 
 def test_a_stale_lock_file_that_names_a_living_process_is_cleared(services: Embedded) -> None:
-    services.postgres.kill()
+    os.kill(services.postgres.pid, signal.SIGKILL)
+    services.postgres.process.wait()
     lock: Path = services.home / "postgres" / "postmaster.pid"
     lines = lock.read_text().splitlines()
     lock.write_text("\n".join([str(services.redis.pid), *lines[1:]]) + "\n")

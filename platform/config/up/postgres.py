@@ -108,11 +108,11 @@ class Postgres:
 def end_orphans(folder: Path) -> None:
     """Ends every Postgres process that works in this data folder: some outlive a killed postmaster."""
     left = [process for process in psutil.process_iter(["name"]) if _works_in(process, folder)]
-    for number in (signal.SIGQUIT, signal.SIGKILL):
+    for number, seconds in ((signal.SIGQUIT, 1.5), (signal.SIGKILL, 3.0)):
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
-        _, left = psutil.wait_procs(left, timeout=3)
+        _, left = psutil.wait_procs(left, timeout=seconds)
 
 
 def _works_in(process: psutil.Process, folder: Path) -> bool:

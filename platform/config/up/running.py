@@ -101,7 +101,7 @@ class Run:
             )
         try:
             while process.poll() is None:
-                self.stop.wait(LOOK_SECONDS / 4)
+                self.stop.wait(LOOK_SECONDS / 2)
         finally:
             process.kill()
             process.wait()
@@ -133,4 +133,4 @@ class Run:
                 raise UpError(f"{name} does not start: {last_line(one.tail.path)} (more in {one.tail.path})")
             if time.monotonic() > deadline:
                 raise UpError(f"{name} did not answer within {READY_SECONDS:.0f} s; see {one.tail.path}")
-            self.stop.wait(LOOK_SECONDS / 4)
+            self.stop.wait(LOOK_SECONDS / 2)

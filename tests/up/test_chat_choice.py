@@ -1,0 +1,84 @@
+"""Which chat model is chosen, with a server that answers as Ollama does."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from config.up.chat import choose_chat
+from config.up.ports import free_port
+
+
+class Ollama(BaseHTTPRequestHandler):
+    """`/v1/models` and `/api/show` of an Ollama that holds `models`; None where it is too old to tell what they do."""
+
+    models: dict[str, list[str] | None] = {}
+
+    def do_GET(self) -> None:
+        self._answer({"object": "list", "data": [{"id": name} for name in self.models] or None})
+
+    def do_POST(self) -> None:
+        name = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["model"]
+        capabilities = self.models[name]
+        self._answer({} if capabilities is None else {"capabilities": capabilities})
+
+    def _answer(self, body: dict[str, object]) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def ollama_port() -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ollama) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("models", "chosen"),
+    [
+        (
+            {"bge-m3:latest": ["embedding"], "qwen3:8b": ["completion", "tools"], "gemma3": ["completion"]},
+            "qwen3:8b",
+        ),
+        ({"nomic-embed-text": None, "llama3.2": None}, "llama3.2"),
+    ],
+)
+def test_ollamas_first_model_that_can_chat_is_chosen(
+    ollama_port: int, models: dict[str, list[str] | None], chosen: str
+) -> None:
+    Ollama.models = models
+    found = choose_chat({}, ollama_port=ollama_port)
+    assert found.environment == {"LLM_BASE_URL": f"http://127.0.0.1:{ollama_port}/v1", "LLM_MODEL": chosen}
+    assert found.program is None
+
+
+@pytest.mark.parametrize("models", [{}, {"bge-m3": ["embedding"]}])
+def test_an_ollama_without_a_chat_model_leaves_the_rehearsal_model(
+    ollama_port: int, models: dict[str, list[str] | None]
+) -> None:
+    Ollama.models = models
+    found = choose_chat({}, ollama_port=ollama_port)
+    assert found.environment["KITH_REHEARSAL"] == "1"
+    assert found.program is not None
+    assert "not a language" in found.line
+
+
+def test_where_nothing_answers_the_rehearsal_model_replies() -> None:
+    assert choose_chat({}, ollama_port=free_port()).environment["KITH_REHEARSAL"] == "1"
+
+
+def test_a_configured_model_is_taken_as_it_is(ollama_port: int) -> None:
+    Ollama.models = {"qwen3:8b": ["completion"]}
+    found = choose_chat({"LLM_BASE_URL": "http://model.test/v1", "LLM_MODEL": "big"}, ollama_port=ollama_port)
+    assert found.line == "Chat model: big at http://model.test/v1"
+    assert (found.environment, found.program) == ({}, None)

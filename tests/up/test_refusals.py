@@ -1,0 +1,110 @@
+"""What keeps Kith from starting gets one line, status 1 and no traceback; whoever runs the tests, root or not."""
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.up.install import InstallError, require_python
+from config.up.ports import free_port
+
+pytestmark = pytest.mark.processes
+
+ROOT = Path(__file__).resolve().parents[2]
+ADDRESSES = {"DATABASE_URL", "REDIS_URL", "LLM_BASE_URL", "LLM_MODEL"}
+
+
+def refusal(home: Path | str, **more: str) -> str:
+    """The one line that `up` says before it gives up."""
+    given = {name: value for name, value in os.environ.items() if name not in ADDRESSES}
+    settings = {
+        "KITH_HOME": str(home),
+        "PORT": str(free_port()),
+        "PYTHONPATH": str(ROOT / "platform"),
+        **more,
+    }
+    ended = subprocess.run(
+        [sys.executable, "-m", "config.up"], env=given | settings, capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert ended.stdout.count("\n") == 1
+    return ended.stdout.strip()
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert refusal(tmp_path, PORT=str(port)).startswith(f"Port {port} is in use")
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "eight", "-1"])
+def test_a_port_that_is_none(tmp_path: Path, port: str) -> None:
+    assert refusal(tmp_path, PORT=port).startswith(f"PORT is '{port}'")
+
+
+def test_a_data_folder_that_another_run_holds(tmp_path: Path) -> None:
+    with (tmp_path / "up.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("4242\n")
+        lock.flush()
+        assert refusal(tmp_path).startswith(f"Kith is already running on {tmp_path} (process 4242)")
+
+
+def test_a_data_folder_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    home = tmp_path / "file" / "home"
+    assert refusal(home).startswith(f"Kith cannot write to its data folder {home}: Not a directory")
+
+
+def test_a_data_folder_that_nobody_can_write_to() -> None:
+    home = "/sys/kith" if sys.platform == "linux" else "/System/kith"
+    assert refusal(home).startswith(f"Kith cannot write to its data folder {home}: ")
+
+
+if sys.platform == "linux":  # the only one that has a device which is always full
+
+    def test_a_full_data_folder(tmp_path: Path) -> None:
+        (tmp_path / ".probe").symlink_to("/dev/full")
+        assert refusal(tmp_path).startswith(f"The disk of Kith's data folder {tmp_path} is full")
+
+
+def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
+    address = f"postgresql://kith:secret@127.0.0.1:{free_port()}/kith"
+    line = refusal(tmp_path, DATABASE_URL=address)
+    assert line.startswith("DATABASE_URL (127.0.0.1:")
+    assert "does not answer" in line
+    assert "secret" not in line
+
+
+def test_a_redis_that_does_not_answer(tmp_path: Path) -> None:
+    line = refusal(
+        tmp_path,
+        DATABASE_URL=os.environ["DATABASE_URL"],
+        REDIS_URL=f"redis://:secret@127.0.0.1:{free_port()}/0",
+    )
+    assert line.startswith("REDIS_URL (127.0.0.1:")
+    assert "secret" not in line
+
+
+def test_a_python_that_is_too_old() -> None:
+    require_python((3, 11, 0))
+    with pytest.raises(InstallError, match=r"Kith needs Python 3\.11 or newer, and .* is 3\.10"):
+        require_python((3, 10, 14))
+
+
+def test_a_package_that_pip_cannot_install(tmp_path: Path) -> None:
+    """In a copy of the installer with a folder of its own; no registry is asked."""
+    script = tmp_path / "platform" / "config" / "up" / "install.py"
+    script.parent.mkdir(parents=True)
+    script.write_text((ROOT / "platform/config/up/install.py").read_text())
+    (tmp_path / "requirements.txt").write_text("./no-such-folder\n")
+    ended = subprocess.run(
+        [sys.executable, "-I", str(script)], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
+    )
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert ended.stdout.splitlines()[-1].startswith("pip could not install requirements.txt: ")
+    assert "no-such-folder" in ended.stdout
