@@ -24,6 +24,23 @@ def estimate(text: str) -> int:
     return len(TOKEN.findall(text))
 
 
+def split(text: str, most: int, overlap: int) -> list[str]:
+    """The text itself, or where it has more than `most` tokens, about, its parts, each begun `overlap` earlier."""
+    starts = [match.start() for match in TOKEN.finditer(text)]
+    parts, first = [], 0
+    while len(starts) - first > most:
+        last = _word_start(text, starts, first, first + most)
+        parts.append(text[starts[first] : starts[last]].rstrip())
+        first = max(_word_start(text, starts, first, last - overlap), first + 1)
+    return [*parts, text[starts[first] :]] if parts else [text]
+
+
+def _word_start(text: str, starts: Sequence[int], first: int, at: int) -> int:
+    """The last token up to `at` with a space before it; `at` itself where a script writes without spaces."""
+    spaced = (place for place in range(at, max(first, at - 40), -1) if text[starts[place] - 1].isspace())
+    return next(spaced, at)
+
+
 def estimate_messages(messages: Iterable[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> int:
     """The tokens of a whole prompt as sent, about, with the tools that it offers."""
     count = ANSWER_TOKENS + sum(_message(message) for message in messages)
