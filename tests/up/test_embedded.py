@@ -16,8 +16,8 @@ pytestmark = pytest.mark.processes
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
-    with Embedded(tmp_path_factory.mktemp("services") / "home") as embedded:
+def services(shared_folder: Path) -> Iterator[Embedded]:
+    with Embedded(shared_folder / "home") as embedded:
         yield embedded
 
 

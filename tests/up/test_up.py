@@ -95,8 +95,8 @@ def _works_for(process: psutil.Process, home: Path) -> bool:
 
 
 @pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    made = Up(tmp_path_factory.mktemp("up") / "home").start()
+def up(shared_folder: Path) -> Iterator[Up]:
+    made = Up(shared_folder / "home").start()
     yield made
     for process in made.left():
         process.kill()

@@ -18,7 +18,7 @@ from psycopg import sql
 
 from config.up.errors import UpError
 from config.up.ports import LOOPBACK
-from config.up.postgres_user import give, open_for_reading, postgres_user
+from config.up.postgres_user import give, open_for_reading, open_way_to, postgres_user
 from config.up.programs import Program, as_account
 
 # Found, not imported: the wheel's own code looks around the machine as it is imported; its files are enough.
@@ -87,6 +87,8 @@ class Postgres:
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
         if not (self.folder / "PG_VERSION").exists():
             self._initialise()
+        if postgres_user() is not None:
+            open_way_to(self.folder)  # each time: others may have closed it since
 
     def _initialise(self) -> None:
         user = postgres_user()
