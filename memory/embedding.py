@@ -1,0 +1,158 @@
+"""Embedding of memories and cues: what waits is found from rows, and no transaction is held while a model works."""
+
+from collections.abc import Iterator
+from uuid import UUID, uuid4
+
+import numpy as np
+import structlog
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from memory.errors import WidthError
+from memory.models import Embedding, Memory, Space
+from memory.models.memory import MemoryQuerySet
+from providers.embedding import Embedder, embedder
+from providers.errors import ProviderError, ProviderRefused
+from providers.vectors import Floats
+
+log = structlog.get_logger(__name__)
+
+BATCH = 64
+MOST_CUE_WINDOWS = 8  # of a pasted page the beginning says what it is about
+
+
+def serving_space() -> Space | None:
+    """The space of the embedder that serves now; None where there is no embedder."""
+    serving = embedder()
+    return space_of(serving) if serving else None
+
+
+def space_of(serving: Embedder) -> Space:
+    """The embedder's space, made when it serves for the first time."""
+    space, _ = Space.objects.get_or_create(
+        model=serving.model,
+        width=serving.width,
+        query_prefix="",
+        document_prefix="",
+        defaults={"max_tokens": serving.max_tokens},
+    )
+    return space
+
+
+def embed_cue(cue: str) -> Floats | None:
+    """The cue's vector (its space's width), a long cue's from its windows' mean; None where no embedder answers."""
+    try:
+        serving = embedder()
+        if serving is None or not cue.strip():
+            return None
+        windows = serving.windows(cue)
+        if len(windows) < 2:
+            vectors = serving.embed_query(cue)[np.newaxis]
+        else:
+            vectors = serving.embed_documents(windows[:MOST_CUE_WINDOWS])
+        mean: Floats = _checked(serving, vectors).mean(axis=0)
+        return mean
+    except (ProviderError, WidthError) as error:
+        log.warning("cue_not_embedded", code=error.code, said=str(error))
+        return None
+
+
+def unembedded(companion_id: UUID) -> MemoryQuerySet:
+    """The companion's memories that have no embedding in the serving space; none where there is no embedder."""
+    serving = embedder()
+    if serving is None:
+        return Memory.objects.none()
+    try:
+        space = space_of(serving)
+    except ProviderError:  # its width is not known yet: any space of that model will do
+        return Memory.objects.of(companion_id).exclude(embeddings__space__model=serving.model)
+    return _waiting(space).of(companion_id)
+
+
+def waiting(companion_id: UUID) -> int:
+    """How many of the companion's memories have no embedding in the serving space."""
+    return unembedded(companion_id).count()
+
+
+def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) -> int:
+    """Embed what has no embedding in the serving space, at most `limit` memories; how many were embedded.
+
+    Killed anywhere and run again it does what is left; two at once do no harm. Raises ProviderUnavailable,
+    with what was embedded before it kept. What a provider refuses is passed over until the next run.
+    """
+    serving = embedder()
+    if serving is None:
+        return 0
+    space = space_of(serving)
+    embedded = 0
+    for batch in _batches(space, companion_id, limit):
+        embedded += _embed_or_pass_over(serving, space, batch)
+    return embedded
+
+
+def _waiting(space: Space) -> MemoryQuerySet:
+    there = Embedding.objects.filter(memory=OuterRef("pk"), space=space)
+    return Memory.objects.filter(~Exists(there))
+
+
+def _batches(space: Space, companion_id: UUID | None, limit: int | None) -> Iterator[list[Memory]]:
+    """The waiting memories, from a random id on and round again, so that two workers seldom meet."""
+    scope = Q(companion_id=companion_id) if companion_id else Q()
+    start = uuid4()
+    left = limit
+    for half in (Q(pk__gt=start), Q(pk__lte=start)):
+        after = Q()
+        while left is None or left > 0:
+            size = BATCH if left is None else min(BATCH, left)
+            batch = list(_waiting(space).filter(scope, half, after).order_by("pk").defer("terms")[:size])
+            if not batch:
+                break
+            yield batch
+            after = Q(pk__gt=batch[-1].pk)
+            left = left if left is None else left - len(batch)
+
+
+def _embed_or_pass_over(serving: Embedder, space: Space, batch: list[Memory]) -> int:
+    """Embed the batch; where the provider refuses it, each alone, passing over those that it refuses."""
+    try:
+        return _embed(serving, space, batch)
+    except ProviderRefused as error:
+        if len(batch) == 1:
+            log.warning("memory_not_embedded", memory=str(batch[0].pk), said=error.said)
+            return 0
+        return sum(_embed_or_pass_over(serving, space, [memory]) for memory in batch)
+
+
+def _embed(serving: Embedder, space: Space, batch: list[Memory]) -> int:
+    windows = [
+        (memory, n, text) for memory in batch for n, text in enumerate(serving.windows(memory.text) or [" "])
+    ]
+    vectors = _checked(serving, serving.embed_documents([text for _, _, text in windows]))
+    if len(vectors) != len(windows):
+        raise WidthError(serving.model, serving.width, vectors.shape)
+    with transaction.atomic():
+        unchanged = _unchanged(batch)
+        Embedding.objects.bulk_create(
+            [
+                Embedding(
+                    companion_id=memory.companion_id, memory=memory, space=space, window=n, vector=vector
+                )
+                for (memory, n, _), vector in zip(windows, vectors, strict=True)
+                if memory.pk in unchanged
+            ],
+            ignore_conflicts=True,  # another worker was here first
+        )
+    return len(unchanged)
+
+
+def _unchanged(batch: list[Memory]) -> set[UUID]:
+    """Those of the batch, locked, that still are there with the text that was embedded."""
+    texts = {memory.pk: memory.text for memory in batch}
+    now = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
+    return {pk for pk, text in now if texts[pk] == text}
+
+
+def _checked(serving: Embedder, vectors: Floats) -> Floats:
+    if vectors.ndim != 2 or vectors.shape[1] != serving.width or not np.isfinite(vectors).all():
+        raise WidthError(serving.model, serving.width, vectors.shape)
+    return vectors

@@ -1,0 +1,14 @@
+"""What may go wrong in memory.
+
+MemoryError is Python's own, so the tree starts here:
+WidthError   a vector has another width than its space; nothing is stored
+"""
+
+
+class WidthError(ValueError):
+    """A vector of the wrong width came from the embedder."""
+
+    code = "wrong_width"
+
+    def __init__(self, model: str, width: int, got: tuple[int, ...]) -> None:
+        super().__init__(f"{model} gave vectors of shape {got}; its space is {width} wide.")

@@ -1,0 +1,89 @@
+"""Keeping what was said and what was told to be remembered, and correcting it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.models import Memory
+from memory.tasks import embed_companion
+from memory.terms import memory_terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One thing said: by whom ("user" or "companion"), when, and in which message."""
+
+    message_id: UUID
+    text: str
+    speaker: str
+    happened_at: datetime
+
+
+def keep_said(companion_id: UUID, said: Sequence[Said], now: datetime, *, zone: tzinfo = UTC) -> list[Memory]:
+    """The memories of what was said, recallable by their words at once. Call it inside the transaction that saves them.
+
+    `zone` is the user's: it decides on which day a thing was said.
+    """
+    memories = [
+        Memory(
+            companion_id=companion_id,
+            kind=Memory.Kind.SAID,
+            text=one.text,
+            speaker=one.speaker,
+            happened_at=one.happened_at,
+            learnt_at=now,
+            message_id=one.message_id,
+            terms=memory_terms(one.text, one.happened_at.astimezone(zone)),
+        )
+        for one in said
+    ]
+    Memory.objects.bulk_create(memories, batch_size=1000)
+    nudge(companion_id)
+    return memories
+
+
+def keep_fact(
+    companion_id: UUID,
+    text: str,
+    happened_at: datetime,
+    now: datetime,
+    source_ids: Sequence[UUID] = (),
+    call_id: int | None = None,
+    *,
+    zone: tzinfo = UTC,
+) -> Memory:
+    """The memory of a fact, with the messages that it comes from and the model call that made it."""
+    with transaction.atomic():
+        memory = Memory.objects.create(
+            companion_id=companion_id,
+            kind=Memory.Kind.FACT,
+            text=text,
+            happened_at=happened_at,
+            learnt_at=now,
+            call_id=call_id,
+            terms=memory_terms(text, happened_at.astimezone(zone)),
+        )
+        Source = Memory.sources.through
+        Source.objects.bulk_create(Source(memory_id=memory.pk, message_id=pk) for pk in source_ids)
+        nudge(companion_id)
+    return memory
+
+
+def correct(memory: Memory, text: str, now: datetime) -> None:
+    """Give a memory another text: found by the new words at once, and by the new meaning when it is embedded again."""
+    with transaction.atomic():
+        memory.text = text
+        memory.edited_at = now
+        memory.terms = memory_terms(text, memory.happened_at.astimezone(memory.companion.user.zone))
+        memory.save(update_fields=["text", "edited_at", "terms"])
+        memory.embeddings.all().delete()
+        nudge(memory.companion_id)
+
+
+def nudge(companion_id: UUID) -> None:
+    """Ask for embedding after the commit. An unreachable broker is only logged: beat finds the rows within a minute."""
+    transaction.on_commit(partial(embed_companion.delay, str(companion_id)), robust=True)
