@@ -21,7 +21,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from accounts.models import Invitation, ModelCall, Token, User
+from accounts.models import IdempotencyKey, Invitation, ModelCall, Token, User
 from accounts.zones import zones
 
 # The one door for operators too: its limits hold, and whoever is signed in need not sign in again.
@@ -199,4 +199,26 @@ class ModelCallAdmin(ModelAdmin):  # type: ignore[misc]
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ModelCall | None = None) -> bool:
+        return False
+
+
+@admin.register(IdempotencyKey)
+class IdempotencyKeyAdmin(ModelAdmin):  # type: ignore[misc]
+    """Which writes were done under which key; kept by Kith alone."""
+
+    list_display = ("created_at", "user", "operation", "key", "made_id")
+    list_filter = ("operation", "created_at")
+    list_select_related = ("user",)
+    search_fields = ("user__email", "key")
+    ordering = ("-created_at",)
+    fields = ("user", "operation", "key", "made_id", "created_at")
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: IdempotencyKey | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: IdempotencyKey | None = None) -> bool:
         return False

@@ -53,17 +53,20 @@ def _word(name: str, is_up: bool) -> str:
     return "ok" if is_up else "down" if name in NEEDED else "degraded"
 
 
-async def healthz(request: HttpRequest) -> JsonResponse:
-    """200 with `ok` or `degraded`, 503 with `down` where database or Redis does not answer."""
+async def checks() -> dict[str, str]:
+    """Each part with `ok`, `degraded` or `down`."""
     nothing = {"redis": False, "worker": False, "beat": False}
     database, signs, is_chat_up = await asyncio.gather(
         _within(SECONDS * 2, _database, False), _within(SECONDS * 2, _redis, nothing), chat().is_up()
     )
-    checks = {
-        name: _word(name, is_up)
-        for name, is_up in {"database": database, **signs, "chat": is_chat_up}.items()
-    }
-    return JsonResponse(_answer(checks), status=503 if "down" in checks.values() else 200)
+    parts = {"database": database, **signs, "chat": is_chat_up}
+    return {name: _word(name, is_up) for name, is_up in parts.items()}
+
+
+async def healthz(request: HttpRequest) -> JsonResponse:
+    """200 with `ok` or `degraded`, 503 with `down` where database or Redis does not answer."""
+    found = await checks()
+    return JsonResponse(_answer(found), status=503 if "down" in found.values() else 200)
 
 
 def _answer(checks: dict[str, str]) -> dict[str, Any]:

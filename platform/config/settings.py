@@ -46,8 +46,8 @@ X_FRAME_OPTIONS = "DENY"
 # -- parts ------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "config.admin_config.KithAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -270,7 +270,32 @@ from config.logs import configure_structlog  # noqa: E402
 
 configure_structlog()
 LOGGING_CONFIG = "logging.config.dictConfig"
-UNFOLD = {"SITE_TITLE": "Kith", "SITE_HEADER": "Kith", "SITE_SYMBOL": "local_fire_department"}
+UNFOLD = {
+    "SITE_TITLE": "Kith",
+    "SITE_HEADER": "Kith",
+    "SITE_SYMBOL": "local_fire_department",
+    "SITE_ICON": {"light": "config.admin_sidebar.logo", "dark": "config.admin_sidebar.logo"},
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_sidebar.logo"}],
+    "STYLES": ["config.admin_sidebar.style"],
+    "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "config.dashboard.dashboard",
+    "SIDEBAR": {"navigation": "config.admin_sidebar.navigation"},
+    "COLORS": {
+        "primary": {
+            "50": "oklch(97.5% .014 50)",
+            "100": "oklch(94.5% .03 48)",
+            "200": "oklch(89% .06 46)",
+            "300": "oklch(82% .095 48)",
+            "400": "oklch(74% .12 50)",
+            "500": "oklch(66% .135 45)",
+            "600": "oklch(58% .14 40)",
+            "700": "oklch(50% .125 39)",
+            "800": "oklch(43% .105 38)",
+            "900": "oklch(36% .085 38)",
+            "950": "oklch(27% .06 38)",
+        }
+    },
+}
 
 if "pytest" in sys.modules:
     PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,6 +1,12 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class SafetyConfig(AppConfig):
     name = "safety"
     verbose_name = "Safety"
+
+    def ready(self) -> None:
+        from safety.operators import grant
+
+        post_migrate.connect(grant, dispatch_uid="safety.operators")

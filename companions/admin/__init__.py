@@ -1,0 +1,18 @@
+"""Companions and what is said with them, for operators: read only but for deletion, all on record."""
+
+from companions.admin.companion import CompanionAdmin, JobAdmin
+from companions.admin.conversation import ConversationAdmin, SessionAdmin
+from companions.admin.memory import ErasableMemoryAdmin
+from companions.admin.message import MessageAdmin
+from companions.admin.reply import PromptAdmin, ReplyAdmin
+
+__all__ = [
+    "CompanionAdmin",
+    "ConversationAdmin",
+    "ErasableMemoryAdmin",
+    "JobAdmin",
+    "MessageAdmin",
+    "PromptAdmin",
+    "ReplyAdmin",
+    "SessionAdmin",
+]

@@ -1,0 +1,65 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.db.models.functions import Length
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from companions.models import Companion, Job, Message, Prompt, Reply, Session
+from memory.models import Memory, Recall
+from safety.admin import PrivateAdmin
+
+BELOW: tuple[type[Model], ...] = (Message, Memory, Reply, Recall, Session, Prompt)
+
+
+@admin.register(Companion)
+class CompanionAdmin(PrivateAdmin):
+    """A companion with its persona, and the ways to what it said, remembers and answered."""
+
+    owner_path = "user"
+    search_ids = ("pk",)
+    words = ("name", "persona", "greeting")
+    annotations = {"persona_length": Length("persona"), "greeting_length": Length("greeting")}
+    list_display = ("short_id", "owner", "persona_length", "greeting_length", "tint", "created_at")
+    list_filter = ("created_at",)
+    fields = ("id", "owner", "tint", "created_at", "conversation")
+    private_template = "admin/companions/companion.html"
+
+    @admin.display(description=_("characters of persona"), ordering="persona_length")
+    def persona_length(self, companion: Any) -> int:
+        return int(companion.persona_length)
+
+    @admin.display(description=_("characters of greeting"), ordering="greeting_length")
+    def greeting_length(self, companion: Any) -> int:
+        return int(companion.greeting_length)
+
+    def private(self, request: HttpRequest, thing: Companion) -> dict[str, Any]:
+        return super().private(request, thing) | {"below": [_way(model, thing) for model in BELOW]}
+
+
+def _way(model: type[Model], companion: Companion) -> dict[str, Any]:
+    """The list of what a companion has of one kind: its name, its address and how many there are."""
+    opts = model._meta
+    address = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
+    return {
+        "name": opts.verbose_name_plural,
+        "url": f"{address}?companion__id__exact={companion.pk}",
+        "count": model._base_manager.filter(companion=companion).count(),
+    }
+
+
+@admin.register(Job)
+class JobAdmin(PrivateAdmin):
+    """Longer work asked for through the API; an error may quote what was sent."""
+
+    words = ("error",)
+    annotations = {"error_length": Length("error")}
+    list_display = ("short_id", "owner", "of_companion", "kind", "total", "has_failed", "created_at")
+    list_filter = ("kind", "created_at")
+    fields = ("id", "owner", "of_companion", "kind", "total", "created_at")
+
+    @admin.display(description=_("failed"), boolean=True, ordering="error_length")
+    def has_failed(self, job: Any) -> bool:
+        return bool(job.error_length)

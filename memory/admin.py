@@ -1,0 +1,157 @@
+"""Memories and recalls for operators: read only, on record.
+
+Memory itself is registered by the room above, which knows how to delete one from everywhere.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.db.models import Count, F, Model, QuerySet
+from django.db.models.functions import Length
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+
+from memory.models import Embedding, Memory, Recall, Recalled, Space
+from safety.admin import PrivateAdmin, link_to
+
+RECALLS_PER_PAGE = 20
+
+
+class MemoryAdmin(PrivateAdmin):
+    """A memory with where it comes from, and every recall that found it."""
+
+    annotations = {"length": Length("text")}
+    list_display = (
+        *("short_id", "owner", "of_companion", "kind", "speaker", "length"),
+        *("happened_at", "learnt_at", "is_pinned", "closed_at"),
+    )
+    list_filter = (
+        "kind",
+        "speaker",
+        "is_pinned",
+        ("closed_at", admin.EmptyFieldListFilter),
+        "happened_at",
+        "learnt_at",
+    )
+    search_ids = ("pk", "companion", "message")
+    fields = (
+        *("id", "owner", "of_companion", "kind", "speaker", "is_pinned", "message", "call"),
+        *("happened_at", "learnt_at", "edited_at", "closed_at", "replaced_by"),
+    )
+    private_template = "admin/memory/memory.html"
+
+    @admin.display(description=_("characters"), ordering="length")
+    def length(self, memory: Any) -> int:
+        return int(memory.length)
+
+    def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
+        """Its text and terms, the messages behind it, its vectors, and a page of the recalls that found it."""
+        found = thing.recalled.select_related("recall").order_by("-recall__at", "-pk")
+        return {
+            "memory": thing,
+            "sources": sources(thing),
+            "vectors": thing.embeddings.order_by()
+            .values("space__model", "space__width")
+            .annotate(windows=Count("pk")),
+            "found": Paginator(found, RECALLS_PER_PAGE).get_page(request.GET.get("recalls")),
+        }
+
+
+def sources(memory: Memory) -> Sequence[Any]:
+    """The messages that the memory comes from: the one that it mirrors, and those that it was drawn from."""
+    mirrored = [memory.message] if memory.message else []
+    return [*mirrored, *memory.sources.order_by("said_at")]
+
+
+@admin.register(Recall)
+class RecallAdmin(PrivateAdmin):
+    """A search of memory: its cue, and what it found with scores and reasons."""
+
+    annotations = {"count": Count("found")}
+    list_display = ("short_id", "owner", "of_companion", "by", "at", "milliseconds", "count")
+    list_filter = ("by", "at")
+    search_ids = ("pk", "companion", "reply")
+    fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", "reply")
+    private_template = "admin/memory/recall.html"
+
+    @admin.display(description=_("found"), ordering="count")
+    def count(self, recall: Any) -> int:
+        return int(recall.count)
+
+    def private(self, request: HttpRequest, thing: Recall) -> dict[str, Any]:
+        return {"recall": thing, "found": thing.found.select_related("memory")}
+
+
+@admin.register(Recalled)
+class RecalledAdmin(PrivateAdmin):
+    """One memory that a recall found."""
+
+    owner_path = "recall__companion__user"
+    list_display = ("id", "owner", "of_recall", "of_memory", "rank", "score")
+    search_ids = ("pk", "recall", "memory")
+    ordering = ("-pk",)
+    fields = ("id", "owner", "recall", "memory", "rank", "score")
+    private_template = "admin/memory/recalled.html"
+
+    @admin.display(description=_("recall"))
+    def of_recall(self, found: Recalled) -> str:
+        return link_to("memory.recall", found.recall_id)
+
+    @admin.display(description=_("memory"))
+    def of_memory(self, found: Recalled) -> str:
+        return link_to("memory.memory", found.memory_id)
+
+    def private(self, request: HttpRequest, thing: Recalled) -> dict[str, Any]:
+        return {"found": [thing]}
+
+
+@admin.register(Embedding)
+class EmbeddingAdmin(PrivateAdmin):
+    """That a memory has a vector in a space. The vector is not shown; from it words could be guessed."""
+
+    annotations = {"space_name": F("space__model")}
+    list_display = ("id", "owner", "of_companion", "of_memory", "space_name", "window")
+    list_filter = ("space",)
+    search_ids = ("pk", "companion", "memory")
+    ordering = ("-pk",)
+    fields = ("id", "owner", "of_companion", "memory", "space", "window")
+    private_template = "admin/private/words.html"
+
+    @admin.display(description=_("embedding space"))
+    def space_name(self, embedding: Any) -> str:
+        return str(embedding.space_name)
+
+    @admin.display(description=_("memory"))
+    def of_memory(self, embedding: Embedding) -> str:
+        return link_to("memory.memory", embedding.memory_id)
+
+
+@admin.register(Space)
+class SpaceAdmin(ModelAdmin):  # type: ignore[misc]
+    """The spaces that vectors lie in; Kith makes them itself."""
+
+    list_display = ("model", "width", "max_tokens", "vectors", "created_at")
+    search_fields = ("model",)
+    fields = readonly_fields = (
+        *("model", "width", "query_prefix", "document_prefix", "max_tokens", "vectors", "created_at"),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Space]:
+        queryset: QuerySet[Space] = super().get_queryset(request)
+        return queryset.annotate(vectors=Count("embeddings"))
+
+    @admin.display(description=_("embeddings"), ordering="vectors")
+    def vectors(self, space: Any) -> int:
+        return int(space.vectors)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False

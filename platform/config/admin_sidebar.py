@@ -1,0 +1,67 @@
+"""What stands at the admin's side: the rooms and their tables, for whom may see them."""
+
+from typing import Any
+
+from django.apps import apps
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+Entry = dict[str, Any]
+
+
+def logo(request: HttpRequest) -> str:
+    return static("admin/kith.svg")
+
+
+def style(request: HttpRequest) -> str:
+    return static("admin/kith.css")
+
+
+def navigation(request: HttpRequest) -> list[Entry]:
+    """The groups that hold something this operator may see."""
+    rooms = {
+        _("People"): {
+            "accounts.User": "person",
+            "account.EmailAddress": "alternate_email",
+            "accounts.Invitation": "mail",
+            "accounts.Token": "key",
+            "accounts.ModelCall": "data_usage",
+        },
+        _("Companions"): {
+            "companions.Companion": "local_fire_department",
+            "companions.Conversation": "forum",
+            "companions.Session": "schedule",
+            "companions.Message": "chat_bubble",
+            "companions.Reply": "reply",
+            "companions.Prompt": "receipt_long",
+            "companions.Job": "hourglass_empty",
+        },
+        _("Memory"): {
+            "memory.Memory": "bookmark",
+            "memory.Recall": "search",
+            "memory.Recalled": "format_list_numbered",
+            "memory.Embedding": "scatter_plot",
+            "memory.Space": "grid_view",
+        },
+        _("Safety"): {"safety.AuditEntry": "visibility", "auth.Group": "group"},
+    }
+    home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
+    groups = [
+        {"title": title, "separator": True, "items": _seen(models, request)}
+        for title, models in rooms.items()
+    ]
+    return [{"items": [home]}, *(group for group in groups if group["items"])]
+
+
+def _seen(models: dict[str, str], request: HttpRequest) -> list[Entry]:
+    return [
+        {
+            "title": str(model._meta.verbose_name_plural).capitalize(),
+            "icon": icon,
+            "link": reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"),
+        }
+        for model, icon in ((apps.get_model(label), icon) for label, icon in models.items())
+        if request.user.has_perm(f"{model._meta.app_label}.view_{model._meta.model_name}")
+    ]

@@ -1,0 +1,87 @@
+"""The record of what operators opened; people, whose deletion is on record; and what models said of them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+
+from accounts.admin import ModelCallAdmin, UserAdmin
+from accounts.models import ModelCall, User
+from safety.audit import record
+from safety.models import AuditEntry
+from safety.private_admin import PrivateAdmin, link_to
+
+__all__ = ["AuditEntryAdmin", "PrivateAdmin", "link_to"]
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ModelAdmin):  # type: ignore[misc]
+    """Who opened what of whom; nobody changes it, nobody deletes it."""
+
+    list_display = ("at", "operator", "deed", "kind", "object_id", "owner")
+    list_filter = ("deed", "kind", "at")
+    list_select_related = ("operator", "owner")
+    search_fields = ("operator__email", "owner__email", "object_id")
+    search_help_text = _("An e-mail address of either side, or a thing's id")
+    fields = readonly_fields = ("at", "operator", "deed", "kind", "object_id", "owner", "reason")
+    list_per_page = 50
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+admin.site.unregister(ModelCall)
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class RecordedUserAdmin(UserAdmin):
+    """People as the room of accounts shows them; who deletes one does it on record, and reads none of their words."""
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """The people alone: what is theirs is counted, for its names are their words."""
+        _going, counts, needed, protected = super().get_deleted_objects(objs, request)
+        return [str(person) for person in objs], counts, needed, protected
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        with transaction.atomic():
+            record(request.user, AuditEntry.Deed.DELETED, User, obj.pk)  # type: ignore[arg-type]
+            super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for person in queryset:
+            self.delete_model(request, person)
+
+
+@admin.register(ModelCall)
+class PrivateModelCallAdmin(PrivateAdmin, ModelCallAdmin):
+    """Calls as the room of accounts lists them; what a provider said of one may quote the person, so it is private."""
+
+    owner_path = "user"
+    words = ("said",)
+    list_display = (
+        *("started_at", "owner", "purpose", "model", "outcome"),
+        *("prompt_tokens", "completion_tokens", "first_piece_milliseconds", "milliseconds"),
+    )
+    fields = (
+        *("owner", "of_companion", "of_reply", "purpose", "provider", "model", "outcome", "started_at"),
+        *("prompt_tokens", "completion_tokens", "cached_tokens", "is_estimated"),
+        *("first_piece_milliseconds", "milliseconds"),
+    )
+    search_fields: Any = PrivateAdmin.search_fields
+    search_ids = ("pk", "companion", "reply")
+
+    @admin.display(description=_("reply"))
+    def of_reply(self, call: ModelCall) -> str:
+        return link_to("companions.reply", call.reply_id)

@@ -1,0 +1,22 @@
+"""The group of operators: they may look at everything of Kith's, and delete what was said or remembered."""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.contrib.auth.models import Group, Permission
+
+from accounts.opening import OPERATORS
+
+ROOMS = frozenset({"accounts", "safety", "memory", "companions"})
+DELETABLE = ("delete_message", "delete_memory")
+
+
+def grant(sender: AppConfig, using: str, **kwargs: Any) -> None:
+    """After each migration: the group has its rights, also on what is new. For fewer rights, make another group."""
+    if sender.label not in ROOMS:
+        return
+    rights = Permission.objects.using(using).filter(content_type__app_label=sender.label)
+    group, _ = Group.objects.using(using).get_or_create(name=OPERATORS)
+    group.permissions.add(
+        *rights.filter(codename__startswith="view_"), *rights.filter(codename__in=DELETABLE)
+    )

@@ -1,0 +1,157 @@
+"""Alice's companion with one whole turn, every word of which holds MARKER; Olive in two ranks; her browser."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+
+from accounts.models import Invitation, ModelCall, Token, User
+from accounts.opening import open_account
+from companions.making import create
+from companions.models import Companion, Job, Message, Prompt, Reply
+from companions.saying import open_session, say
+from memory.keeping import keep_fact
+from memory.models import Embedding, Memory, Recall, Recalled, Space
+from tests.admin.walk import MARKER
+from tests.fixtures.people import PASSWORD
+
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+@dataclass
+class Scene:
+    companion: Companion
+    message: Message
+    reply: Reply
+    fact: Memory
+    recall: Recall
+    call: ModelCall
+
+
+def sent(round: int, text: str) -> list[dict[str, object]]:
+    """The prompt of the first or second round."""
+    lines: list[dict[str, object]] = [
+        {"role": "system", "content": f"You are {MARKER}."},
+        {"role": "user", "content": text},
+    ]
+    function = {"name": "recall", "arguments": f'{{"cue": "{MARKER} again"}}'}
+    asked = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    }
+    given = {"role": "tool", "tool_call_id": "c1", "content": f'{{"remembered": ["{MARKER}"]}}'}
+    return lines if round == 1 else [*lines, asked, given]
+
+
+def ask(
+    companion: Companion, text: str, at: datetime, role: str = "user", parent: Message | None = None
+) -> Message:
+    conversation = companion.conversation
+    return say(
+        Message(
+            companion=companion,
+            conversation=conversation,
+            session=open_session(conversation, at),
+            parent=parent,
+            role=role,
+            author=MARKER,
+            text=text,
+            said_at=at,
+        ),
+        at,
+    )
+
+
+def answer(companion: Companion, message: Message, found: Memory) -> tuple[Reply, Recall, ModelCall]:
+    """A reply that is done, in two rounds with a tool between, as a turn records it."""
+    reply = Reply.objects.create(
+        companion=companion,
+        message=message,
+        answer=ask(companion, f"You like {MARKER}.", NOON, "assistant", message),
+        state=Reply.State.DONE,
+        text=f"You like {MARKER}.",
+        thought=f"Thinking of {MARKER}.",
+        tool_calls=[
+            {
+                "id": "c1",
+                "name": "recall",
+                "arguments": f'{{"cue": "{MARKER} again"}}',
+                "result": {"remembered": [MARKER]},
+                "milliseconds": 12,
+            }
+        ],
+        template="turn-1",
+        created_at=NOON,
+        started_at=NOON + timedelta(milliseconds=40),
+        first_piece_at=NOON + timedelta(milliseconds=740),
+        ended_at=NOON + timedelta(milliseconds=2240),
+    )
+    for round in (1, 2):
+        Prompt.objects.create(
+            companion=companion,
+            reply=reply,
+            round=round,
+            messages=sent(round, message.text),
+            tools=[{"type": "function", "function": {"name": "recall"}}],
+            shown=[message.pk, found.pk],
+            created_at=NOON,
+        )
+        call = ModelCall.objects.create(
+            user=companion.user,
+            companion=companion,
+            reply=reply,
+            purpose="answer",
+            provider="http://127.0.0.1:9",
+            model="rehearsal",
+            outcome="done",
+            prompt_tokens=100 * round,
+            completion_tokens=7,
+            cached_tokens=50,
+            first_piece_milliseconds=321,
+            milliseconds=800,
+            said=f"Quoting {MARKER}",
+            started_at=NOON,
+        )
+    recall = Recall.objects.create(
+        companion=companion, reply=reply, by="turn", cue=message.text, at=NOON, milliseconds=9
+    )
+    Recalled.objects.create(
+        recall=recall, memory=found, rank=1, score=0.8125, reasons={"likeness": 0.71, "matched": [MARKER]}
+    )
+    return reply, recall, call
+
+
+@pytest.fixture
+def scene(alice: User) -> Scene:
+    companion = create(
+        alice,
+        name=f"{MARKER} the Third",
+        persona=f"Likes {MARKER}.",
+        greeting=f"Hello, {MARKER}.",
+        tint=40,
+        now=NOON,
+    )
+    message = ask(companion, f"Do you remember my {MARKER}?", NOON)
+    fact = keep_fact(companion.pk, f"Alice keeps a {MARKER}.", NOON, NOON, source_ids=[message.pk])
+    reply, recall, call = answer(companion, message, fact)
+    Job.objects.create(companion=companion, kind="import_log", total=3, error=f"Line 1 says {MARKER}")
+    space = Space.objects.create(model="all-MiniLM-L6-v2", width=3, max_tokens=256)
+    Embedding.objects.create(companion=companion, memory=fact, space=space, vector=[1, 0, 0])
+    Token.objects.issue(alice, "laptop")
+    Invitation.objects.create(note="Carol", created_by=alice)
+    return Scene(companion, message, reply, fact, recall, call)
+
+
+@pytest.fixture
+def opal(db: None) -> User:
+    """An operator who is staff and no more: what she may, she may by her group."""
+    return open_account("opal@example.org", PASSWORD, name="Opal", is_staff=True)
+
+
+@pytest.fixture
+def desk(client: Client, olive: User) -> Client:
+    """Olive's browser, signed in."""
+    client.force_login(olive)
+    return client

@@ -1,0 +1,187 @@
+"""Whoever opens what people said leaves an entry; lists hold no words and cannot be asked for them."""
+
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.db import DatabaseError, connection
+from django.db.models import Model
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import ModelCall, User
+from companions.models import Companion, Message, Prompt
+from memory.models import Memory
+from safety.models import AuditEntry
+from safety.private_admin import holds_words
+from tests.admin.conftest import Scene
+from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, listing, name_of, page
+
+ROOMS = {"accounts", "safety", "memory", "companions"}
+every_private = pytest.mark.parametrize("model", PRIVATE, ids=name_of)
+every_open = pytest.mark.parametrize("model", OPEN, ids=name_of)
+
+
+def test_every_model_has_its_pages() -> None:
+    ours = {model for model in apps.get_models() if model._meta.app_label in ROOMS}
+    assert ours <= set(ALL)
+
+
+def test_every_model_of_a_companion_is_private() -> None:
+    below = {model for model in ALL if any(field.name == "companion" for field in model._meta.fields)}
+    assert below | {Companion} <= set(PRIVATE)
+
+
+def test_a_private_model_says_how_it_is_searched() -> None:
+    for model in PRIVATE:
+        assert admin.site._registry[model].search_fields == ("pk",)
+
+
+@every_private
+def test_a_private_list_holds_no_words_and_is_on_record(
+    desk: Client, scene: Scene, olive: User, model: type[Model]
+) -> None:
+    response = desk.get(listing(model))
+    assert response.status_code == 200
+    assert str(response.context["cl"].result_count) != "0"
+    assert MARKER not in response.content.decode()
+    entry = AuditEntry.objects.get()
+    assert (entry.operator, entry.deed, entry.kind, entry.object_id) == (
+        olive,
+        "listed",
+        model._meta.label,
+        "",
+    )
+
+
+@every_private
+@pytest.mark.parametrize("deed", ["change", "history"])
+def test_a_private_page_is_on_record(
+    desk: Client, scene: Scene, olive: User, alice: User, model: type[Model], deed: str
+) -> None:
+    thing = model._base_manager.first()
+    assert desk.get(page(thing, deed)).status_code == 200
+    entry = AuditEntry.objects.get()
+    assert (entry.operator, entry.deed, entry.kind) == (olive, "opened", model._meta.label)
+    assert (entry.object_id, entry.owner) == (str(thing.pk), alice)
+
+
+@every_private
+def test_a_private_page_says_so(desk: Client, scene: Scene, model: type[Model]) -> None:
+    response = desk.get(page(model._base_manager.first())).content.decode()
+    assert "Private to alice@example.org. That you opened this page is on record." in response
+
+
+@every_open
+def test_other_pages_hold_no_words_and_are_not_on_record(
+    desk: Client, scene: Scene, olive: User, model: type[Model]
+) -> None:
+    shown = desk.get(listing(model))
+    assert shown.status_code == 200
+    assert MARKER not in shown.content.decode()
+    thing = model._base_manager.first()
+    if thing is not None:
+        shown = desk.get(page(thing))
+        assert shown.status_code == 200
+        assert MARKER not in shown.content.decode()
+    assert not AuditEntry.objects.exists()
+
+
+def test_the_record_itself_can_be_read(desk: Client, scene: Scene) -> None:
+    desk.get(page(scene.message))
+    entry = AuditEntry.objects.get()
+    assert "companions.Message" in desk.get(listing(AuditEntry)).content.decode()
+    assert str(scene.message.pk) in desk.get(page(entry)).content.decode()
+    assert desk.post(page(entry), {"reason": "none"}).status_code == 403
+    assert desk.post(page(entry, "delete"), {"post": "yes"}).status_code == 403
+    assert AuditEntry.objects.get() == entry
+
+
+def test_words_in_an_address_find_nothing(desk: Client, scene: Scene) -> None:
+    for model in PRIVATE:
+        for field in model._meta.concrete_fields:
+            if holds_words(field) and field.name not in admin.site._registry[model].list_filter:
+                response = desk.get(listing(model), {f"{field.name}__icontains": MARKER})
+                assert response.status_code == 400, (model, field)
+    for path in ("message__text__icontains", "companion__persona__icontains", "memory__text__icontains"):
+        assert desk.get(listing(Message), {path: MARKER}).status_code == 400
+
+
+def test_a_search_is_for_ids_and_addresses(desk: Client, scene: Scene) -> None:
+    def found(model: type[Model], term: object) -> int:
+        return int(desk.get(listing(model), {"q": str(term)}).context["cl"].result_count)
+
+    for model in PRIVATE:
+        assert found(model, MARKER) == 0, model
+        assert found(model, model._base_manager.first().pk) >= 1, model
+        assert found(model, "ALICE@") == model._base_manager.count(), model
+        assert found(model, "bob@") == 0, model
+    assert found(Message, scene.companion.pk) == Message.objects.count()
+    assert found(Message, uuid4()) == 0
+
+
+def test_a_companions_list_can_be_reached_from_its_page(desk: Client, scene: Scene) -> None:
+    assert (
+        f"{listing(Message)}?companion__id__exact={scene.companion.pk}"
+        in desk.get(page(scene.companion)).content.decode()
+    )
+    response = desk.get(listing(Message), {"companion__id__exact": scene.companion.pk})
+    assert response.context["cl"].result_count == Message.objects.count()
+    response = desk.get(listing(Message), {"companion__id__exact": uuid4()})
+    assert response.context["cl"].result_count == 0
+
+
+def test_what_is_not_shown_leaves_no_entry(client: Client, desk: Client, scene: Scene, mallory: User) -> None:
+    assert desk.get(page(Message(pk=uuid4()))).status_code == 302
+    client.force_login(mallory)
+    assert client.get(page(scene.message)).status_code == 302
+    assert not AuditEntry.objects.exists()
+
+
+def test_without_the_entry_nothing_is_shown(desk: Client, scene: Scene) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE safety_auditentry ADD CONSTRAINT closed CHECK (false)")
+    with pytest.raises(DatabaseError):
+        desk.get(page(scene.message))
+
+
+def test_private_things_cannot_be_chosen_elsewhere(desk: Client, scene: Scene) -> None:
+    asked = {"app_label": "companions", "model_name": "reply", "field_name": "message", "term": ""}
+    assert desk.get(reverse("admin:autocomplete"), asked).status_code == 403
+    assert desk.get(listing(Message), {"_to_field": "id"}).status_code == 400
+
+
+def test_the_search_over_everything_finds_no_words(desk: Client, scene: Scene) -> None:
+    response = desk.get(reverse("admin:search"), {"s": MARKER})
+    assert response.status_code == 200
+    assert str(scene.message.pk) not in response.content.decode()
+
+
+def test_private_things_are_read_only(desk: Client, scene: Scene) -> None:
+    for model in PRIVATE:
+        assert (
+            desk.get(reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")).status_code
+            == 403
+        )
+        assert desk.post(page(model._base_manager.first()), {"text": "x", "name": "x"}).status_code == 403
+        if model not in (Message, Memory):
+            assert desk.get(page(model._base_manager.first(), "delete")).status_code == 403
+
+
+def test_deleting_a_person_lists_none_of_their_words(desk: Client, scene: Scene, alice: User) -> None:
+    assert MARKER not in desk.get(page(alice, "delete")).content.decode()
+    chosen = {"action": "delete_selected", "_selected_action": [alice.pk]}
+    assert MARKER not in desk.post(listing(User), chosen).content.decode()
+
+
+def test_lists_show_no_column_of_words() -> None:
+    for model in PRIVATE:
+        model_admin = admin.site._registry[model]
+        fields = {field.name: field for field in model._meta.fields}
+        shown = [fields[name] for name in model_admin.list_display if name in fields]
+        wordy = [
+            field.name for field in shown if holds_words(field) and field.name not in model_admin.list_filter
+        ]
+        assert wordy == [], model
+    assert {ModelCall, Prompt} <= set(PRIVATE)

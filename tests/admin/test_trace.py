@@ -1,0 +1,149 @@
+"""A reply's page shows how it came to be; a memory's page where it comes from and who found it. No page asks N+1."""
+
+import html
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import ModelCall
+from companions.admin import trace
+from companions.models import Prompt, Reply
+from memory.admin import RECALLS_PER_PAGE
+from memory.keeping import keep_fact
+from memory.models import Recall, Recalled
+from tests.admin.conftest import NOON, Scene, answer, ask
+from tests.admin.walk import ALL, MARKER, listing, name_of, page
+
+
+def shown(desk: Client, address: str) -> str:
+    return html.unescape(desk.get(address).content.decode())
+
+
+def test_a_replys_page_shows_its_whole_trace(desk: Client, scene: Scene) -> None:
+    text = shown(desk, page(scene.reply))
+    for expected in (
+        f"Do you remember my {MARKER}?",
+        f"You like {MARKER}.",
+        f"Thinking of {MARKER}.",
+        f"You are {MARKER}.",
+        f"Alice keeps a {MARKER}.",
+        '"name": "recall"',
+        f'"cue": "{MARKER} again"',
+        "0.813",
+        "likeness",
+        "0.71",
+        "300 tokens sent (100 from the cache), 14 received",
+        "first piece after 321 ms, 800 ms in all",
+        "40 ms",
+        "700 ms",
+        "1500 ms",
+        "2 messages, as in the round before",
+        page(scene.fact),
+        page(scene.recall),
+        page(scene.call),
+        page(scene.message),
+    ):
+        assert expected in text, expected
+
+
+def test_a_failed_replys_page_shows_the_providers_own_words(desk: Client, scene: Scene) -> None:
+    Reply.objects.filter(pk=scene.reply.pk).update(state="failed", code="provider_refused", answer=None)
+    ModelCall.objects.filter(pk=scene.call.pk).update(outcome="refused", said="429: slow down <please>")
+    text = shown(desk, page(scene.reply))
+    assert "provider_refused" in text
+    assert "429: slow down <please>" in text
+
+
+def test_a_reply_whose_prompts_are_gone_still_has_its_page(desk: Client, scene: Scene) -> None:
+    Prompt.objects.all().delete()
+    assert "No longer kept" in shown(desk, page(scene.reply))
+
+
+def test_a_reply_that_has_only_been_asked_for_has_its_page(desk: Client, scene: Scene) -> None:
+    waiting = Reply.objects.create(companion=scene.companion, message=scene.message, created_at=NOON)
+    assert "It did not come to a recall." in shown(desk, page(waiting))
+
+
+def test_what_a_person_wrote_is_text_and_nothing_else(desk: Client, scene: Scene) -> None:
+    message = ask(scene.companion, "<script>alert(1)</script>", NOON)
+    raw = desk.get(page(message)).content.decode()
+    assert "<script>alert(1)" not in raw
+    assert "&lt;script&gt;alert(1)" in raw
+
+
+def test_stretches_add_up(scene: Scene) -> None:
+    assert [stretch.milliseconds for stretch in trace.stretches(scene.reply)] == [40, 700, 1500]
+    scene.reply.first_piece_at = None
+    assert [stretch.milliseconds for stretch in trace.stretches(scene.reply)] == [40, 2200]
+
+
+def test_json_in_a_string_is_opened_and_other_text_is_left() -> None:
+    assert trace.pretty('{"cue": "猫"}') == '{\n  "cue": "猫"\n}'
+    assert trace.pretty("not json") == "not json"
+
+
+def test_a_memorys_page_shows_its_sources_and_its_recalls(desk: Client, scene: Scene) -> None:
+    text = shown(desk, page(scene.fact))
+    for expected in (
+        f"Alice keeps a {MARKER}.",
+        "all-MiniLM-L6-v2: 1 window, 3 numbers each",
+        page(scene.message),
+    ):
+        assert expected in text
+    assert f"Do you remember my {MARKER}?" in text
+    assert page(scene.recall) in text
+    assert page(scene.reply) in text
+
+
+def test_a_memorys_recalls_come_in_pages(desk: Client, scene: Scene) -> None:
+    recalls = Recall.objects.bulk_create(
+        Recall(companion=scene.companion, by="api", cue="x", at=NOON + timedelta(hours=n), milliseconds=1)
+        for n in range(1, RECALLS_PER_PAGE + 1)
+    )
+    Recalled.objects.bulk_create(
+        Recalled(recall=recall, memory=scene.fact, rank=1, score=1, reasons={}) for recall in recalls
+    )
+    assert page(scene.recall) not in shown(desk, page(scene.fact))
+    assert page(scene.recall) in shown(desk, page(scene.fact) + "?recalls=2")
+
+
+@pytest.mark.parametrize("model", ALL, ids=name_of)
+def test_a_list_asks_as_often_for_many_as_for_few(
+    desk: Client, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries, model: type
+) -> None:
+    for n in range(6):
+        message = ask(scene.companion, f"{MARKER} {n}", NOON)
+        fact = keep_fact(scene.companion.pk, f"{MARKER} {n}", NOON, NOON, source_ids=[message.pk])
+        answer(scene.companion, message, fact)
+    desk.get(listing(model))
+    with django_assert_max_num_queries(12):
+        desk.get(listing(model))
+
+
+def test_a_replys_page_asks_as_often_for_much_as_for_little(
+    desk: Client, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for n in range(10):
+        fact = keep_fact(scene.companion.pk, f"{MARKER} {n}", NOON, NOON, source_ids=[scene.message.pk])
+        Recalled.objects.create(recall=scene.recall, memory=fact, rank=n + 2, score=0.1, reasons={})
+    desk.get(page(scene.reply))
+    with django_assert_max_num_queries(18):
+        desk.get(page(scene.reply))
+
+
+def test_the_first_page_tells_the_day(
+    desk: Client, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    ModelCall.objects.filter(pk=scene.call.pk).update(outcome="unavailable")
+    with django_assert_max_num_queries(14):
+        response = desk.get(reverse("admin:index"))
+    assert response.status_code == 200
+    numbers = {one["name"]: (one["number"], one["more"]) for one in response.context["numbers"]}
+    assert numbers["People"] == (2, "2 new today")
+    assert numbers["Companions"] == (1, "1 new today")
+    assert numbers["Messages today"] == (3, "of 1 people")
+    assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "chat"}
+    assert response.context["health"]["database"] == "ok"
