@@ -11,4 +11,5 @@ urlpatterns = [
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
+    path("", include("companions.urls")),
 ]

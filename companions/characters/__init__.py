@@ -1,0 +1,34 @@
+"""Three starting characters of Kith's own writing, in English and in Chinese, to begin a companion from."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+OTHERWISE = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """What a new companion may be filled in with; `line` says in a few words who it is."""
+
+    slug: str
+    tint: int
+    name: str
+    line: str
+    persona: str
+    greeting: str
+
+
+def starting(language: str) -> list[Character]:
+    """The characters in that language, in English where there is none of their own."""
+    return [_character(path, language) for path in sorted(FOLDER.glob("*.toml"))]
+
+
+@cache
+def _character(path: Path, language: str) -> Character:
+    with path.open("rb") as file:
+        written = tomllib.load(file)
+    texts = {name: text.strip() for name, text in written.get(language, written[OTHERWISE]).items()}
+    return Character(slug=path.stem, tint=written["tint"], **texts)

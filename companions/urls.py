@@ -1,0 +1,34 @@
+"""Pages of companions, to be included at the root."""
+
+from django.urls import include, path
+from django.views.i18n import set_language
+
+from companions.views import companions, memories, talk
+
+of_memory = [
+    path("", memories.memory, name="memory"),
+    path("edit/", memories.edit, name="memory_edit"),
+    path("pin/", memories.pin, name="memory_pin"),
+    path("delete/", memories.delete, name="memory_delete"),
+]
+of_companion = [
+    path("", talk.talk, name="talk"),
+    path("turns/", talk.turn_list, name="turns"),
+    path("turns/<uuid:message_id>/", talk.turn, name="turn"),
+    path("replies/<uuid:reply_id>/retry/", talk.retry, name="reply_retry"),
+    path("replies/<uuid:reply_id>/continue/", talk.go_on, name="reply_continue"),
+    path("messages/<uuid:message_id>/delete/", talk.delete_message, name="message_delete"),
+    path("memories/", memories.memories, name="memories"),
+    path("memories/add/", memories.add, name="memory_add"),
+    path("memories/<uuid:memory_id>/", include(of_memory)),
+    path("settings/", companions.edit, name="companion"),
+    path("settings/delete/", companions.delete, name="companion_delete"),
+    path("settings/rehearsals/", companions.delete_rehearsals, name="rehearsals_delete"),
+]
+urlpatterns = [
+    path("", companions.welcome, name="welcome"),
+    path("language/", set_language, name="set_language"),
+    path("companions/", companions.companions, name="companions"),
+    path("companions/new/", companions.new, name="companion_new"),
+    path("companions/<uuid:companion_id>/", include(of_companion)),
+]

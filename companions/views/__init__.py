@@ -1,0 +1,1 @@
+"""Pages of the person's own companions: what another owns does not exist here."""

@@ -1,0 +1,112 @@
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.signed_in import SignedInRequest
+from companions import making
+from companions.characters import starting
+from companions.deletion import delete_rehearsed
+from companions.forms import CompanionForm, TypedNameForm
+from companions.models import Companion
+from companions.views.finding import my_companion
+
+UNPROCESSABLE = 422
+require_form = require_http_methods(["GET", "HEAD", "POST"])
+
+
+@require_safe
+def welcome(request: HttpRequest) -> HttpResponse:
+    if request.user.is_authenticated:
+        return redirect("companions")
+    return render(request, "welcome.html")
+
+
+@require_safe
+@login_required
+@never_cache
+def companions(request: SignedInRequest) -> HttpResponse:
+    mine = Companion.objects.owned_by(request.user).select_related("conversation__head")
+    return render(request, "companions/companions.html", {"companions": mine, "today": timezone.localdate()})
+
+
+@require_form
+@login_required
+@never_cache
+def new(request: SignedInRequest) -> HttpResponse:
+    """The form for a new companion, filled in from a starting character where one was picked (`?from=`)."""
+    characters = starting(get_language() or "en")
+    if request.method == "POST":
+        form = CompanionForm(request.POST)
+        if form.is_valid():
+            return redirect("talk", making.create(request.user, now=timezone.now(), **form.cleaned_data).pk)
+    else:
+        picked = next((one for one in characters if one.slug == request.GET.get("from")), None)
+        fields = ("name", "persona", "greeting", "tint")
+        form = CompanionForm(initial={name: getattr(picked, name) for name in fields} if picked else {})
+    context = {"form": form, "characters": characters}
+    return render(request, "companions/new.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+
+
+@require_form
+@login_required
+@never_cache
+def edit(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = my_companion(request, companion_id)
+    form = CompanionForm(request.POST or None, instance=companion)
+    if form.is_bound and form.is_valid():
+        form.save()
+        messages.success(request, _("Saved."))
+        return redirect("companion", companion.pk)
+    return _companion_page(request, my_companion(request, companion_id), form=form)
+
+
+@require_POST
+@login_required
+def delete(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = my_companion(request, companion_id)
+    form = TypedNameForm(companion, request.POST)
+    if not form.is_valid():
+        return _companion_page(request, companion, deletion_form=form)
+    companion.delete()
+    messages.success(
+        request, _("%(name)s is deleted, with all that was said and remembered.") % {"name": companion.name}
+    )
+    return redirect("companions")
+
+
+@require_POST
+@login_required
+def delete_rehearsals(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = my_companion(request, companion_id)
+    count = delete_rehearsed(companion, timezone.now())
+    said = ngettext(
+        "%(count)s rehearsed answer is deleted.", "%(count)s rehearsed answers are deleted.", count
+    )
+    messages.success(request, said % {"count": count})
+    return redirect("companion", companion.pk)
+
+
+def _companion_page(
+    request: SignedInRequest,
+    companion: Companion,
+    form: CompanionForm | None = None,
+    deletion_form: TypedNameForm | None = None,
+) -> HttpResponse:
+    """The companion's own page; a form with errors comes back in its place."""
+    form, deletion_form = form or CompanionForm(instance=companion), deletion_form or TypedNameForm(companion)
+    context = {
+        "companion": companion,
+        "form": form,
+        "deletion_form": deletion_form,
+        "rehearsed": companion.messages.filter(is_rehearsed=True).count(),
+    }
+    status = UNPROCESSABLE if form.is_bound or deletion_form.is_bound else 200
+    return render(request, "companions/companion.html", context, status=status)

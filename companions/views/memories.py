@@ -1,0 +1,169 @@
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.signed_in import SignedInRequest
+from companions import deletion
+from companions.api.cursor import CursorError, PageIn, page
+from companions.forms import MemoryForm, MemoryTextForm
+from companions.models import Companion
+from companions.text import is_storable
+from companions.views.finding import my_companion, my_memory
+from memory.embedding import embed_cue
+from memory.keeping import correct, keep_fact
+from memory.models import Memory
+from memory.recall import recall
+
+PAGE = 30
+MOST_FOUND = 30
+CUE_CHARACTERS = 1_000
+UNPROCESSABLE = 422
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A memory in the list; what a search found knows why."""
+
+    memory: Memory
+    reasons: dict[str, Any] | None = None
+
+
+@require_safe
+@login_required
+@never_cache
+def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """All memories, newest first by pages, or what the words in `?q=` bring to mind, best first."""
+    companion, cue = my_companion(request, companion_id), request.GET.get("q", "").strip()[:CUE_CHARACTERS]
+    kind = request.GET.get("kind", "")
+    lines, following = (
+        _recalled(companion, cue, kind) if cue else _listed(companion, kind, request.GET.get("cursor"))
+    )
+    context = {
+        "companion": companion,
+        "lines": lines,
+        "following": following,
+        "cue": cue,
+        "kind": kind,
+        "kinds": Memory.Kind.choices,
+        "today": timezone.localdate(),
+    }
+    if request.headers.get("HX-Request"):
+        return render(request, "memories/_list.html", context)
+    return render(request, "memories/memories.html", context | {"form": MemoryForm()})
+
+
+def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], None]:
+    """Looking changes nothing, and is not recorded."""
+    if not is_storable(cue):
+        return [], None
+    found = recall(
+        companion.pk, cue, MOST_FOUND, now=timezone.now(), zone=companion.user.zone, vector=embed_cue(cue)
+    )
+    return [Line(one.memory, one.reasons) for one in found if kind in ("", one.memory.kind)], None
+
+
+def _listed(companion: Companion, kind: str, cursor: str | None) -> tuple[list[Line], str | None]:
+    open_ones = Memory.objects.of(companion.pk).open().select_related("message").defer("terms")
+    chosen = (
+        open_ones.filter(is_pinned=True)
+        if kind == "pinned"
+        else open_ones.filter(kind=kind)
+        if kind
+        else open_ones
+    )
+    try:
+        rows, following = page(chosen, "happened_at", PageIn(limit=PAGE, cursor=cursor or None))
+    except (CursorError, ValueError) as error:
+        raise Http404 from error
+    return [Line(one) for one in rows], following
+
+
+@require_POST
+@login_required
+def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion, form = my_companion(request, companion_id), MemoryForm(request.POST)
+    if not form.is_valid():
+        lines, following = _listed(companion, "", None)
+        context = {
+            "companion": companion,
+            "lines": lines,
+            "following": following,
+            "kinds": Memory.Kind.choices,
+        }
+        context |= {"form": form, "today": timezone.localdate()}
+        return render(request, "memories/memories.html", context, status=UNPROCESSABLE)
+    now = timezone.now()
+    keep_fact(companion.pk, form.cleaned_data["text"], now, now, zone=companion.user.zone)
+    messages.success(request, _("%(name)s will remember this.") % {"name": companion.name})
+    return redirect("memories", companion.pk)
+
+
+@require_safe
+@login_required
+@never_cache
+def memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """One memory: as a row for htmx, else as a page of its own."""
+    return _memory_page(request, my_memory(request, companion_id, memory_id))
+
+
+def _memory_page(request: SignedInRequest, shown: Memory, **more: Any) -> HttpResponse:
+    context = {"companion": shown.companion, "line": Line(shown), "today": timezone.localdate(), **more}
+    status = UNPROCESSABLE if "form" in more and more["form"].is_bound else 200
+    template = "memories/_memory.html" if request.headers.get("HX-Request") else "memories/memory.html"
+    return render(request, template, context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    shown = my_memory(request, companion_id, memory_id)
+    longest = settings.MESSAGE_CHARACTERS
+    form = MemoryTextForm(request.POST or None, initial={"text": shown.text}, longest=longest)
+    if not form.is_bound or not form.is_valid():
+        return _memory_page(request, shown, form=form)
+    correct(shown, form.cleaned_data["text"], timezone.now())
+    return _shown_again(request, shown)
+
+
+@require_POST
+@login_required
+def pin(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Pin a memory, or take the pin away."""
+    shown = my_memory(request, companion_id, memory_id)
+    shown.is_pinned = not shown.is_pinned
+    shown.save(update_fields=["is_pinned"])
+    return _shown_again(request, shown)
+
+
+def _shown_again(request: SignedInRequest, shown: Memory) -> HttpResponse:
+    if request.headers.get("HX-Request"):
+        return _memory_page(request, shown)
+    return redirect("memories", shown.companion_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Ask whether to delete a memory, with the message that it comes from or without; then do it."""
+    shown = my_memory(request, companion_id, memory_id)
+    if request.method != "POST":
+        has_source = shown.message_id is not None or shown.sources.exists()
+        context = {"companion": shown.companion, "memory": shown, "has_source": has_source}
+        return render(request, "memories/delete.html", context | {"today": timezone.localdate()})
+    deletion.forget(shown, timezone.now(), with_message="with_message" in request.POST)
+    if not request.headers.get("HX-Request"):
+        return redirect("memories", companion_id)
+    return HttpResponse(headers={"HX-Trigger": json.dumps({"memory-gone": {"id": str(memory_id)}})})

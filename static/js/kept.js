@@ -1,0 +1,28 @@
+// Small things kept in this browser. Without storage everything works, only nothing is kept.
+
+export function kept(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(name, value) {
+  try {
+    if (value === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, value);
+  } catch {
+    // full or forbidden
+  }
+}
+
+export function forgetAll() {
+  try {
+    for (const name of Object.keys(localStorage)) {
+      if (name.startsWith("kith.draft.") || name.startsWith("kith.unsent.")) localStorage.removeItem(name);
+    }
+  } catch {
+    // nothing was kept
+  }
+}

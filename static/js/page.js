@@ -1,0 +1,69 @@
+// What every page can do: dialogs, menus, copying, the theme switch, the browser's time zone.
+import { announce } from "./announce.js";
+import { keep, kept, forgetAll } from "./kept.js";
+
+function closeMenus(but) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
+}
+
+document.addEventListener("click", async (event) => {
+  const target = event.target.closest("[data-copies], [data-closes], [data-reveals]");
+  closeMenus(event.target.closest("details.menu"));
+  if (event.target.closest(".menu-list")) closeMenus();
+  if (target?.dataset.copies) await copy(target);
+  const dialog = target?.hasAttribute("data-closes") && target.closest("dialog");
+  if (dialog) {
+    event.preventDefault();
+    dialog.close();
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && event.target.closest?.("details.menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
+async function copy(button) {
+  const from = document.getElementById(button.dataset.copies);
+  const words = from.querySelector(".words") ?? from;
+  await navigator.clipboard?.writeText(words.innerText.trim());
+  announce(button.dataset.copied ?? button.textContent);
+}
+
+// A dialog that htmx brought opens at once; empty again, it is closed and the focus goes back.
+let opener = null;
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.target?.id === "dialog-place" && !event.detail.elt.closest("dialog")) opener = event.detail.elt;
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target.id !== "dialog-place") return;
+  const dialog = event.detail.target.querySelector("dialog");
+  if (dialog) dialog.showModal();
+  if (dialog) dialog.addEventListener("close", () => opener?.isConnected && opener.closest(".menu")?.querySelector("summary")?.focus());
+});
+
+// A whole page in answer to a request for a part: the session is over. Go where it leads.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr } = event.detail;
+  if (!/^\s*<!doctype/i.test(xhr.responseText)) return;
+  event.detail.shouldSwap = false;
+  location.assign(xhr.responseURL);
+});
+
+for (const input of document.querySelectorAll("input[name=theme]")) {
+  input.checked = input.value === (kept("kith.theme") ?? "system");
+  input.addEventListener("change", () => {
+    keep("kith.theme", input.value === "system" ? null : input.value);
+    if (input.value === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = input.value;
+  });
+}
+
+for (const input of document.querySelectorAll("input[name=time_zone][type=hidden]")) {
+  input.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
+
+// Drafts and unsent words are private: who signs out leaves none behind.
+for (const form of document.querySelectorAll("form[data-forgets]")) form.addEventListener("submit", () => forgetAll());

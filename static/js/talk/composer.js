@@ -1,0 +1,55 @@
+// Where one writes: it grows, keeps the draft, sends on Enter where there is a keyboard and a mouse.
+
+import { keep, kept } from "../kept.js";
+
+const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
+
+export class Composer {
+  constructor(companion, onSend) {
+    this.form = document.getElementById("composer");
+    this.area = document.getElementById("message");
+    this.name = `kith.draft.${companion}`;
+    this.onSend = onSend;
+    this.sendsOnEnter = matchMedia("(hover: hover) and (pointer: fine)").matches;
+    if (this.sendsOnEnter) this.area.enterKeyHint = "send";
+    this.area.value = kept(this.name) ?? "";
+    this.#changed();
+    this.area.addEventListener("input", () => this.#changed());
+    this.area.addEventListener("keydown", (event) => this.#key(event));
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.send();
+    });
+  }
+
+  send() {
+    const text = this.area.value.trim();
+    if (!text) return;
+    this.put("");
+    this.onSend(text);
+  }
+
+  put(text) {
+    this.area.value = text;
+    this.#changed();
+    if (this.sendsOnEnter || text) this.area.focus();
+  }
+
+  get isEmpty() {
+    return !this.area.value.trim();
+  }
+
+  #key(event) {
+    const isComposing = event.isComposing || event.keyCode === COMPOSING;
+    if (event.key !== "Enter" || event.shiftKey || isComposing || !this.sendsOnEnter) return;
+    event.preventDefault();
+    this.send();
+  }
+
+  #changed() {
+    keep(this.name, this.area.value || null);
+    if (CSS.supports("field-sizing", "content")) return;
+    this.area.style.height = "auto";
+    this.area.style.height = `${this.area.scrollHeight}px`;
+  }
+}

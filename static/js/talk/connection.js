@@ -1,0 +1,65 @@
+// The socket of one companion, opened again with growing pauses whenever it falls.
+
+const SOONEST_MS = 400;
+const LATEST_MS = 15000;
+const STEADY_MS = 3000;
+const SIGNED_OUT = 4401;
+const GONE = 4404;
+const IDLE = 4408;
+const TOO_FAST = 4429;
+
+export class Connection extends EventTarget {
+  #socket = null;
+  #tries = 0;
+  #timer = 0;
+
+  constructor(companion) {
+    super();
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    this.url = `${scheme}://${location.host}/ws/companions/${companion}/`;
+    addEventListener("online", () => this.open());
+    addEventListener("pageshow", (event) => event.persisted && this.open());
+    document.addEventListener("visibilitychange", () => document.hidden || this.open());
+  }
+
+  get isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  open() {
+    if (this.isOver || (this.#socket && this.#socket.readyState <= WebSocket.OPEN)) return;
+    clearTimeout(this.#timer);
+    const socket = (this.#socket = new WebSocket(this.url));
+    let steady = 0;
+    socket.onopen = () => {
+      steady = setTimeout(() => (this.#tries = 0), STEADY_MS);
+      this.#tell("up");
+    };
+    socket.onmessage = (event) => this.#tell("frame", JSON.parse(event.data));
+    socket.onclose = (event) => {
+      clearTimeout(steady);
+      if (socket === this.#socket) this.#fell(event.code);
+    };
+  }
+
+  // Whether the frame went out.
+  send(frame) {
+    if (this.isOpen) this.#socket.send(JSON.stringify(frame));
+    else this.open();
+    return this.isOpen;
+  }
+
+  #fell(code) {
+    this.isOver = code === SIGNED_OUT || code === GONE;
+    const reason = { [SIGNED_OUT]: "signed_out", [GONE]: "gone", [TOO_FAST]: "too_fast" }[code] ?? "reconnecting";
+    this.#tell("down", code === IDLE ? "idle" : reason);
+    if (this.isOver || code === IDLE) return;
+    const pause = Math.min(LATEST_MS, SOONEST_MS * 2 ** this.#tries) * (code === TOO_FAST ? 10 : 1);
+    this.#tries += 1;
+    this.#timer = setTimeout(() => this.open(), pause * (0.5 + Math.random() / 2));
+  }
+
+  #tell(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}

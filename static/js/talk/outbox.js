@@ -1,0 +1,48 @@
+// Words that were sent and not yet stored: kept over reloads, sent again under the same id.
+
+import { keep, kept } from "../kept.js";
+
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export class Outbox {
+  constructor(companion) {
+    this.name = `kith.unsent.${companion}`;
+    try {
+      this.letters = JSON.parse(kept(this.name) ?? "[]");
+    } catch {
+      this.letters = [];
+    }
+  }
+
+  add(text) {
+    const letter = { clientId: newId(), text };
+    this.letters.push(letter);
+    this.#keep();
+    return letter;
+  }
+
+  drop(clientId) {
+    this.letters = this.letters.filter((letter) => letter.clientId !== clientId);
+    this.#keep();
+  }
+
+  // `why` is the sentence of a refusal; null has the letter sent again.
+  refuse(clientId, why) {
+    const letter = this.letters.find((one) => one.clientId === clientId);
+    if (!letter) return null;
+    letter.refused = why;
+    this.#keep();
+    return letter;
+  }
+
+  get toSend() {
+    return this.letters.filter((letter) => !letter.refused);
+  }
+
+  #keep() {
+    keep(this.name, this.letters.length ? JSON.stringify(this.letters) : null);
+  }
+}

@@ -1,0 +1,191 @@
+// Replies while they are made: pieces in order, gaps asked for again, words shown at a readable pace.
+
+import { announce } from "../announce.js";
+
+const FRAMES_BEHIND = 14; // at 60 frames a second what waits is shown within about a quarter of a second
+const PATIENCE_MS = 500;
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class Replies {
+  constructor(turns, words, ask) {
+    this.turns = turns;
+    this.words = words;
+    this.ask = ask; // sends a frame
+    this.open = new Map();
+    this.frame = 0;
+    turns.addEventListener("arrived", () => this.adopt());
+    this.adopt();
+  }
+
+  // Take up every open reply on the page; what is known of it already is shown there.
+  adopt() {
+    for (const element of document.querySelectorAll("[data-reply]")) {
+      const id = element.dataset.reply;
+      const reply = this.open.get(id) ?? this.#begin(id);
+      if (reply.element === element) continue;
+      reply.element = element;
+      const words = element.querySelector(".words");
+      if (reply.seq || reply.text) words.textContent = reply.text.slice(0, reply.shown);
+      else reply.text = words.textContent;
+      reply.shown = Math.min(reply.shown || reply.text.length, reply.text.length);
+      element.classList.toggle("is-thinking", !reply.text);
+      if (reply.thought) this.#showThought(reply);
+    }
+    this.arrange();
+  }
+
+  resumeAll() {
+    for (const reply of this.open.values()) this.#resume(reply);
+  }
+
+  // The reply that is being made now: the first of those that are open, in the order of the page.
+  get current() {
+    return document.querySelector("[data-reply]")?.dataset.reply ?? null;
+  }
+
+  isStreaming(turn) {
+    return [...turn.querySelectorAll("[data-reply]")].some((one) => this.open.has(one.dataset.reply));
+  }
+
+  async take(frame) {
+    const kind = frame.type.slice("reply.".length);
+    if (kind === "started") return this.#started(frame);
+    const reply = this.open.get(frame.id);
+    if (["done", "stopped", "interrupted", "failed"].includes(kind)) return this.#ended(frame, reply);
+    if (!reply) return undefined;
+    if (kind === "piece" || kind === "thought") this.#piece(reply, kind, frame);
+    if (kind === "tool") this.#trace(reply, this.words[`tool_${frame.name}`] ?? this.words.tool);
+    return undefined;
+  }
+
+  expect(messageId, replyId) {
+    if (this.open.has(replyId)) return;
+    const element = this.turns.replyTo(messageId, replyId);
+    if (element) this.#begin(replyId).element = element;
+    this.arrange();
+  }
+
+  // Show at once all that has come.
+  catchUp() {
+    for (const reply of this.open.values()) reply.shown = reply.text.length;
+    this.#paint();
+  }
+
+  arrange() {
+    const current = this.current;
+    for (const { element, id, text } of this.open.values()) {
+      const waits = id !== current;
+      element?.classList.toggle("is-waiting", waits);
+      if (waits) element?.classList.remove("is-thinking");
+      else if (!text) element?.classList.add("is-thinking");
+      const trace = element?.querySelector(".trace");
+      if (trace && (waits || trace.textContent === this.words.waiting)) trace.textContent = waits ? this.words.waiting : "";
+    }
+    document.getElementById("stop").hidden = current === null;
+  }
+
+  #begin(id) {
+    const reply = { id, seq: 0, text: "", thought: "", shown: 0, element: null, isAsking: false };
+    this.open.set(id, reply);
+    return reply;
+  }
+
+  #resume(reply) {
+    reply.isAsking = true;
+    this.ask({ type: "reply.resume", id: reply.id, after: reply.seq });
+  }
+
+  async #started(frame) {
+    this.expect(frame.message_id, frame.id);
+    const reply = this.open.get(frame.id);
+    if (!reply) return this.turns.catchUp((turn) => this.isStreaming(turn));
+    Object.assign(reply, { text: frame.text, seq: frame.after, isAsking: false });
+    reply.shown = Math.max(Math.min(reply.shown, reply.text.length), frame.text.length);
+    return this.#paint();
+  }
+
+  #piece(reply, kind, { seq, text }) {
+    if (seq <= reply.seq) return;
+    if (seq > reply.seq + 1) {
+      if (!reply.isAsking) this.#resume(reply);
+      return;
+    }
+    reply.seq = seq;
+    reply.isAsking = false;
+    if (kind === "thought") {
+      reply.thought += text;
+      this.#showThought(reply);
+    } else {
+      reply.text += text;
+      this.#trace(reply, "");
+      this.#schedule();
+    }
+  }
+
+  async #ended(frame, reply) {
+    if (frame.message && frame.type !== "reply.failed") announce(`${this.words.says} ${frame.message.text}`);
+    if (frame.type === "reply.failed") announce(frame.detail ?? this.words.failed);
+    const turn = reply?.element?.closest(".turn");
+    if (!turn) return this.open.delete(frame.id) && undefined;
+    if (frame.type === "reply.done") await this.#typedOut(reply);
+    this.open.delete(frame.id);
+    reply.element.removeAttribute("data-reply");
+    reply.element.classList.remove("is-thinking");
+    this.arrange();
+    return this.turns.refresh(turn.dataset.turn);
+  }
+
+  #typedOut(reply) {
+    if (document.hidden || still.matches) return undefined;
+    const until = performance.now() + PATIENCE_MS;
+    return new Promise((done) => {
+      const look = () => (reply.shown >= reply.text.length || performance.now() > until ? done() : setTimeout(look, 16));
+      look();
+    });
+  }
+
+  #schedule() {
+    if (document.hidden || still.matches) return this.catchUp();
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      let isBehind = false;
+      for (const reply of this.open.values()) {
+        const behind = reply.text.length - reply.shown;
+        reply.shown = whole(reply.text, reply.shown + Math.ceil(behind / FRAMES_BEHIND));
+        isBehind ||= reply.shown < reply.text.length;
+      }
+      this.#paint();
+      if (isBehind) this.#schedule();
+    });
+    return undefined;
+  }
+
+  #paint() {
+    for (const { element, text, shown } of this.open.values()) {
+      if (!element || !text) continue;
+      element.classList.remove("is-thinking");
+      element.querySelector(".words").textContent = text.slice(0, shown);
+    }
+  }
+
+  #trace(reply, text) {
+    const trace = reply.element?.querySelector(".trace");
+    if (trace) trace.textContent = text;
+  }
+
+  #showThought(reply) {
+    if (!reply.element) return;
+    let place = reply.element.querySelector(".thought-text");
+    if (!place) {
+      reply.element.querySelector(".words").before(document.getElementById("thought-template").content.cloneNode(true));
+      place = reply.element.querySelector(".thought-text");
+    }
+    place.textContent = reply.thought;
+  }
+}
+
+// The length, lengthened by one where it would cut a character in two.
+function whole(text, length) {
+  const code = text.charCodeAt(length - 1);
+  return code >= 0xd800 && code <= 0xdbff ? length + 1 : length;
+}

@@ -1,0 +1,147 @@
+// A companion's page: the socket, what one writes, and the turns, put together.
+
+import { announce } from "../announce.js";
+import { post } from "../ask.js";
+import { Composer } from "./composer.js";
+import { Connection } from "./connection.js";
+import { Outbox } from "./outbox.js";
+import { Place } from "./place.js";
+import { Replies } from "./replies.js";
+import { Turns } from "./turns.js";
+
+const QUIET_MS = 800; // a connection that is back sooner was not worth a word
+
+const talk = document.getElementById("talk");
+const companion = talk.dataset.companion;
+const words = JSON.parse(document.getElementById("talk-words").textContent);
+const line = document.getElementById("connection");
+const stop = document.getElementById("stop");
+
+const connection = new Connection(companion);
+const outbox = new Outbox(companion);
+const turns = new Turns(talk);
+const replies = new Replies(turns, words, (frame) => connection.send(frame));
+const place = new Place(talk, () => replies.catchUp());
+const composer = new Composer(companion, (text) => write(outbox.add(text)));
+
+// -- sending --
+
+function write(letter) {
+  turns.add(letter);
+  place.toEnd();
+  if (letter.refused) turns.refused(letter.clientId, `${words.not_sent} ${letter.refused}`);
+  else sendOut(letter);
+}
+
+function sendOut({ clientId, text }) {
+  connection.send({ type: "message.send", text, client_id: clientId });
+}
+
+for (const letter of outbox.letters) {
+  if (talk.querySelector(`[data-client-id="${CSS.escape(letter.clientId)}"]`)) outbox.drop(letter.clientId);
+  else write(letter);
+}
+
+// -- hearing --
+
+let wasUp = false;
+let quiet = 0;
+
+connection.addEventListener("up", async () => {
+  clearTimeout(quiet);
+  line.textContent = "";
+  if (wasUp) await turns.catchUp((turn) => replies.isStreaming(turn));
+  wasUp = true;
+  replies.resumeAll();
+  outbox.toSend.forEach(sendOut);
+});
+
+connection.addEventListener("down", ({ detail: reason }) => {
+  clearTimeout(quiet);
+  if (reason === "idle") return;
+  const say = () => (line.textContent = navigator.onLine ? words[reason] : words.offline);
+  if (reason === "reconnecting") quiet = setTimeout(say, line.textContent ? 0 : QUIET_MS);
+  else say();
+});
+
+connection.addEventListener("frame", ({ detail: frame }) => {
+  if (frame.type === "message.saved") saved(frame);
+  else if (frame.type === "error") refused(frame);
+  else replies.take(frame);
+});
+
+function saved({ message, reply }) {
+  if (message.client_id) outbox.drop(message.client_id);
+  const isEnded = !["queued", "thinking", "streaming"].includes(reply.state);
+  turns.saved(message);
+  if (isEnded) turns.refresh(message.id);
+  else replies.expect(message.id, reply.id);
+}
+
+function refused({ client_id: clientId, detail }) {
+  if (clientId && outbox.refuse(clientId, detail)) turns.refused(clientId, `${words.not_sent} ${detail}`);
+  else line.textContent = detail;
+  announce(detail);
+}
+
+// -- what one may do with what is there --
+
+stop.addEventListener("click", () => {
+  if (replies.current) connection.send({ type: "reply.stop", id: replies.current });
+  composer.area.focus();
+});
+
+talk.addEventListener("click", async (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  const { retries, continues } = button.dataset;
+  if (retries) await again(button, `${retries}/retry/`);
+  if (continues) await again(button, `${continues}/continue/`);
+  if ("says" in button.dataset) composer.put(button.textContent.trim());
+  const clientId = button.closest("[data-client]")?.dataset.client;
+  if ("sendsAgain" in button.dataset) sendAgain(clientId);
+  if ("takesBack" in button.dataset) takeBack(clientId);
+});
+
+async function again(button, path) {
+  button.disabled = true;
+  const turn = button.closest(".turn").dataset.turn;
+  const message = button.closest(".turn").querySelector(".said-by-person")?.dataset.message ?? turn;
+  let detail = words.failed;
+  try {
+    const response = await post(`${talk.dataset.replies}${path}`);
+    if (response.ok) return await turns.refresh(message, turns.find(turn));
+    if (response.headers.get("content-type")?.includes("json")) ({ detail } = await response.json());
+  } catch {
+    // the network: the sentence above says enough
+  }
+  button.disabled = false;
+  line.textContent = detail;
+  return announce(detail);
+}
+
+function sendAgain(clientId) {
+  const letter = outbox.refuse(clientId, null);
+  turns.unsent(clientId)?.querySelector(".trouble")?.remove();
+  if (letter) sendOut(letter);
+}
+
+function takeBack(clientId) {
+  const letter = outbox.refuse(clientId, null);
+  outbox.drop(clientId);
+  turns.unsent(clientId)?.remove();
+  turns.order();
+  if (letter) composer.put(composer.isEmpty ? letter.text : `${letter.text}\n${composer.area.value}`);
+}
+
+document.body.addEventListener("talk-changed", async ({ detail }) => {
+  const turn = document.getElementById(`message-${detail.message}`)?.closest(".turn");
+  document.querySelector("#dialog-place dialog")?.close();
+  if (detail.becomes) await turns.refresh(detail.becomes, turn);
+  else turn?.remove();
+  turns.order();
+  composer.area.focus();
+});
+
+connection.open();
+if (matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });

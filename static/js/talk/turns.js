@@ -1,0 +1,152 @@
+// The turns on the page: made here as one sends, brought from the server as it knows them.
+
+import { fetchPart } from "../ask.js";
+
+export class Turns extends EventTarget {
+  constructor(talk) {
+    super();
+    this.talk = talk;
+    this.place = document.getElementById("turns");
+    this.url = talk.dataset.turns;
+    this.order();
+  }
+
+  // -- made here --
+
+  // A message that was just written; it has no id until it is stored.
+  add({ clientId, text }) {
+    const turn = clone("turn-template");
+    turn.dataset.client = clientId;
+    turn.dataset.day = this.#today();
+    turn.querySelector(".words").textContent = text;
+    this.place.append(turn);
+    document.getElementById("beginning")?.remove();
+    document.getElementById("suggestions")?.remove();
+    this.order();
+    return turn;
+  }
+
+  unsent(clientId) {
+    return this.place.querySelector(`[data-client="${CSS.escape(clientId)}"]`);
+  }
+
+  // The stored message takes the place of the one just written; one from another window is new here.
+  saved(message) {
+    const here = message.client_id ? this.unsent(message.client_id) : null;
+    const known = this.find(message.id);
+    if (known && here) here.remove();
+    if (known) return known;
+    const turn = here ?? this.add({ clientId: message.client_id ?? "", text: message.text });
+    delete turn.dataset.client;
+    turn.id = `turn-${message.id}`;
+    turn.dataset.turn = message.id;
+    turn.querySelector(".trouble")?.remove();
+    const said = turn.querySelector(".said-by-person");
+    said.id = `message-${message.id}`;
+    said.dataset.message = message.id;
+    return turn;
+  }
+
+  // The element of a reply to that message, in place of an earlier answer; null where the message is not here.
+  replyTo(messageId, replyId) {
+    const turn = this.find(messageId);
+    if (!turn) return null;
+    for (const old of turn.querySelectorAll(".said-by-companion, .trouble")) old.remove();
+    const reply = clone("reply-template");
+    reply.dataset.reply = replyId;
+    turn.append(reply);
+    return reply;
+  }
+
+  refused(clientId, why) {
+    const turn = this.unsent(clientId);
+    if (!turn || turn.querySelector(".trouble")) return;
+    const trouble = clone("not-sent-template");
+    trouble.querySelector("p").textContent = why;
+    turn.append(trouble);
+  }
+
+  // -- brought from the server --
+
+  find(id) {
+    return document.getElementById(`turn-${id}`);
+  }
+
+  // Show one turn as it stands on the server now; one that is gone goes.
+  async refresh(id, inPlaceOf = this.find(id)) {
+    const response = await fetchPart(`${this.url}${id}/`);
+    if (response.status === 404) inPlaceOf?.remove();
+    if (response.ok) {
+      const [turn] = parts(await response.text());
+      if (inPlaceOf) inPlaceOf.replaceWith(turn);
+      else this.#append(turn);
+      this.#arrived([turn]);
+    }
+    this.order();
+  }
+
+  // Bring what was missed: the newest turns, in order, but for those that stream here already.
+  async catchUp(isStreaming) {
+    const response = await fetchPart(this.url);
+    if (!response.ok) return;
+    const turns = parts(await response.text());
+    const ids = new Set(turns.map((turn) => turn.id));
+    const first = turns.map((turn) => document.getElementById(turn.id)).find(Boolean);
+    for (const old of this.place.querySelectorAll(".turn[data-turn]")) {
+      const isAfter = first && first.compareDocumentPosition(old) & Node.DOCUMENT_POSITION_FOLLOWING;
+      if (isAfter && !ids.has(old.id)) old.remove();
+    }
+    let last = null;
+    const arrived = [];
+    for (const turn of turns) {
+      const here = document.getElementById(turn.id);
+      const isSame = here && isStreaming(here) && isStreaming(turn);
+      if (here && !isSame) here.replaceWith(turn);
+      else if (!here && last) last.after(turn);
+      else if (!here) this.#append(turn);
+      if (!isSame) arrived.push(turn);
+      last = isSame ? here : turn;
+    }
+    this.#arrived(arrived);
+    this.order();
+  }
+
+  // Show the days between turns, each once.
+  order() {
+    let before = null;
+    for (const turn of this.place.querySelectorAll(".turn")) {
+      const heading = turn.querySelector(".day");
+      heading.hidden = turn.dataset.day === before;
+      before = turn.dataset.day;
+    }
+  }
+
+  #append(turn) {
+    const unsent = this.place.querySelector(".turn[data-client]");
+    if (unsent) unsent.before(turn);
+    else this.place.append(turn);
+  }
+
+  #arrived(turns) {
+    for (const turn of turns) window.htmx?.process(turn);
+    this.dispatchEvent(new CustomEvent("arrived"));
+  }
+
+  #today() {
+    try {
+      return new Intl.DateTimeFormat("sv-SE", { timeZone: this.talk.dataset.zone }).format();
+    } catch {
+      return new Intl.DateTimeFormat("sv-SE").format();
+    }
+  }
+}
+
+function clone(id) {
+  return document.getElementById(id).content.firstElementChild.cloneNode(true);
+}
+
+function parts(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return [...template.content.querySelectorAll(".turn")];
+}
