@@ -1,8 +1,9 @@
 """One embedded Postgres and one Valkey for the whole test run, however many workers share it.
 
-They are started as this file is imported, by the process that the person started: Django reads its settings when it is
-set up, and the conftest files below this one may import models. Workers find the addresses in their environment; each
-has a database and a Redis database of its own. DATABASE_URL and REDIS_URL are respected where they are already set.
+They are started as this file is imported, by the process that the person started: Django reads its settings when
+it is set up, and the conftest files below this one may import models. Workers find the addresses in their
+environment; each has a database and a Redis database of its own. DATABASE_URL and REDIS_URL are respected where
+they are already set.
 """
 
 import atexit
@@ -17,13 +18,14 @@ from urllib.parse import urlsplit
 
 import django
 import pytest
+
 from config.up.embedded import Embedded
 from config.up.postgres import end_orphans
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 
-pytest_plugins = ["tests.fixtures.people"]
+pytest_plugins = ["tests.fixtures.people", "tests.fixtures.turns", "tests.fixtures.rest"]
 
 
 def _claimed(folder: Path) -> TextIO | None:
@@ -45,7 +47,7 @@ def _schema() -> str:
 
 
 def _home() -> tuple[Path, TextIO]:
-    """A data folder that no other test run uses, with its lock; emptied where the migrations changed since it was."""
+    """A data folder that no other test run uses, with its lock; emptied where the migrations have changed."""
     for number in itertools.count():
         folder = ROOT / ".kith-test" / str(number)
         lock = _claimed(folder)
@@ -81,7 +83,7 @@ def _set_up_django() -> None:
         number = int(WORKER.removeprefix("gw")) + 1
         os.environ["REDIS_URL"] = urlsplit(os.environ["REDIS_URL"])._replace(path=f"/{number}").geturl()
     django.setup()
-    # Left in the environment, it would make pytest-django set up Django in a worker before this file has spoken.
+    # Left there, it would make pytest-django set up Django in a worker before this file has spoken.
     del os.environ["DJANGO_SETTINGS_MODULE"]
 
 

@@ -1,5 +1,7 @@
 """The root of the REST API, version 1, and how its errors look: problem details (RFC 9457)."""
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
@@ -70,6 +72,12 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     errors = [{"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors]
     detail = "; ".join(f"{one['where']}: {one['what']}" for one in errors[:3])
     return problem(request, 422, "not_valid", detail, errors=errors[:50])
+
+
+@api.exception_handler(RequestDataTooBig)
+def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000
+    return problem(request, 413, "too_large", f"A request can hold {limit} MB.")
 
 
 @api.exception_handler(HttpError)

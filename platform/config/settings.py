@@ -80,7 +80,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "config.request_log.RequestLog",
     "accounts.middleware.PersonMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -138,6 +138,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 # -- people -----------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # e-mail is unique without regard to case, by user_email_unique
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

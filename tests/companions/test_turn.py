@@ -4,11 +4,11 @@ import asyncio
 import uuid
 
 import pytest
-from accounts.models import ModelCall, User
-from providers.rehearsal.running import RehearsalServer
 
+from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.database import visit
+from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -52,7 +52,10 @@ async def test_the_reply_is_recorded_with_what_was_sent_and_counted(
     assert reply.answer.text == reply.text
     assert reply.answer.is_rehearsed
     assert prompt.messages == request["messages"]
-    assert (call.prompt_tokens, call.completion_tokens) == (counted["prompt_tokens"], counted["completion_tokens"])
+    assert (call.prompt_tokens, call.completion_tokens) == (
+        counted["prompt_tokens"],
+        counted["completion_tokens"],
+    )
     assert call.outcome == ModelCall.Outcome.DONE
     assert not call.is_estimated
 
@@ -85,7 +88,9 @@ async def test_a_second_message_waits_its_turn_and_follows_the_first_answer(
     assert begun == saved
     roles = [line["role"] for line in rehearsal.requests()[1]["messages"]]
     assert roles == ["system", "user", "assistant", "user"]
-    texts = await visit(lambda: [(m.text, m.parent and m.parent.text) for m in Message.objects.order_by("said_at")])
+    texts = await visit(
+        lambda: [(m.text, m.parent and m.parent.text) for m in Message.objects.order_by("said_at")]
+    )
     assert texts == [
         ("One", None),
         ("Two", "First answer."),
@@ -94,7 +99,9 @@ async def test_a_second_message_waits_its_turn_and_follows_the_first_answer(
     ]
 
 
-async def test_a_stopped_reply_keeps_what_had_been_said(alice: User, mira: Companion, rehearsal: RehearsalServer) -> None:
+async def test_a_stopped_reply_keeps_what_had_been_said(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
     rehearsal.script({"pieces": ["Once upon a time"] + [" and on"] * 400, "delay_between": 0.05})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Tell me a story", client_id="1")
@@ -116,7 +123,11 @@ async def test_a_failed_reply_keeps_the_message_and_can_be_tried_again(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Are you there?", client_id="1")
         failed = (await socket.until(*ENDINGS))[-1]
-    assert (failed["type"], failed["code"], failed["message"]) == ("reply.failed", "provider_unavailable", None)
+    assert (failed["type"], failed["code"], failed["message"]) == (
+        "reply.failed",
+        "provider_unavailable",
+        None,
+    )
     assert "fire" not in failed["detail"]
     call = await visit(ModelCall.objects.get)
     assert "the machine room is on fire" in call.said

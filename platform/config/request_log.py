@@ -1,0 +1,19 @@
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+from django_structlog.middlewares import RequestMiddleware
+
+
+class RequestLog(RequestMiddleware):  # type: ignore[misc]  # django_structlog has no types
+    """A line as a request begins and ends, with the address's pattern: no query, no key, nothing that was said."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        return f"{request.method} /{pattern_of(request.path_info)}"
+
+
+def pattern_of(path: str) -> str:
+    """The route that the path takes, such as `companions/<uuid:companion_id>/`."""
+    try:
+        return resolve(path).route
+    except Resolver404:
+        return "(no such page)"

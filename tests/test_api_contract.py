@@ -1,0 +1,39 @@
+"""The public contract of the REST API: who may call, and what it looks like."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from config.api import api
+
+SNAPSHOT = Path(__file__).parent / "snapshots" / "openapi.json"
+
+
+def operations() -> list[tuple[str, str, dict]]:
+    paths = api.get_openapi_schema()["paths"]
+    return [
+        (method, path, operation) for path, methods in paths.items() for method, operation in methods.items()
+    ]
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), operations(), ids=lambda value: str(value)[:60])
+def test_every_operation_asks_for_a_token(method: str, path: str, operation: dict) -> None:
+    assert operation["security"] == [{"BearerToken": []}]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("method", "path", "operation"), operations(), ids=lambda value: str(value)[:60])
+def test_nobody_gets_in_without_one(client: Client, method: str, path: str, operation: dict) -> None:
+    for name in ("companion_id", "memory_id", "reply_id", "job_id"):
+        path = path.replace(f"{{{name}}}", "00000000-0000-4000-8000-000000000000")
+    response = client.generic(method.upper(), path, b"{}", content_type="application/json")
+    assert response.status_code == 401
+    assert response["Content-Type"] == "application/problem+json"
+    assert response.json()["code"] == "not_signed_in"
+
+
+def test_the_openapi_document_equals_its_snapshot() -> None:
+    """A change of the contract is made on purpose: `make openapi-snapshot`."""
+    assert json.loads(SNAPSHOT.read_text()) == json.loads(json.dumps(api.get_openapi_schema(), default=str))

@@ -1,0 +1,77 @@
+"""The shape of the house: what may shadow what, who may import whom, whose every row is."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+LAYERS = ["config", "integrations", "voice", "companions", "memory", "safety", "accounts", "providers"]
+HOMES = {
+    layer: path for layer in LAYERS for path in (ROOT / layer, ROOT / "platform" / layer) if path.is_dir()
+}
+SDKS = {"openai", "tokenizers", "safetensors", "httpx2", "aiohttp"}
+THE_SERVERS_OWN = {
+    "accounts.Invitation": "made by operators before anyone owns it",
+    "memory.Space": "names a model, holds nothing of anyone's",
+    "safety.AuditEntry": "about operators, kept when its subject is gone",
+}
+
+
+def sources(home: Path) -> list[Path]:
+    return sorted(home.rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a file imports anywhere."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [
+        node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level
+    ]
+    return {name.split(".")[0] for name in names}
+
+
+def test_the_platform_folder_never_shadows_the_standard_library() -> None:
+    code = "import platform; assert platform.system()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    assert not (ROOT / "platform" / "__init__.py").exists()
+    assert not list((ROOT / "platform").glob("*.py"))
+
+
+@pytest.mark.parametrize("layer", HOMES)
+def test_packages_import_only_downwards(layer: str) -> None:
+    above = set(LAYERS[: LAYERS.index(layer)])
+    upwards = {str(path.relative_to(ROOT)): imported(path) & above for path in sources(HOMES[layer])}
+    assert {path: names for path, names in upwards.items() if names} == {}
+
+
+def test_no_sdk_is_imported_outside_providers() -> None:
+    outside = [path for layer, home in HOMES.items() if layer != "providers" for path in sources(home)]
+    assert {
+        str(path.relative_to(ROOT)): imported(path) & SDKS for path in outside if imported(path) & SDKS
+    } == {}
+
+
+@pytest.mark.parametrize(
+    "model", [m for m in apps.get_models() if m._meta.app_label in LAYERS], ids=lambda m: m._meta.label
+)
+def test_every_model_answers_whose_it_is(model: type) -> None:
+    is_owned = callable(getattr(model._meta.default_manager, "owned_by", None))
+    assert is_owned != (model._meta.label in THE_SERVERS_OWN)
+
+
+def test_no_test_is_skipped() -> None:
+    """A test that lacks its tool fails; none asks for a skip."""
+    words = ("pytest.skip(", "importorskip(", "mark.skip", "skipUnless", "skipIf")
+    here = Path(__file__)
+    skipping = [
+        path.name
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != here and any(w in path.read_text() for w in words)
+    ]
+    assert skipping == []
