@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank lock dev
+.PHONY: help up test check bench bench-memorybank lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,3 +43,6 @@ dev:
 	@$(INSTALL) --dev
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 	  echo "Chromium is missing, and the browser tests will fail without it: apt-get install chromium (Debian), brew install --cask chromium (macOS)"
+
+openapi-snapshot: dev ## accept a change of the API's public contract
+	$(BIN)/python manage.py export_openapi_schema --api config.api.api --indent 2 --output tests/snapshots/openapi.json
