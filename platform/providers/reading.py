@@ -10,6 +10,7 @@ from providers.decoding import DONE, Lines, parse
 from providers.errors import ProviderUnavailable
 from providers.hearing import Hearing
 from providers.pieces import Event
+from providers.said import FAILURES
 
 DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
 SHOWN_CHARACTERS = 500
@@ -90,7 +91,7 @@ async def _payloads(response: httpx2.Response, clock: Clock) -> AsyncIterator[by
 
 
 async def _drain(reads: AsyncIterator[bytes]) -> None:
-    with suppress(TimeoutError, httpx2.HTTPError):
+    with suppress(TimeoutError, *FAILURES):
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in reads:
                 pass

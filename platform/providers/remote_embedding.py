@@ -10,7 +10,7 @@ import numpy as np
 import openai
 
 from providers.errors import ProviderRefused
-from providers.said import told
+from providers.said import FAILURES, told
 from providers.tokens import split
 from providers.vectors import Floats, normalised
 
@@ -60,7 +60,7 @@ class RemoteEmbedder:
         try:
             response = self._client.post("/embeddings", cast_to=httpx2.Response, body=body)
             answer = response.json()
-        except (openai.APIError, httpx2.HTTPError) as error:
+        except FAILURES as error:
             raise told(error, self._api_key) from error
         except ValueError:
             raise ProviderRefused(f"No JSON came from /embeddings: {response.text[:500]}") from None

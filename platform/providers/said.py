@@ -4,12 +4,15 @@ import json
 import re
 from typing import Any
 
+import aiohttp
 import httpx2
 import openai
 
 from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
 
 SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
+# Everything that the SDK and the clients below it raise when a call fails.
+FAILURES = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError)
 PASSING = {408, 409, 425, 429}  # 4xx that say "later", not "never"
 LAST_REFUSAL = 499
 
@@ -36,7 +39,7 @@ def failure(status: int | None, said: str) -> ProviderError:
     return ProviderUnavailable(said, status=status)
 
 
-def told(error: openai.APIError | httpx2.HTTPError, api_key: str) -> ProviderError:
+def told(error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError, api_key: str) -> ProviderError:
     """The SDK's or its HTTP client's error as one of ours, with the provider's own words."""
     if isinstance(error, openai.APIStatusError):
         said = words(error.body) if error.body else error.message

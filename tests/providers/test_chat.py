@@ -268,6 +268,20 @@ async def test_html_in_place_of_an_answer_is_unavailable(rehearsal: RehearsalSer
     assert "Welcome to the proxy" in error.said
 
 
+async def test_a_server_that_speaks_no_http_is_unavailable(make_chat: Make) -> None:
+    async def growl(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"SSH-2.0-Growl\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(growl, "127.0.0.1", 0)
+    async with server:
+        chat = make_chat(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        _, error = await broken(chat)
+        assert not await chat.is_up()
+    assert isinstance(error, ProviderUnavailable)
+
+
 async def test_broken_json_is_unavailable(rehearsal: RehearsalServer, make_chat: Make) -> None:
     rehearsal.script({"events": ["data: {nonsense\n\n"]})
     _, error = await broken(make_chat())
@@ -424,7 +438,7 @@ async def test_connections_are_used_again(rehearsal: RehearsalServer, make_chat:
     chat = make_chat()
     for _ in range(3):
         await heard(chat)
-    assert len(chat._client._client._transport._pool.connections) == 1
+    assert len({call["peer_port"] for call in rehearsal.ledger()}) == 1
 
 
 async def test_a_loop_has_one_chat_from_the_settings(rehearsal: RehearsalServer, settings: Any) -> None:

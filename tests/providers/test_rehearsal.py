@@ -171,6 +171,16 @@ def test_its_answer_is_the_same_streamed_or_whole(sdk: OpenAI) -> None:
     assert whole.usage.prompt_tokens == estimate_messages(asked)
 
 
+def test_it_goes_on_where_it_was_cut_off(sdk: OpenAI) -> None:
+    asked = "When is my botany exam?" + context(*REMEMBERED)
+    whole = said(sdk, asked).content or ""
+    before = [{"role": "user", "content": asked}, {"role": "assistant", "content": whole[:17]}]
+    assert (
+        said(sdk, "Go on from exactly where you were cut off. Repeat nothing.", before=before).content
+        == whole[17:]
+    )
+
+
 def test_embeddings_are_alike_where_words_are_shared(sdk: OpenAI) -> None:
     texts = ["My sister keeps bees", "sister and bees", "Invoices are due"]
     rows = [row.embedding for row in sdk.embeddings.create(model="m", input=texts, dimensions=64).data]

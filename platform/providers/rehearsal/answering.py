@@ -8,7 +8,7 @@ from typing import Any
 
 from providers.pieces import ToolCall
 from providers.rehearsal.likeness import likest, terms
-from providers.rehearsal.scene import Line, Scene, lines, read, unquoted
+from providers.rehearsal.scene import Line, Scene, lines, plain, read, unquoted
 
 KEEP = re.compile(
     r"(?i)(?:^|[.!?,;]\s*|\band |\bplease |\bplease, |\b(?:can|could|will) you (?:please )?)"
@@ -23,6 +23,7 @@ GREETING = re.compile(
     r"(?i)^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b[^?]{0,20}$"
     r"|^\W*(?:你好|您好|嗨|早上好|晚上好)"
 )
+GO_ON = re.compile(r"(?i)^\W*(?:please )?(?:go on|continue|carry on)\b|^\W*(?:请)?(?:继续|接着)")
 WHO = re.compile(r"(?i)what(?:'s| is) your name|who are you|你叫什么|你是谁|你的名字")
 ENOUGH = 0.7  # a second line is told too where it is nearly as like the question as the first
 
@@ -34,7 +35,15 @@ def answer(
     scene = read(messages)
     offered = {(tool.get("function") or {}).get("name") for tool in tools}
     call = None if scene.results else _call(scene, offered, len(messages))
-    return ("", [call]) if call else (_say(scene), [])
+    return ("", [call]) if call else (_rest(messages, scene) or _say(scene), [])
+
+
+def _rest(messages: Sequence[Mapping[str, Any]], scene: Scene) -> str:
+    """What is left of an answer that was cut off, where that is what is asked for."""
+    if len(messages) < 3 or messages[-2].get("role") != "assistant" or not GO_ON.search(scene.question):
+        return ""
+    begun, whole = plain(messages[-2].get("content")), _say(read(messages[:-2]))
+    return whole[len(begun) :] if whole.startswith(begun) else ""
 
 
 def _call(scene: Scene, offered: set[str | None], place: int) -> ToolCall | None:

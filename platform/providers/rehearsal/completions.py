@@ -26,6 +26,7 @@ async def complete(request: web.Request) -> web.StreamResponse:
     state.requests.append(body)
     step = state.script.next_for(scene.read(messages).question) or Step()
     call = _entered(state, body.get("model") or state.model, prompt_tokens)
+    call.peer_port = request.get_extra_info("peername", ("", 0))[1]
     refused = refusal(step, body)
     if refused is not None:
         call.state = "refused"

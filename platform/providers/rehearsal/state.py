@@ -16,6 +16,7 @@ class Call:
     id: str
     model: str
     prompt_tokens: int
+    peer_port: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
     state: str = "open"  # then done, broken (as scripted), refused or left (by the client)
