@@ -1,0 +1,61 @@
+"""A real browser before a real Kith. Chromium comes from the system, never from a download."""
+
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.person import Person
+from tests.fixtures.live import Live
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """How Chromium is started: the system's, without a sandbox, and quiet."""
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    assert path, f"The browser tests need one of: {', '.join(CHROMIUM)}"
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    return {**browser_type_launch_args, "executable_path": path, "args": flags}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return {**browser_context_args, "locale": "en-GB", "timezone_id": "Europe/Berlin"}
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A running Kith, shared by the tests of one file."""
+    home: Path = tmp_path_factory.mktemp("kith")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    with Live(home, f"browser_{worker}_{next(_numbers)}") as running:
+        yield running
+
+
+@pytest.fixture
+def page(page: Page, live: Live) -> Iterator[Page]:
+    """A page that fails the test on any script error and on anything that the content policy stopped."""
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
+    page.set_default_timeout(15_000)
+    live.rehearsal.reset()
+    yield page
+    assert not errors, errors
+
+
+@pytest.fixture
+def person(page: Page, live: Live) -> Person:
+    """Someone with a fresh account, signed in."""
+    someone = Person(page, live)
+    someone.open_account()
+    someone.sign_in()
+    return someone

@@ -1,0 +1,58 @@
+"""What a person does in the browser, in their own words."""
+
+import itertools
+import os
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.fixtures.live import Live
+
+PASSWORD = "correct horse battery"
+_numbers = itertools.count(1)
+
+
+class Person:
+    def __init__(self, page: Page, live: Live) -> None:
+        self.page, self.live = page, live
+        self.email = f"person-{os.getpid()}-{next(_numbers)}@example.org"
+
+    def visit(self, path: str) -> None:
+        self.page.goto(f"{self.live.url}{path}")
+
+    def open_account(self) -> None:
+        self.live.manage("create_account", self.email, "--password", PASSWORD)
+
+    def sign_in(self) -> None:
+        self.visit("/accounts/login/")
+        self.page.locator("input[name=login]").fill(self.email)
+        self.page.locator("input[name=password]").fill(PASSWORD)
+        self.page.locator("main form button").click()
+        self.page.wait_for_url("**/companions/")
+
+    def make_companion(self, name: str = "Mira", greeting: str = "Hello, I am Mira.") -> None:
+        self.visit("/companions/new/")
+        self.page.get_by_label("Name").fill(name)
+        self.page.get_by_label("Greeting").fill(greeting)
+        self.page.locator("#companion-form button").click()
+        expect(self.page.locator("#composer")).to_be_visible()
+
+    def write(self, text: str) -> None:
+        self.page.locator("#message").fill(text)
+        self.page.locator("#message").press("Enter")
+
+    @property
+    def answers(self) -> Locator:
+        return self.page.locator("#turns .said-by-companion .words")
+
+    @property
+    def last_answer(self) -> Locator:
+        return self.answers.last
+
+    @property
+    def open_replies(self) -> Locator:
+        return self.page.locator("[data-reply]")
+
+    def hears(self, text: str) -> None:
+        """The newest answer is complete and holds this."""
+        expect(self.open_replies).to_have_count(0)
+        expect(self.last_answer).to_contain_text(text)

@@ -1,0 +1,109 @@
+"""The main job, in a browser: sign up, make a companion, talk, come back."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.person import PASSWORD, Person
+from tests.fixtures.live import Live
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_stranger_signs_up_makes_a_companion_and_talks(page: Page, live: Live) -> None:
+    person = Person(page, live)
+    person.visit("/")
+    page.get_by_role("link", name="Make an account").click()
+    page.locator("input[name=email]").fill(person.email)
+    page.locator("input[name=password1]").fill(PASSWORD)
+    page.locator("main form button").click()
+    page.wait_for_url("**/companions/")
+    page.get_by_role("link", name="Make a companion").click()
+    page.get_by_role("link", name="Wren").click()
+    expect(page.get_by_label("Name")).to_have_value("Wren")
+    page.get_by_role("button", name="Make this companion").click()
+    expect(person.last_answer).to_contain_text("I am Wren")
+    person.write("My exam is on Friday")
+    person.hears("Friday")
+    expect(page.locator(".said-by-person .words").last).to_have_text("My exam is on Friday")
+
+
+def test_a_reload_in_mid_answer_shows_the_rest(person: Person, live: Live) -> None:
+    person.make_companion()
+    words = [f"word{number} " for number in range(60)]
+    live.rehearsal.script({"pieces": words, "delay_between": 0.05})
+    person.write("Tell me a long story")
+    expect(person.last_answer).to_contain_text("word5 ")
+    person.page.reload()
+    person.hears("word59")
+    expect(person.last_answer).to_have_text("".join(words).strip())
+
+
+def test_an_answer_is_stopped_and_goes_on(person: Person, live: Live) -> None:
+    person.make_companion()
+    live.rehearsal.script({"pieces": [f"word{number} " for number in range(200)], "delay_between": 0.05})
+    live.rehearsal.script({"answer": "and that was the end."})
+    person.write("Tell me a long story")
+    expect(person.last_answer).to_contain_text("word5 ")
+    person.page.get_by_role("button", name="Stop the answer").click()
+    expect(person.page.get_by_text("You stopped this answer.")).to_be_visible()
+    said = person.last_answer.inner_text()
+    assert "word5" in said
+    assert "word199" not in said
+    person.page.get_by_role("button", name="Go on").click()
+    person.hears("and that was the end.")
+    assert person.last_answer.inner_text().startswith(said.strip()[:20])
+    expect(person.answers).to_have_count(2)
+
+
+def test_the_draft_outlives_a_reload(person: Person) -> None:
+    person.make_companion()
+    person.page.locator("#message").fill("I was just about to say")
+    person.page.reload()
+    expect(person.page.locator("#message")).to_have_value("I was just about to say")
+
+
+def test_shift_enter_makes_a_line_and_enter_sends(person: Person) -> None:
+    person.make_companion()
+    box = person.page.locator("#message")
+    box.press_sequentially("one")
+    box.press("Shift+Enter")
+    box.press_sequentially("two")
+    box.press("Enter")
+    expect(person.page.locator(".said-by-person .words").last).to_have_text("one\ntwo", use_inner_text=True)
+    expect(box).to_have_value("")
+
+
+def test_without_the_model_the_page_says_so_and_a_retry_works(person: Person, live: Live) -> None:
+    person.make_companion()
+    live.rehearsal.script({"error": {"status": 503, "message": "overloaded"}})
+    person.write("Are you there?")
+    trouble = person.page.locator(".trouble-failed")
+    expect(trouble).to_contain_text("Your message is kept")
+    live.rehearsal.script({"answer": "Here again."})
+    trouble.get_by_role("button", name="Try again").click()
+    person.hears("Here again.")
+    expect(trouble).to_have_count(0)
+
+
+def test_two_messages_are_answered_in_their_order(person: Person, live: Live) -> None:
+    person.make_companion(greeting="")
+    live.rehearsal.script({"pieces": [f"first{n} " for n in range(20)], "delay_between": 0.05}, {"answer": "second"})
+    person.write("one")
+    person.write("two")
+    expect(person.page.get_by_text("waits for the answer before it")).to_be_visible()
+    person.hears("second")
+    expect(person.answers).to_have_count(2)
+    expect(person.answers.first).to_contain_text("first19")
+
+
+def test_markdown_is_shown_safely_and_reasoning_is_folded(person: Person, live: Live) -> None:
+    person.make_companion()
+    answer = "**bold** <script>alert(1)</script> [go](javascript:alert(1)) [home](https://example.org)"
+    live.rehearsal.script({"answer": answer, "thought": "Let me think."})
+    person.write("Show me")
+    person.hears("bold")
+    expect(person.last_answer.locator("strong")).to_have_text("bold")
+    expect(person.last_answer.locator("a[href]")).to_have_count(1)
+    expect(person.page.get_by_text("Let me think.")).to_be_hidden()
+    person.page.get_by_text("What it thought before").click()
+    expect(person.page.get_by_text("Let me think.")).to_be_visible()
