@@ -16,7 +16,7 @@ PROBE_BYTES = 1 << 20
 def held(home: Path) -> Iterator[None]:
     """The data folder, ready to be written and closed to a second `up`; raises UpError where that cannot be had."""
     try:
-        home.mkdir(mode=0o711, parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (home / "up.lock").open("a+")
     except OSError as error:
         raise UpError(cannot_write(home, error)) from error

@@ -88,7 +88,7 @@ class Run:
     def _prepare(self) -> None:
         """Runs config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""
         log = self.home / "logs" / "prepare.log"
-        log.parent.mkdir(exist_ok=True)
+        log.parent.mkdir(mode=0o700, exist_ok=True)
         rotate(log)
         with log.open("ab") as errors:
             process = subprocess.Popen(

@@ -46,7 +46,7 @@ class Supervisor:
     def start(self, program: Program) -> Child:
         """Starts a program and keeps it running from now on."""
         log = self.home / "logs" / f"{program.name}.log"
-        log.parent.mkdir(exist_ok=True)
+        log.parent.mkdir(mode=0o700, exist_ok=True)
         rotate(log)
         child = Child(program, log)
         child.start()
