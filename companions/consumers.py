@@ -1,6 +1,7 @@
 """The socket of one companion: frames in, frames out, as the public contract names them."""
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from typing import Any
@@ -17,10 +18,11 @@ from accounts.gate import GateError
 from accounts.models import User
 from companions.errors import CompanionsError, TextError
 from companions.models import Companion, Reply
-from companions.replies import actions, frames, stream
+from companions.replies import actions, frames
 from companions.replies.database import visit
+from companions.replies.follow import SILENCE_SECONDS, Follower
 from companions.replies.layer import AWAY as REDIS_AWAY
-from companions.replies.publish import group_of
+from companions.replies.publish import group_of, tell
 from companions.replies.start import start
 from companions.replies.turn import spawn
 from companions.socket_frames import FRAMES, MessageSend, ReplyResume, ReplyStop, read_frame
@@ -36,7 +38,8 @@ class CompanionConsumer(AsyncWebsocketConsumer):
     companion: Companion
 
     async def connect(self) -> None:
-        self.told: dict[str, int] = {}
+        self.giving = asyncio.Lock()
+        self.watching: asyncio.Task[None] | None = None
         self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
         if not may_connect(self.scope):
@@ -47,28 +50,30 @@ class CompanionConsumer(AsyncWebsocketConsumer):
             await self.close(refusal)
         else:
             self._wait_for_frames()
+            self.watching = asyncio.create_task(self._watch())
 
     async def _refusal(self) -> int | None:
         """The code with which the socket closes at once; None where the person and the companion are found."""
-        user = await visit(sender, self.scope, timezone.now())
-        if user is None:
-            return NOT_SIGNED_IN
-        self.user = user
-        companion = await visit(self._companion)
-        if companion is None:
-            return NO_SUCH_COMPANION
         try:
+            user = await visit(sender, self.scope, timezone.now())
+            if user is None:
+                return NOT_SIGNED_IN
+            self.user = user
+            companion = await visit(self._companion)
+            if companion is None:
+                return NO_SUCH_COMPANION
             await self.channel_layer.group_add(group_of(companion.pk), self.channel_name)
-        except REDIS_AWAY:
+        except (DatabaseError, *REDIS_AWAY):
             return AWAY
-        self.companion = companion
+        self.companion, self.follower = companion, Follower(companion)
         return None
 
     async def disconnect(self, code: int) -> None:
-        if self.idle:
-            self.idle.cancel()
+        for task in filter(None, (self.idle, self.watching)):
+            task.cancel()
         if hasattr(self, "companion"):
-            await self.channel_layer.group_discard(group_of(self.companion.pk), self.channel_name)
+            with contextlib.suppress(*REDIS_AWAY):
+                await self.channel_layer.group_discard(group_of(self.companion.pk), self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not hasattr(self, "companion"):
@@ -101,71 +106,41 @@ class CompanionConsumer(AsyncWebsocketConsumer):
 
     async def _send_message(self, frame: MessageSend) -> None:
         started = await visit(start, self.companion, frame.text, frame.client_id, timezone.now())
-        saved = {
-            "type": "message.saved",
-            "message": frames.message(started.message),
-            "reply": {"id": str(started.reply.pk), "state": started.reply.state},
-        }
-        await self._tell_all(saved)
+        if started.is_new:
+            self.follower.begin(started.reply.pk)
+        saved = frames.saved(started)
+        await self.send(orjson.dumps(saved).decode())
+        await tell(self.companion.pk, saved, but=self.channel_name)
         if started.is_new:
             spawn(started.reply.pk)
 
-    async def _tell_all(self, frame: dict[str, Any]) -> None:
-        """To this socket at once, and to the companion's other sockets."""
-        json = orjson.dumps(frame).decode()
-        await self.send(json)
-        try:
-            message = {"type": "reply.frames", "id": "", "frames": [[None, json]], "but": self.channel_name}
-            await self.channel_layer.group_send(group_of(self.companion.pk), message)
-        except REDIS_AWAY:
-            return
-
     async def _resume(self, reply: Reply, after: int) -> None:
         """What follows piece `after`; where its pieces are gone, the text as it is on the row."""
-        self.told[str(reply.pk)] = after
-        entries = await self._pieces_after(reply, after)
-        for frame in entries:
-            await self._give(str(reply.pk), orjson.loads(frame).get("seq"), frame)
-        if not entries:
-            await self._give_row(reply)
-
-    async def _pieces_after(self, reply: Reply, after: int) -> list[str]:
-        """The kept frames, unless there is a gap between `after` and the first of them."""
-        try:
-            kept = await stream.read(reply.pk, after)
-        except REDIS_AWAY:
-            return []
-        first = next((piece["seq"] for piece in stream.pieces_in(kept, 0)), after + 1)
-        return kept if first == after + 1 else []
-
-    async def _give_row(self, reply: Reply) -> None:
-        reply = await visit(Reply.objects.select_related("answer", "companion__user").get, pk=reply.pk)
-        self.told[str(reply.pk)] = reply.seq
-        if reply.is_open:
-            frame = {
-                "type": "reply.started",
-                "message_id": str(reply.message_id),
-                "text": reply.text,
-                "after": reply.seq,
-            }
-        else:
-            frame = {"type": f"reply.{reply.state}", **frames.ending(reply, self.companion)}
-        await self.send(orjson.dumps({"id": str(reply.pk), **frame}).decode())
+        async with self.giving:
+            self.follower.begin(reply.pk, after)
+            for frame in await self.follower.catch_up(str(reply.pk)):
+                await self.send(frame)
 
     async def reply_frames(self, event: dict[str, Any]) -> None:
         """Frames from the process that makes a reply."""
-        if event.get("but") == self.channel_name:
-            return
-        for seq, frame in event["frames"]:
-            await self._give(event["id"], seq, frame)
+        async with self.giving:
+            for frame in await self.follower.take(event["id"], event["frames"]):
+                await self.send(frame)
 
-    async def _give(self, reply_id: str, seq: int | None, frame: str) -> None:
-        """Send the frame, unless this socket has had its piece."""
-        if seq is not None:
-            if seq <= self.told.get(reply_id, 0):
-                return
-            self.told[reply_id] = seq
-        await self.send(frame)
+    async def companion_frame(self, event: dict[str, Any]) -> None:
+        """A frame that belongs to no reply."""
+        if event["but"] != self.channel_name:
+            await self.send(event["frame"])
+
+    async def _watch(self) -> None:
+        """Look for what was missed of replies that have been silent, as they are when Redis was away."""
+        while True:
+            await asyncio.sleep(SILENCE_SECONDS)
+            for reply_id in self.follower.silent():
+                with contextlib.suppress(DatabaseError):
+                    async with self.giving:
+                        for frame in await self.follower.catch_up(reply_id):
+                            await self.send(frame)
 
     async def _refuse(self, code: str, detail: str, client_id: str | None) -> None:
         given = {"client_id": client_id} if client_id else {}

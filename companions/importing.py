@@ -39,7 +39,7 @@ class LogError(CompanionsError):
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
     """A job whose progress is how many of the messages can be recalled. Lines imported before are passed over."""
     companion = (
-        Companion.objects.select_for_update(of=["self"])
+        Companion.objects.select_for_update(of=["self"], no_key=True)
         .select_related("user", "conversation")
         .get(pk=companion.pk)
     )

@@ -1,9 +1,13 @@
 """What may be said: text that a database can keep, not empty, not too long."""
 
+import re
+
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from companions.errors import TextError
+
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def checked(text: str) -> str:
@@ -23,3 +27,8 @@ def checked(text: str) -> str:
 def is_storable(text: str) -> bool:
     """Whether PostgreSQL can keep it: no NUL, no lone surrogate."""
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def storable(text: str) -> str:
+    """The text without what PostgreSQL cannot keep: NULs are left out, lone surrogates become U+FFFD."""
+    return text if is_storable(text) else SURROGATE.sub("\ufffd", text.replace("\x00", ""))

@@ -13,9 +13,10 @@ from companions.api.finding import my_companion
 from companions.api.parameters import Accept, IdempotencyKey, WaitSeconds
 from companions.api.replies import reply_out
 from companions.models import Companion, Message, Reply
-from companions.replies import frames, stream
+from companions.replies import frames
 from companions.replies.database import visit
-from companions.replies.follow import Listener, is_ending, listening
+from companions.replies.follow import listening
+from companions.replies.publish import tell
 from companions.replies.start import Started, start
 from companions.replies.turn import spawn
 from companions.schemas import MessageIn, MessagesOut, TurnOut
@@ -58,25 +59,19 @@ async def send_message(
     client_id = body.client_id or key
     if "text/event-stream" in accept:
         return await _streamed(companion, body.text, client_id)
-    async with listening(companion.pk) as listener:
+    async with listening(companion) as listener:
         started = await _begin(companion, body.text, client_id)
-        if wait and started.reply.is_open:
-            await _wait(listener, started, wait)
+        if wait:
+            await listener.end_of(started.reply.pk, wait)
     return Status(201, await visit(_turn_out, started.message.pk, started.reply.pk))
 
 
 async def _begin(companion: Companion, text: str, client_id: str | None) -> Started:
     started = await visit(start, companion, text, client_id, timezone.now())
     if started.is_new:
+        await tell(companion.pk, frames.saved(started))
         spawn(started.reply.pk)
     return started
-
-
-async def _wait(listener: Listener, started: Started, seconds: int) -> None:
-    """Wait for the end; a reply that ended before the listener heard of it is not waited for."""
-    state = await visit(Reply.objects.values_list("state", flat=True).get, pk=started.reply.pk)
-    if state in Reply.OPEN:
-        await listener.end_of(started.reply.pk, seconds)
 
 
 def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
@@ -86,41 +81,27 @@ def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
 
 async def _streamed(companion: Companion, text: str, client_id: str | None) -> StreamingHttpResponse:
     """The answer as server-sent events; what can go wrong before the first of them has its own status."""
-    listener = listening(companion.pk)
-    ear = await listener.__aenter__()
+    opening = listening(companion)
+    listener = await opening.__aenter__()
     try:
         started = await _begin(companion, text, client_id)
     except BaseException:
-        await listener.__aexit__(None, None, None)
+        await opening.__aexit__(None, None, None)
         raise
 
     async def events() -> AsyncIterator[bytes]:
         try:
-            async for event in _events(ear, started, companion):
-                yield event
+            yield _event(orjson.dumps(frames.saved(started)).decode())
+            async with asyncio.timeout(STREAM_SECONDS):
+                async for frame in listener.frames(started.reply.pk):
+                    yield _event(frame)
         finally:
-            await asyncio.shield(listener.__aexit__(None, None, None))
+            await asyncio.shield(opening.__aexit__(None, None, None))
 
     response = StreamingHttpResponse(events(), content_type="text/event-stream; charset=utf-8", status=201)
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
     return response
-
-
-async def _events(listener: Listener, started: Started, companion: Companion) -> AsyncIterator[bytes]:
-    saved = {
-        "message": frames.message(started.message),
-        "reply": {"id": str(started.reply.pk), "state": started.reply.state},
-    }
-    yield _event(orjson.dumps({"type": "message.saved", **saved}).decode())
-    if not started.is_new:
-        kept = await stream.read(started.reply.pk, after=0)
-        for frame in kept:
-            yield _event(frame)
-        if kept and is_ending(kept[-1]):
-            return
-    async for frame in listener.frames(started.reply.pk, STREAM_SECONDS):
-        yield _event(frame)
 
 
 def _event(frame: str) -> bytes:

@@ -48,7 +48,9 @@ def go_on(reply: Reply, now: datetime) -> Reply:
 def _ended(reply: Reply, now: datetime) -> Companion:
     """The companion, locked; raises ReplyStateError while any reply to the message is still open, GateError."""
     companion = (
-        Companion.objects.select_for_update(of=["self"]).select_related("user").get(pk=reply.companion_id)
+        Companion.objects.select_for_update(of=["self"], no_key=True)
+        .select_related("user")
+        .get(pk=reply.companion_id)
     )
     if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
         raise ReplyStateError("reply_open", _("This reply is still being made."))

@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 
+from django.db import transaction
+
 from accounts.models import ModelCall
+from companions.models import Companion, Prompt, Reply
 from companions.prompts import Line
+from companions.text import storable
 from providers.errors import ProviderError, ProviderRefused
 from providers.pieces import Usage
 from providers.tokens import estimate, estimate_messages
@@ -42,9 +46,18 @@ def end_call(
     if error:
         outcome = Outcome.REFUSED if isinstance(error, ProviderRefused) else Outcome.UNAVAILABLE
     usage = (error.usage or Usage(0, 0)) if error else meter.tokens(prompt)
+    _write_end(call, outcome, usage, meter, now, storable(error.said) if error else "")
+
+
+@transaction.atomic
+def _write_end(call: ModelCall, outcome: Outcome, usage: Usage, meter: Meter, now: float, words: str) -> None:
+    """The provider may have quoted the prompt: where that was scrubbed meanwhile, its words are not kept either."""
+    if words and call.companion_id:
+        Companion.objects.select_for_update(no_key=True).filter(pk=call.companion_id).first()
+        words = words if Prompt.objects.filter(reply=call.reply_id).exists() else ""
     ModelCall.objects.filter(pk=call.pk).update(
         outcome=outcome,
-        said=error.said if error else "",
+        said=words,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         cached_tokens=usage.cached_tokens,
@@ -52,3 +65,16 @@ def end_call(
         first_piece_milliseconds=round((meter.first - meter.began) * 1000) if meter.first else None,
         milliseconds=round((now - meter.began) * 1000),
     )
+
+
+def end_lost_calls(reply: Reply) -> None:
+    """Close the calls of a reply whose process was killed in the middle of one; the tokens are estimated."""
+    prompts = {prompt.round: prompt for prompt in Prompt.objects.filter(reply=reply)}
+    calls = ModelCall.objects.filter(reply=reply).order_by("started_at", "pk")
+    for round, call in enumerate(calls, start=1):
+        if call.outcome == Outcome.RUNNING:
+            prompt = prompts.get(round)
+            call.outcome, call.is_estimated = Outcome.INTERRUPTED, True
+            call.prompt_tokens = estimate_messages(prompt.messages, prompt.tools) if prompt else 0
+            call.completion_tokens = estimate(reply.text + reply.thought)
+            call.save(update_fields=["outcome", "is_estimated", "prompt_tokens", "completion_tokens"])

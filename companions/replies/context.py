@@ -8,11 +8,13 @@ from uuid import UUID
 
 import numpy as np
 from django.conf import settings
+from django.db import transaction
 from numpy.typing import NDArray
 
 from accounts.models import ModelCall
 from companions import history, prompts, tools
 from companions.models import Companion, Message, Prompt, Reply
+from companions.replies.process import process_name
 from memory.models import Recall
 from memory.recall import Found, recall, record
 
@@ -33,17 +35,32 @@ class Turn:
     shown: set[UUID] = field(default_factory=set)
 
 
-def load(reply_id: UUID) -> Turn:
-    """The turn with its history: the messages of this session that fit into the prompt, oldest first."""
-    reply = Reply.objects.select_related(
-        "companion__user", "companion__conversation", "message", "continues"
-    ).get(pk=reply_id)
-    companion, message = reply.companion, reply.message
+class TurnOverError(Exception):
+    """The reply is not this process's to make any more: it was ended, or deleted."""
+
+
+def load(reply_id: UUID) -> Turn | None:
+    """The turn as it begins; None where the reply has been deleted."""
+    related = ("companion__user", "companion__conversation", "message", "continues")
+    reply = Reply.objects.select_related(*related).filter(pk=reply_id).first()
+    return Turn(reply, reply.companion, reply.message) if reply else None
+
+
+def hold(turn: Turn) -> None:
+    """Keep what is said to the companion, and deleted, as it is until the transaction ends; TurnOverError."""
+    Companion.objects.select_for_update(no_key=True).filter(pk=turn.companion.pk).first()
+    if not Reply.objects.filter(pk=turn.reply.pk, lease_by=process_name()).under_way().exists():
+        raise TurnOverError
+
+
+def look_back(turn: Turn) -> None:
+    """Fetch the history: the messages of this session that fit into the prompt, oldest first."""
+    message = Message.objects.get(pk=turn.message.pk)  # its parent may have changed
     earlier = history.path(
-        companion.conversation, message.parent_id, HISTORY_MESSAGES, session=message.session_id
+        turn.companion.conversation, message.parent_id, HISTORY_MESSAGES, session=message.session_id
     )
     visible = [one for one in earlier if not one.is_hidden]
-    return Turn(reply, companion, message, history=prompts.fitting(visible, settings.CONTEXT_TOKENS // 2))
+    turn.history = prompts.fitting(visible, settings.CONTEXT_TOKENS // 2)
 
 
 def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
@@ -86,15 +103,20 @@ def compose(turn: Turn, now: datetime) -> None:
     turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
 
 
+@transaction.atomic
 def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
-    """Recall, compose, and record the first call."""
+    """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording."""
+    hold(turn)
+    look_back(turn)
     remember(turn, vector, now)
     compose(turn, now)
     return record_call(turn, 1, now)
 
 
+@transaction.atomic
 def record_call(turn: Turn, round: int, now: datetime) -> ModelCall:
     """The rows of one request to the model, written before it is made: the prompt as sent, and a ModelCall."""
+    hold(turn)
     Reply.objects.filter(pk=turn.reply.pk).update(template=prompts.TEMPLATE)
     Prompt.objects.update_or_create(
         reply=turn.reply,

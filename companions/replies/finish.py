@@ -28,7 +28,7 @@ class Said:
 def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_by: str) -> Reply | None:
     """The ended reply; None where it is held by another process, is ended already, or is gone."""
     companion = (
-        Companion.objects.select_for_update(of=["self"])
+        Companion.objects.select_for_update(of=["self"], no_key=True)
         .select_related("user", "conversation")
         .filter(pk=reply.companion_id)
         .first()
@@ -102,6 +102,7 @@ def checkpoint(reply: Reply, said: Said, now: datetime, *, held_by: str) -> bool
             text=said.text,
             thought=said.thought,
             seq=said.seq,
+            tool_calls=said.tool_calls,
             state=Reply.State.STREAMING if said.text else F("state"),
         )
     )

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils import translation
 
 from companions.models import Companion, Message, Reply
 from companions.replies.problems import detail_of
 from memory.recall import Found
+
+if TYPE_CHECKING:
+    from companions.replies.start import Started
 
 
 def as_json(value: object) -> str:
@@ -25,6 +28,12 @@ def message(one: Message) -> dict[str, Any]:
         "is_hidden": one.is_hidden,
         "is_rehearsed": one.is_rehearsed,
     }
+
+
+def saved(started: "Started") -> dict[str, Any]:
+    """The frame which says that a message is kept, and which reply it will have."""
+    reply = {"id": str(started.reply.pk), "state": started.reply.state}
+    return {"type": "message.saved", "message": message(started.message), "reply": reply}
 
 
 def recalled(found: Iterable[Found]) -> list[dict[str, Any]]:

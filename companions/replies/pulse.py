@@ -5,6 +5,7 @@ import contextlib
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import orjson
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
@@ -13,11 +14,13 @@ from django.db.models import Exists, OuterRef
 from companions.models import Reply
 from companions.replies import frames, stream
 from companions.replies.actions import STOPS
-from companions.replies.database import visit
+from companions.replies.calls import end_lost_calls
+from companions.replies.database import insist, visit
 from companions.replies.finish import Said, finish
 from companions.replies.layer import AWAY, layer
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
+from companions.replies.stream import Place
 from companions.replies.turn import Clock, Running, State, renew, spawn
 
 log = structlog.get_logger(__name__)
@@ -26,22 +29,31 @@ MISSED = (DatabaseError, *AWAY)
 
 async def beat_on(clock: Clock) -> None:
     """Pulse until cancelled; a database or Redis that is away is waited for."""
+    has_missed = Running.is_draining = False
     while True:
         try:
-            await pulse(clock)
+            await pulse(clock, has_missed=has_missed)
+            has_missed = False
         except MISSED as error:
+            has_missed = True
             log.warning("pulse missed", error=type(error).__name__)
+        except Exception:  # the outermost loop: a pulse that ended for good would lose every reply
+            has_missed = True
+            log.exception("pulse failed")
         await asyncio.sleep(settings.LEASE_RENEWED_SECONDS)
 
 
-async def pulse(clock: Clock) -> None:
+async def pulse(clock: Clock, *, has_missed: bool = False) -> None:
+    """One round. After a missed one nothing is taken over: others may have missed theirs, and renew first."""
     await renew(clock)
-    for reply_id in await visit(take_over, clock()):
-        await end_lost(reply_id, clock)
+    if not has_missed:
+        for reply_id in await visit(take_over, clock()):
+            Running.later(end_lost(reply_id, clock))
     for reply_id in await visit(stops_asked, list(Running.makings)):
         end(reply_id, State.STOPPED)
-    for reply_id in await visit(free_to_start, clock()):
-        spawn(reply_id, clock)
+    if not Running.is_draining:
+        for reply_id in await visit(free_to_start, clock()):
+            spawn(reply_id, clock)
 
 
 @transaction.atomic
@@ -72,25 +84,30 @@ def free_to_start(now: datetime) -> list[UUID]:
 
 async def end_lost(reply_id: UUID, clock: Clock) -> None:
     """Mark a reply that was taken over as interrupted, with all that had been said."""
-    reply = await visit(lambda: Reply.objects.select_related("companion__user").get(pk=reply_id))
+    reply = await insist(lambda: Reply.objects.select_related("companion__user").filter(pk=reply_id).first())
+    if reply is None:
+        return
     said = await _said_so_far(reply)
-    ended = await visit(finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name())
+    ended = await insist(finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name())
     if ended:
+        await insist(end_lost_calls, ended)
         publisher = Publisher(reply.companion_id, reply.pk, seq=said.seq)
-        publisher.send("reply.interrupted", **frames.ending(ended, reply.companion))
-        await publisher.close()
+        await publisher.close("reply.interrupted", **frames.ending(ended, reply.companion))
+        log.info("reply taken over", reply_id=str(reply_id))
 
 
 async def _said_so_far(reply: Reply) -> Said:
-    """The text on the row, and what its stream holds beyond that."""
+    """The text on the row, and what its stream holds beyond that; whoever made it adds nothing more."""
     said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls)
     with contextlib.suppress(*AWAY):
-        for piece in stream.pieces_in(await stream.read(reply.pk, after=0), after=reply.seq):
-            if piece["type"] == "reply.piece":
-                said.text += str(piece["text"])
-            else:
-                said.thought += str(piece["text"])
-            said.seq = int(str(piece["seq"]))
+        await stream.seal(reply.pk)
+        for entry in stream.unbroken(await stream.read(reply.pk, Place(reply.seq)), reply.seq):
+            frame = orjson.loads(entry.json)
+            if frame["type"] == "reply.piece":
+                said.text += frame["text"]
+            elif frame["type"] == "reply.thought":
+                said.thought += frame["text"]
+            said.seq = max(said.seq, entry.seq)
     return said
 
 
@@ -114,13 +131,15 @@ async def hear_stops() -> None:
 
 async def drain() -> None:
     """Give replies under way a little time to end, then end them as interrupted; those that wait are let go."""
+    Running.is_draining = True
+    with contextlib.suppress(DatabaseError):
+        await visit(_let_go)
     if Running.tasks:
         await asyncio.wait(set(Running.tasks), timeout=settings.DRAIN_SECONDS)
     for reply_id in list(Running.makings):
         end(reply_id, State.INTERRUPTED)
     if Running.tasks:
         await asyncio.wait(set(Running.tasks), timeout=settings.DRAIN_SECONDS)
-    await visit(_let_go)
 
 
 def _let_go() -> None:

@@ -28,7 +28,7 @@ def start(companion: Companion, text: str, client_id: str | None, now: datetime)
     """The message and its queued reply. Raises TextError, ConflictError, GateError; then nothing is saved."""
     checked(text)
     companion = (
-        Companion.objects.select_for_update(of=["self"])
+        Companion.objects.select_for_update(of=["self"], no_key=True)
         .select_related("user", "conversation")
         .get(pk=companion.pk)
     )

@@ -1,21 +1,55 @@
 """A reply's frames in Redis: a stream each, kept an hour, from which any web process serves a resume.
 
-A frame with a number (`seq`: pieces and thoughts, from 1) has the stream id `seq-0`; those between carry the
-number before them and a counter, so that what follows a given piece is one range.
+The place of a frame is its id in the stream: `seq-0` for the pieces and thoughts, numbered from 1; those between
+carry the number before them and a counter, so that what follows a given piece is one range. The ending stands last
+of all. A stream may be sealed: from then on it takes an ending and nothing else, whoever still writes to it.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
 import orjson
+import redis
 from django.conf import settings
 from redis.asyncio import Redis
 
 Frame = dict[str, object]
+LAST = 2**63 - 1
+BEHIND = "equal or smaller"  # Redis says so of an entry whose place has been passed
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
+
+
+class Place(NamedTuple):
+    """Where a frame stands in its stream."""
+
+    seq: int = 0
+    between: int = 0
+
+
+SEAL, ENDING = Place(LAST, 0), Place(LAST, 1)
+
+
+class Entry(NamedTuple):
+    """A frame in its place; `seq` is the last number given out when it was made, its own where it has one."""
+
+    place: Place
+    seq: int
+    json: str
+
+    @property
+    def is_numbered(self) -> bool:
+        return self.place.between == 0
+
+    def follows(self, seq: int) -> bool:
+        """Whether nothing is missing between piece `seq` and this."""
+        return self.seq - self.is_numbered <= seq
+
+
+class SealedError(Exception):
+    """Another process has ended this reply: what was to be written is not wanted any more."""
 
 
 def client() -> Redis:
@@ -30,50 +64,71 @@ def key_of(reply_id: UUID | str) -> str:
     return f"kith:reply:{reply_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A frame on its way: its place in the stream, and its JSON."""
-
-    place: str
-    seq: int | None
-    json: str
-
-
-def entry(frame: Frame, seq: int, between: int) -> Entry:
-    number = frame.get("seq")
-    return Entry(
-        f"{seq}-{between}", number if isinstance(number, int) else None, orjson.dumps(frame).decode()
-    )
+def entry(frame: Frame, place: Place, seq: int) -> Entry:
+    return Entry(place, seq, orjson.dumps(frame).decode())
 
 
 async def write(reply_id: UUID, entries: Sequence[Entry]) -> None:
-    """Append the entries; the stream's hour begins anew. An entry that is there already stays as it is."""
+    """Append the entries; the stream's hour begins anew. An entry that is there already stays as it is.
+
+    Raises SealedError where the stream takes none of them any more.
+    """
     pipe = client().pipeline(transaction=False)
     for one in entries:
-        pipe.xadd(key_of(reply_id), {"f": one.json}, id=one.place)
+        pipe.xadd(key_of(reply_id), {"f": one.json, "n": one.seq}, id="{}-{}".format(*one.place))
+    pipe.expire(key_of(reply_id), settings.PIECES_KEPT)
+    pipe.xrevrange(key_of(reply_id), count=1)
+    *results, newest = await pipe.execute(raise_on_error=False)
+    for result in (*results, newest):
+        if isinstance(result, Exception) and BEHIND not in str(result):
+            raise result
+    last = newest[0][0] if newest else b""
+    if last.startswith(f"{LAST}-".encode()) and last != "{}-{}".format(*entries[-1].place).encode():
+        raise SealedError
+
+
+async def read(reply_id: UUID | str, after: Place = Place()) -> list[Entry]:  # noqa: B008 (a constant)
+    """The entries that follow the place."""
+    found: list[tuple[bytes, dict[bytes, bytes]]]
+    found = await client().xrange(key_of(reply_id), min="({}-{}".format(*after))  # type: ignore[assignment]
+    return [_entry(id, fields) for id, fields in found if b"f" in fields]
+
+
+def _entry(id: bytes, fields: dict[bytes, bytes]) -> Entry:
+    return Entry(Place(*map(int, id.split(b"-"))), int(fields[b"n"]), fields[b"f"].decode())
+
+
+async def seal(reply_id: UUID) -> None:
+    """Let nothing but an ending into the stream from now on."""
+    pipe = client().pipeline()
+    pipe.xadd(key_of(reply_id), {"sealed": 1}, id="{}-{}".format(*SEAL))
     pipe.expire(key_of(reply_id), settings.PIECES_KEPT)
     for result in await pipe.execute(raise_on_error=False):
-        if isinstance(result, Exception) and "equal or smaller" not in str(result):
+        if isinstance(result, Exception) and BEHIND not in str(result):
             raise result
 
 
-async def read(reply_id: UUID, after: int) -> list[str]:
-    """The frames, as JSON, that follow piece `after` (0: all)."""
-    start = f"({after}-0" if after else "-"
-    entries: list[tuple[bytes, dict[bytes, bytes]]] = await client().xrange(key_of(reply_id), min=start)  # type: ignore[assignment]
-    return [fields[b"f"].decode() for _, fields in entries]
+async def forget(reply_id: UUID) -> None:
+    await client().delete(key_of(reply_id))
 
 
-async def forget(reply_ids: Sequence[UUID]) -> None:
-    if reply_ids:
-        await client().delete(*map(key_of, reply_ids))
+def wipe(reply_ids: Iterable[UUID]) -> None:
+    """Empty these streams and seal them, so that a process that still makes one of the replies adds nothing."""
+    with redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=5) as wiping:
+        pipe = wiping.pipeline()
+        for key in map(key_of, reply_ids):
+            pipe.delete(key)
+            pipe.xadd(key, {"sealed": 1}, id="{}-{}".format(*SEAL))
+            pipe.expire(key, settings.PIECES_KEPT)
+        pipe.execute()
 
 
-def pieces_in(frames: Sequence[str], after: int) -> list[Frame]:
-    """The numbered frames among these that come after piece `after`, in order."""
-    read_frames = (orjson.loads(frame) for frame in frames)
-    return [
-        frame
-        for frame in read_frames
-        if isinstance(frame.get("seq"), int) and frame["seq"] > after and "text" in frame
-    ]
+def unbroken(entries: Iterable[Entry], seq: int) -> list[Entry]:
+    """The entries up to the first before which something is missing, piece `seq` having been the last."""
+    kept = []
+    for one in entries:
+        if not one.follows(seq):
+            break
+        kept.append(one)
+        seq = max(seq, one.seq)
+    return kept

@@ -1,6 +1,7 @@
 """Making a reply: claim it, recall, ask the model, call its tools, and finish. A task of the event loop."""
 
 import asyncio
+import contextlib
 import contextvars
 from collections.abc import Callable, Coroutine
 from contextlib import aclosing
@@ -16,14 +17,16 @@ from django.utils import timezone
 from accounts.models import ModelCall
 from companions import tools
 from companions.models import Reply
-from companions.replies import frames
+from companions.replies import frames, stream
 from companions.replies.calls import Meter, end_call
 from companions.replies.claim import claim, next_waiting
-from companions.replies.context import Turn, load, prepare, record_call
-from companions.replies.database import visit
+from companions.replies.context import Turn, TurnOverError, load, prepare, record_call
+from companions.replies.database import insist, visit
 from companions.replies.finish import Said, checkpoint, finish
+from companions.replies.layer import AWAY
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
+from companions.text import storable
 from memory.embedding import embed_cue
 from providers.clients import chat
 from providers.errors import ProviderError
@@ -60,6 +63,8 @@ class Making:
 
     async def make(self) -> State:
         """The state in which the reply ends."""
+        if self.ends_as:
+            return self.ends_as
         begun = {"message_id": str(self.turn.message.pk), "text": self.said.text, "after": self.said.seq}
         self.publisher.send("reply.started", **begun)
         self.reading = asyncio.create_task(self._answer())
@@ -72,18 +77,20 @@ class Making:
             if self.ends_as is None:
                 raise
             return self.ends_as
+        except TurnOverError:
+            return State.INTERRUPTED
         return State.DONE
 
     async def _answer(self) -> None:
         vector = await visit(embed_cue, self.turn.message.text)
-        call = await visit(prepare, self.turn, vector, self.clock())
+        call = await insist(prepare, self.turn, vector, self.clock())
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):
             calls = await self._ask(call, is_last=round == settings.TOOL_ROUNDS)
             if not calls:
                 return
             await self._use_tools(calls)
-            call = await visit(record_call, self.turn, round + 1, self.clock())
+            call = await insist(record_call, self.turn, round + 1, self.clock())
 
     async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
         """Stream one answer; the tool calls that it ends with."""
@@ -95,7 +102,7 @@ class Making:
                 async for event in events:
                     self._take(event, meter, calls)
         except ProviderError as error:
-            await visit(end_call, call, meter, self.turn.prompt, perf_counter(), error)
+            await insist(end_call, call, meter, self.turn.prompt, perf_counter(), error)
             raise
         except asyncio.CancelledError:
             outcome = (
@@ -105,18 +112,18 @@ class Making:
                 visit(end_call, call, meter, self.turn.prompt, perf_counter(), outcome=outcome)
             )
             raise
-        await visit(end_call, call, meter, self.turn.prompt, perf_counter())
+        await insist(end_call, call, meter, self.turn.prompt, perf_counter())
         return calls
 
     def _take(self, event: Event, meter: Meter, calls: list[ToolCall]) -> None:
         match event:
             case Piece(text):
                 meter.piece(text, perf_counter())
-                self._say(text)
+                self._say(storable(text))
             case Thought(text):
                 meter.piece(text, perf_counter())
-                self.said.thought += text
-                self.publisher.add("reply.thought", text)
+                self.said.thought += storable(text)
+                self.publisher.add("reply.thought", storable(text))
             case ToolCall():
                 calls.append(event)
             case Usage():
@@ -125,7 +132,7 @@ class Making:
     def _say(self, text: str) -> None:
         if self.turn.reply.first_piece_at is None:
             self.turn.reply.first_piece_at = self.clock()
-            Running.later(visit(_mark_streaming, self.turn.reply.pk, self.turn.reply.first_piece_at))
+            Running.later(insist(_mark_streaming, self.turn.reply.pk, self.turn.reply.first_piece_at))
         self.said.text += text
         self.publisher.add("reply.piece", text)
 
@@ -137,7 +144,7 @@ class Making:
         self.turn.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
         for one in calls:
             began = perf_counter()
-            result = await visit(tools.call, self.turn, one.name, one.arguments, self.clock())
+            result = await insist(tools.call, self.turn, one.name, one.arguments, self.clock())
             used = {"id": one.id, "name": one.name, "arguments": one.arguments, "result": result}
             self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
             self.turn.prompt.append(
@@ -151,6 +158,7 @@ class Running:
 
     makings: ClassVar[dict[UUID, Making]] = {}
     tasks: ClassVar[set[asyncio.Task[None]]] = set()
+    is_draining: ClassVar[bool] = False  # nothing new is begun
 
     @classmethod
     def later(cls, work: Coroutine[Any, Any, None]) -> None:
@@ -162,21 +170,24 @@ class Running:
 
 def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Begin to make the reply, if it is its turn."""
-    Running.later(run(reply_id, clock))
+    if not Running.is_draining:
+        Running.later(run(reply_id, clock))
 
 
 async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Make the reply if it is its turn, then hand over to the one that waits behind it."""
     if not await visit(claim, reply_id, clock()):
         return
-    turn = await visit(load, reply_id)
+    turn = await insist(load, reply_id)
+    if turn is None:
+        return
     with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):
         making = Running.makings[reply_id] = Making(turn, clock)
         try:
             await _see_through(making)
         finally:
             del Running.makings[reply_id]
-    following = await visit(next_waiting, turn.companion.pk)
+    following = await insist(next_waiting, turn.companion.pk)
     if following:
         spawn(following, clock)
 
@@ -187,13 +198,28 @@ async def _see_through(making: Making) -> None:
     try:
         state = await _making(making)
     finally:
-        ended = await visit(
-            finish, making.turn.reply, state, making.said, making.clock(), held_by=process_name()
-        )
-        if ended:
-            making.publisher.send(f"reply.{state.value}", **frames.ending(ended, making.turn.companion))
-        await making.publisher.close()
-        log.info("reply ended", state=state.value, code=making.said.code)
+        await _end(making, state)
+
+
+async def _end(making: Making, state: State) -> None:
+    """Write the reply's end down and tell it; where another has ended the reply, tell what was made of it."""
+    reply, publisher = making.turn.reply, making.publisher
+    name = process_name()
+    ended = await insist(finish, reply, state, making.said, making.clock(), held_by=name)
+    ended = ended or await insist(_as_it_stands, reply)
+    if ended is None:
+        await publisher.close("reply.stopped", message=None)
+        with contextlib.suppress(*AWAY):
+            await stream.forget(reply.pk)
+    elif ended.is_open:  # another process has taken it over, and will end it
+        await publisher.close()
+    else:
+        await publisher.close(f"reply.{ended.state}", **frames.ending(ended, making.turn.companion))
+    log.info("reply ended", state=ended.state if ended else "gone", code=making.said.code)
+
+
+def _as_it_stands(reply: Reply) -> Reply | None:
+    return Reply.objects.select_related("answer").filter(pk=reply.pk).first()
 
 
 async def _making(making: Making) -> State:
@@ -211,7 +237,10 @@ def _mark_streaming(reply_id: UUID, now: datetime) -> None:
 
 
 async def renew(clock: Clock) -> None:
-    """Renew the leases of what this process makes; let go of what another has taken over."""
+    """Renew the leases of what this process makes; let go of what another has ended or taken over."""
     for making in list(Running.makings.values()):
-        if not await visit(checkpoint, making.turn.reply, making.so_far(), clock(), held_by=process_name()):
+        is_ours = not making.publisher.is_sealed and await visit(
+            checkpoint, making.turn.reply, making.so_far(), clock(), held_by=process_name()
+        )
+        if not is_ours:
             making.end(State.INTERRUPTED)
