@@ -1,0 +1,218 @@
+"""The permission matrix: owner, another user, an operator and nobody, at every operation, page and socket frame."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from accounts.models import Token, User
+from companions.importing import Line, import_log
+from companions.models import Companion, Message, Reply
+from companions.replies.database import visit
+from companions.replies.start import start
+from config.api import api
+from memory.models import Memory
+from tests.fixtures.rest import Api
+from tests.fixtures.turns import Socket, bearer, connected
+
+pytestmark = pytest.mark.django_db
+ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
+WHO = ["alice", "mallory", "olive", None]
+
+
+@dataclass
+class Things:
+    """What is Alice's: one of each."""
+
+    companion: Companion
+    message: Message
+    reply: Reply
+    memory: Memory
+    job_id: uuid.UUID
+    token: Token
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        return {
+            "companion_id": self.companion.pk,
+            "message_id": self.message.pk,
+            "reply_id": self.reply.pk,
+            "memory_id": self.memory.pk,
+            "job_id": self.job_id,
+            "pk": self.token.pk,
+        }
+
+
+@pytest.fixture
+def things(alice: User, mira: Companion) -> Things:
+    now = timezone.now()
+    job = import_log(mira, [Line(role="user", text="Long ago", at=now)], now)
+    started = start(mira, "Hello", None, now)
+    memory = Memory.objects.get(message=started.message)
+    return Things(mira, started.message, started.reply, memory, job.pk, Token.objects.issue(alice, "hers")[0])
+
+
+@pytest.fixture
+def who(request: pytest.FixtureRequest) -> User | None:
+    return request.getfixturevalue(request.param) if request.param else None
+
+
+# -- REST -----------------------------------------------------------------------------------------------------------
+
+BODIES: dict[str, object] = {
+    "create_companion": {"name": "New"},
+    "change_companion": {"name": "Changed"},
+    "send_message": {"text": "Hi"},
+    "add_memory": {"text": "A fact"},
+    "change_memory": {"is_pinned": True},
+    "recall": {"cue": "hello"},
+    "import_log": {"messages": []},
+}
+QUERIES = {"send_message": "?wait=0"}
+ONES_OWN = {"list_companions", "create_companion"}
+IN_THE_WRONG_STATE = {
+    "retry_reply",
+    "continue_reply",
+}  # the reply of this table is still open: 409 for its owner
+
+
+def operations() -> list[tuple[str, str, str]]:
+    schema = api.get_openapi_schema()["paths"]
+    return [
+        (one["operationId"], method.upper(), path)
+        for path, of in schema.items()
+        for method, one in of.items()
+    ]
+
+
+@pytest.mark.parametrize("who", WHO, indirect=True, ids=str)
+@pytest.mark.parametrize(("name", "method", "path"), operations())
+def test_who_may_call_an_operation(
+    things: Things, request: pytest.FixtureRequest, who: User | None, name: str, method: str, path: str
+) -> None:
+    for key, value in things.ids.items():
+        path = path.replace(f"{{{key}}}", str(value))
+    where = path.removeprefix("/api/v1") + QUERIES.get(name, "")
+    response = Api(who).call(method, where, BODIES.get(name))
+    if who is None:
+        assert response.status_code == 401
+    elif name in ONES_OWN or who == things.companion.user:
+        assert response.status_code == 409 if name in IN_THE_WRONG_STATE else response.status_code // 100 == 2
+    else:
+        assert response.status_code == 404
+        assert Companion.objects.get(pk=things.companion.pk).name == "Mira"
+
+
+def test_a_child_is_found_only_through_its_own_companion(
+    things: Things, alice: User, bob: User, tian: Companion
+) -> None:
+    """Bob's companion leads nobody to Alice's memory."""
+    for person in (alice, bob):
+        response = Api(person).get(f"/companions/{tian.pk}/memories/{things.memory.pk}")
+        assert response.status_code == 404
+
+
+# -- pages ----------------------------------------------------------------------------------------------------------
+
+FOR_ALL = {"welcome", "healthz", "set_language", "account_signup"}
+NOT_OURS = ("admin", "api", "account_", "jsi18n")
+
+
+def pages() -> list[Any]:
+    """Our own pages by name: those of allauth, the admin and the API have their tests elsewhere."""
+    found: dict[str, str] = {}
+
+    def walk(resolver: URLResolver, before: str) -> None:
+        for one in resolver.url_patterns:
+            route = before + str(one.pattern)
+            if isinstance(one, URLResolver):
+                if one.namespace is None:
+                    walk(one, route)
+            elif isinstance(one, URLPattern) and one.name and not one.name.startswith(NOT_OURS):
+                found[one.name] = route
+
+    walk(get_resolver(), "")
+    return [case(name, route) for name, route in found.items() if name not in FOR_ALL]
+
+
+def address(route: str, things: Things) -> str:
+    for key, value in things.ids.items():
+        route = route.replace(f"<uuid:{key}>", str(value)).replace(f"<int:{key}>", str(value))
+    return f"/{route}"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("who", ["mallory", "olive", None], indirect=True, ids=str)
+@pytest.mark.parametrize(("name", "route"), pages())
+def test_nobody_reaches_a_page_about_anothers_things(
+    things: Things, who: User | None, name: str, route: str, method: str
+) -> None:
+    client = Client()
+    if who:
+        client.force_login(who)
+    response = client.generic(method, address(route, things))
+    if response.status_code == 405:
+        return  # the page does not know this method
+    if who is None:
+        assert response.status_code == 302
+        assert response["Location"].startswith("/accounts/login/")
+    elif "<" in route:
+        assert response.status_code == 404
+    else:
+        assert response.status_code in (200, 302, 400, 422)
+        assert str(things.companion.pk) not in response.content.decode()
+    assert Companion.objects.filter(pk=things.companion.pk, name="Mira").exists()
+    assert Memory.objects.filter(pk=things.memory.pk, text="Hello", is_pinned=False).exists()
+    assert Token.objects.filter(pk=things.token.pk, revoked_at=None).exists()
+
+
+@pytest.mark.parametrize(("name", "route"), pages())
+def test_the_owner_reaches_every_page(things: Things, alice: User, name: str, route: str) -> None:
+    client = Client()
+    client.force_login(alice)
+    response = client.get(address(route, things))
+    if response.status_code == 405:
+        response = client.post(address(route, things))
+    assert response.status_code in (200, 204, 302, 303, 400, 409, 422), response.status_code
+
+
+# -- sockets --------------------------------------------------------------------------------------------------------
+
+
+@ON_THE_LOOP
+@pytest.mark.usefixtures("web")
+@pytest.mark.parametrize(
+    ("who", "code"), [("mallory", 4404), ("olive", 4404), (None, 4401)], indirect=["who"], ids=str
+)
+async def test_a_socket_to_anothers_companion_closes(things: Things, who: User | None, code: int) -> None:
+    socket = Socket(things.companion.pk, *([await bearer(who)] if who else []))
+    await socket.wire.connect(timeout=5)
+    assert await socket.wire.receive_output(5) == {"type": "websocket.close", "code": code}
+
+
+@ON_THE_LOOP
+@pytest.mark.usefixtures("web")
+@pytest.mark.parametrize("type", ["reply.stop", "reply.resume"])
+async def test_a_frame_about_anothers_reply_finds_nothing(
+    things: Things, bob: User, tian: Companion, type: str
+) -> None:
+    async with connected(bob, tian) as socket:
+        await socket.send(type, id=str(things.reply.pk), after=0)
+        assert (await socket.frame())["code"] == "no_such_reply"
+    reply = await visit(Reply.objects.get, pk=things.reply.pk)
+    assert not reply.is_stop_asked
+
+
+@ON_THE_LOOP
+@pytest.mark.usefixtures("web")
+async def test_what_is_said_to_one_companion_is_heard_on_no_other_socket(
+    alice: User, bob: User, mira: Companion, tian: Companion
+) -> None:
+    async with connected(alice, mira) as hers, connected(bob, tian) as his:
+        await hers.send("message.send", text="For Mira alone", client_id="1")
+        await hers.until("reply.done")
+        assert await his.wire.receive_nothing(0.3)
