@@ -6,14 +6,13 @@ from datetime import datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from django.db import transaction
-from numpy.typing import NDArray
 
 from memory.candidates import candidates
 from memory.models import Memory, Recall, Recalled
 from memory.scoring import Scored, rank
 from memory.terms import terms
+from providers.vectors import Floats
 
 MOST_FOUND = 100
 MOST_CUE_TERMS = 200  # of a pasted page the first ones: each further term costs time and tells less
@@ -35,7 +34,7 @@ def recall(
     *,
     now: datetime,
     zone: tzinfo,
-    vector: NDArray[np.float32] | None = None,
+    vector: Floats | None = None,
     leaving_out: Collection[UUID] = (),
     leaving_out_memories: Collection[UUID] = (),
     as_of: datetime | None = None,
@@ -44,8 +43,9 @@ def recall(
 
     `vector` is the cue's from `embed_cue`; without it words decide alone. `leaving_out` are ids of messages.
     `as_of` looks back: what had happened by then, and had not been closed by then. `zone` is the user's: "yesterday"
-    in the cue is theirs. The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best),
-    `meaning_rank` and `words_rank` (from 1, or None), `matched` (terms), and factors that were not 1.
+    in the cue is theirs. The score counts standard deviations above the companion's average memory. The reasons:
+    `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), their ranks from 1 or None, `matched`
+    terms, `near` (what the neighbours in the talk lend), and `speaker`, `question`, `pinned` where they count.
     """
     when = (as_of or now).astimezone(zone)
     cue_terms = list(dict.fromkeys(terms(cue, when)))[:MOST_CUE_TERMS]
@@ -83,7 +83,7 @@ def _with_memories(companion_id: UUID, ranked: Sequence[Scored]) -> list[Found]:
     every = Memory.objects.of(companion_id).select_related("message").defer("terms")
     memories = every.in_bulk([one.id for one in ranked])
     return [
-        Found(memory=memories[one.id], score=round(one.score, 4), reasons=one.reasons)
+        Found(memory=memories[one.id], score=one.score, reasons=one.reasons)
         for one in ranked
         if one.id in memories  # it may have been deleted a moment ago
     ]
