@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from memory.models import Embedding, Memory, Recall, Recalled, Space
-from safety.admin import PrivateAdmin, link_to
+from safety.admin import PrivateAdmin, link_to, marks, moment
 
 RECALLS_PER_PAGE = 20
 
@@ -26,7 +26,7 @@ class MemoryAdmin(PrivateAdmin):
     annotations = {"length": Length("text")}
     list_display = (
         *("short_id", "owner", "of_companion", "kind", "speaker", "length"),
-        *("happened_at", "learnt_at", "is_pinned", "closed_at"),
+        *(moment("happened_at", _("happened")), moment("learnt_at", _("learnt")), "marks"),
     )
     list_filter = (
         "kind",
@@ -46,6 +46,12 @@ class MemoryAdmin(PrivateAdmin):
     @admin.display(description=_("characters"), ordering="length")
     def length(self, memory: Any) -> int:
         return int(memory.length)
+
+    @admin.display(description=_("marks"))
+    def marks(self, memory: Memory) -> str:
+        return marks(
+            memory, {"is_pinned": _("pinned"), "edited_at": _("corrected"), "closed_at": _("closed")}
+        )
 
     def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
         """Its text and terms, the messages behind it, its vectors, and a page of the recalls that found it."""
@@ -71,7 +77,15 @@ class RecallAdmin(PrivateAdmin):
     """A search of memory: its cue, and what it found with scores and reasons."""
 
     annotations = {"count": Count("found")}
-    list_display = ("short_id", "owner", "of_companion", "by", "at", "milliseconds", "count")
+    list_display = (
+        "short_id",
+        "owner",
+        "of_companion",
+        "by",
+        moment("at", _("when")),
+        "milliseconds",
+        "count",
+    )
     list_filter = ("by", "at")
     search_ids = ("pk", "companion", "reply")
     fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", "reply")

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from companions.models import Companion, Job, Message, Prompt, Reply, Session
 from memory.models import Memory, Recall
-from safety.admin import PrivateAdmin
+from safety.admin import PrivateAdmin, moment
 
 BELOW: tuple[type[Model], ...] = (Message, Memory, Reply, Recall, Session, Prompt)
 
@@ -22,7 +22,14 @@ class CompanionAdmin(PrivateAdmin):
     search_ids = ("pk",)
     words = ("name", "persona", "greeting")
     annotations = {"persona_length": Length("persona"), "greeting_length": Length("greeting")}
-    list_display = ("short_id", "owner", "persona_length", "greeting_length", "tint", "created_at")
+    list_display = (
+        "short_id",
+        "owner",
+        "persona_length",
+        "greeting_length",
+        "tint",
+        moment("created_at", _("made")),
+    )
     list_filter = ("created_at",)
     fields = ("id", "owner", "tint", "created_at", "conversation")
     private_template = "admin/companions/companion.html"
@@ -56,7 +63,15 @@ class JobAdmin(PrivateAdmin):
 
     words = ("error",)
     annotations = {"error_length": Length("error")}
-    list_display = ("short_id", "owner", "of_companion", "kind", "total", "has_failed", "created_at")
+    list_display = (
+        "short_id",
+        "owner",
+        "of_companion",
+        "kind",
+        "total",
+        "has_failed",
+        moment("created_at", _("asked")),
+    )
     list_filter = ("kind", "created_at")
     fields = ("id", "owner", "of_companion", "kind", "total", "created_at")
 

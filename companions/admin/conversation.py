@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from companions.models import Conversation, Message, Session
-from safety.admin import PrivateAdmin, link_to
+from safety.admin import PrivateAdmin, link_to, moment
 
 MESSAGES_PER_PAGE = 50
 
@@ -23,7 +23,7 @@ def said_in(messages: QuerySet[Message], request: HttpRequest) -> Page[Message]:
 class ConversationAdmin(PrivateAdmin):
     """All that was said with a companion, in every branch."""
 
-    list_display = ("short_id", "owner", "of_companion", "of_head", "created_at")
+    list_display = ("short_id", "owner", "of_companion", "of_head", moment("created_at", _("made")))
     list_filter = ("created_at",)
     ordering = ("-created_at",)
     fields = ("id", "owner", "of_companion", "head", "created_at")
@@ -42,7 +42,14 @@ class SessionAdmin(PrivateAdmin):
     """What was said in one stretch."""
 
     annotations = {"count": Count("messages")}
-    list_display = ("short_id", "owner", "of_companion", "started_at", "ended_at", "count")
+    list_display = (
+        "short_id",
+        "owner",
+        "of_companion",
+        moment("started_at", _("started")),
+        moment("ended_at", _("ended")),
+        "count",
+    )
     list_filter = (("ended_at", admin.EmptyFieldListFilter), "started_at")
     search_ids = ("pk", "companion", "conversation")
     fields = ("id", "owner", "of_companion", "conversation", "started_at", "ended_at")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from companions.deletion import delete_message
 from companions.models import Message, Reply
 from memory.models import Memory
-from safety.admin import PrivateAdmin, link_to
+from safety.admin import PrivateAdmin, link_to, marks, moment
 
 
 @admin.register(Message)
@@ -22,7 +22,7 @@ class MessageAdmin(PrivateAdmin):
     annotations = {"length": Length("text")}
     list_display = (
         *("short_id", "owner", "of_companion", "role", "length"),
-        *("said_at", "created_at", "is_hidden", "is_rehearsed"),
+        *(moment("said_at", _("said")), moment("created_at", _("stored")), "marks"),
     )
     list_filter = (
         "role",
@@ -42,6 +42,10 @@ class MessageAdmin(PrivateAdmin):
     @admin.display(description=_("characters"), ordering="length")
     def length(self, message: Any) -> int:
         return int(message.length)
+
+    @admin.display(description=_("marks"))
+    def marks(self, message: Message) -> str:
+        return marks(message, {"is_hidden": _("hidden from prompts"), "is_rehearsed": _("rehearsed")})
 
     @admin.display(description=_("made by reply"))
     def of_maker(self, message: Message) -> str:

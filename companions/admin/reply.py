@@ -2,14 +2,21 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import F
-from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
 
 from companions.admin import trace
 from companions.models import Prompt, Reply
 from companions.replies.problems import detail_of
-from safety.admin import PrivateAdmin, link_to
+from safety.admin import PrivateAdmin, link_to, moment
+
+COLOURS = {
+    Reply.State.DONE: "success",
+    Reply.State.FAILED: "danger",
+    Reply.State.INTERRUPTED: "warning",
+    Reply.State.STOPPED: "info",
+}
 
 
 @admin.register(Reply)
@@ -17,13 +24,12 @@ class ReplyAdmin(PrivateAdmin):
     """An answer and its whole trace: what was sent, recalled, called, thought and answered, and how long each took."""
 
     annotations = {
-        "length": Length("text"),
         "wait": F("first_piece_at") - F("created_at"),
         "span": F("ended_at") - F("created_at"),
     }
     list_display = (
-        *("short_id", "owner", "of_companion", "state", "code", "length"),
-        *("created_at", "first_piece", "took"),
+        *("short_id", "owner", "of_companion", "shown_state", "code"),
+        *(moment("created_at", _("asked")), "first_piece", "took"),
     )
     list_filter = ("state", "code", "created_at", "template")
     search_ids = ("pk", "companion", "message", "answer")
@@ -33,9 +39,9 @@ class ReplyAdmin(PrivateAdmin):
     )
     private_template = "admin/companions/reply.html"
 
-    @admin.display(description=_("characters"), ordering="length")
-    def length(self, reply: Any) -> int:
-        return int(reply.length)
+    @display(description=_("state"), ordering="state", label=COLOURS)  # type: ignore[untyped-decorator]
+    def shown_state(self, reply: Reply) -> tuple[str, str]:
+        return reply.state, reply.get_state_display()
 
     @admin.display(description=_("first piece (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:
@@ -63,7 +69,15 @@ class PromptAdmin(PrivateAdmin):
     """What was sent to a model, as sent."""
 
     annotations = {"shown_count": F("shown__len")}
-    list_display = ("id", "owner", "of_companion", "of_reply", "round", "shown_count", "created_at")
+    list_display = (
+        "id",
+        "owner",
+        "of_companion",
+        "of_reply",
+        "round",
+        "shown_count",
+        moment("created_at", _("sent")),
+    )
     list_filter = ("round", "created_at")
     search_ids = ("pk", "companion", "reply")
     ordering = ("-created_at",)

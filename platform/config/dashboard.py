@@ -8,6 +8,7 @@ from django.db.models import Count, Q, Sum
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Reply
@@ -47,7 +48,11 @@ def numbers(since: datetime) -> list[dict[str, Any]]:
     return [
         {"name": _("People"), "number": people["all"], "more": _("%(new)s new today") % people},
         {"name": _("Companions"), "number": companions["all"], "more": _("%(new)s new today") % companions},
-        {"name": _("Messages today"), "number": said["all"], "more": _("of %(people)s people") % said},
+        {
+            "name": _("Messages today"),
+            "number": said["all"],
+            "more": ngettext("of %(people)s person", "of %(people)s people", said["people"]) % said,
+        },
         {"name": _("Model calls today"), "number": calls["all"], "more": _("%(failed)s failed") % calls},
         {
             "name": _("Tokens sent today"),

@@ -13,16 +13,16 @@ from accounts.admin import ModelCallAdmin, UserAdmin
 from accounts.models import ModelCall, User
 from safety.audit import record
 from safety.models import AuditEntry
-from safety.private_admin import PrivateAdmin, link_to
+from safety.private_admin import PrivateAdmin, link_to, marks, moment
 
-__all__ = ["AuditEntryAdmin", "PrivateAdmin", "link_to"]
+__all__ = ["AuditEntryAdmin", "PrivateAdmin", "link_to", "marks", "moment"]
 
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ModelAdmin):  # type: ignore[misc]
     """Who opened what of whom; nobody changes it, nobody deletes it."""
 
-    list_display = ("at", "operator", "deed", "kind", "object_id", "owner")
+    list_display = (moment("at", _("when")), "operator", "deed", "kind", "thing", "owner")
     list_filter = ("deed", "kind", "at")
     list_select_related = ("operator", "owner")
     search_fields = ("operator__email", "owner__email", "object_id")
@@ -30,6 +30,12 @@ class AuditEntryAdmin(ModelAdmin):  # type: ignore[misc]
     fields = readonly_fields = ("at", "operator", "deed", "kind", "object_id", "owner", "reason")
     list_per_page = 50
     show_full_result_count = False
+
+    @admin.display(description=_("its id"), ordering="object_id")
+    def thing(self, entry: AuditEntry) -> str:
+        kinds = {model._meta.label for model in admin.site._registry}
+        is_known = entry.object_id and entry.kind in kinds
+        return link_to(entry.kind, entry.object_id, entry.object_id) if is_known else entry.object_id or "–"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -70,8 +76,8 @@ class PrivateModelCallAdmin(PrivateAdmin, ModelCallAdmin):
 
     owner_path = "user"
     words = ("said",)
-    list_display = (
-        *("started_at", "owner", "purpose", "model", "outcome"),
+    list_display: Any = (
+        *(moment("started_at", _("started")), "owner", "purpose", "model", "outcome"),
         *("prompt_tokens", "completion_tokens", "first_piece_milliseconds", "milliseconds"),
     )
     fields = (

@@ -36,12 +36,29 @@ def holds_words(field: Any) -> bool:
     return isinstance(field, FREE) or (isinstance(field, models.CharField) and not field.choices)
 
 
-def link_to(model: str, pk: UUID | int | None, shown: str | None = None) -> str:
+def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -> str:
     """A link to the page of a thing by its id, shown by the id's beginning; a dash for nothing."""
     if pk is None:
         return "–"
     address = reverse(f"admin:{model.replace('.', '_').lower()}_change", args=[pk])
     return format_html('<a class="kith-id" href="{}">{}</a>', address, shown or str(pk)[:8])
+
+
+def moment(name: str, description: Any) -> Callable[[Any], str]:
+    """A column for a time, short and in the operator's zone."""
+
+    @admin.display(description=description, ordering=name)
+    def shown(thing: Any) -> str:
+        at = getattr(thing, name)
+        return f"{timezone.localtime(at):%Y-%m-%d %H:%M}" if at else "–"
+
+    shown.__name__ = name
+    return shown
+
+
+def marks(thing: Any, claims: dict[str, Any]) -> str:
+    """The words for those claims that are true of the thing; `claims` goes from a field's name to its word."""
+    return ", ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
 
 
 class PrivateChangeList(ChangeList):  # type: ignore[misc]
@@ -96,10 +113,19 @@ class PrivateAdmin(ModelAdmin):  # type: ignore[misc]
 
     def _record_look(self, request: HttpRequest, quoted_id: str | None) -> None:
         if quoted_id is None:
-            record(request.user, AuditEntry.Deed.LISTED, self.model)  # type: ignore[arg-type]
+            record(request.user, AuditEntry.Deed.LISTED, self.model, owner_id=self._owner_listed(request))  # type: ignore[arg-type]
             return
         object_id = unquote(quoted_id)
         record(request.user, AuditEntry.Deed.OPENED, self.model, object_id, self.owner_of(object_id))  # type: ignore[arg-type]
+
+    def _owner_listed(self, request: HttpRequest) -> int | None:
+        """Whose things were listed, where the list was of one companion."""
+        companion_id = request.GET.get("companion__id__exact")
+        if companion_id is None:
+            return None
+        things = self.model._base_manager.filter(companion_id=companion_id)
+        owner: int | None = things.values_list(self.owner_path, flat=True).first()
+        return owner
 
     def owner_of(self, object_id: Any) -> int | None:
         """The id of the user whose thing it is."""

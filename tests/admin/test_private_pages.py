@@ -121,13 +121,14 @@ def test_a_search_is_for_ids_and_addresses(desk: Client, scene: Scene) -> None:
     assert found(Message, uuid4()) == 0
 
 
-def test_a_companions_list_can_be_reached_from_its_page(desk: Client, scene: Scene) -> None:
+def test_a_companions_list_can_be_reached_from_its_page(desk: Client, scene: Scene, alice: User) -> None:
     assert (
         f"{listing(Message)}?companion__id__exact={scene.companion.pk}"
         in desk.get(page(scene.companion)).content.decode()
     )
     response = desk.get(listing(Message), {"companion__id__exact": scene.companion.pk})
     assert response.context["cl"].result_count == Message.objects.count()
+    assert AuditEntry.objects.get(deed="listed").owner == alice
     response = desk.get(listing(Message), {"companion__id__exact": uuid4()})
     assert response.context["cl"].result_count == 0
 
