@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from providers.chat import Chat
+from providers.chat import Chat, Patience
 from providers.clients import aclose_chat, chat
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.pieces import Event, Piece, Thought, ToolCall, Usage
@@ -439,6 +439,23 @@ async def test_connections_are_used_again(rehearsal: RehearsalServer, make_chat:
     for _ in range(3):
         await heard(chat)
     assert len({call["peer_port"] for call in rehearsal.ledger()}) == 1
+
+
+async def test_a_connection_that_ends_late_is_used_again(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    events = [delta({"content": "Yes."}, "stop"), "data: [DONE]\n\n"]
+    rehearsal.script({"events": events, "delay_between": 0.03, "repeat": 2})
+    chat = make_chat()
+    for _ in range(2):
+        assert text(await heard(chat)) == "Yes."
+    assert len({call["peer_port"] for call in rehearsal.ledger()}) == 1
+
+
+async def test_no_address_is_unavailable_and_goes_nowhere_else() -> None:
+    settled = Chat("", "", "m", Patience(1.0, 1.0, 1.0, retries=0))
+    _, error = await broken(settled)
+    assert isinstance(error, ProviderUnavailable)
+    assert not await settled.is_up()
+    await settled.aclose()
 
 
 async def test_a_loop_has_one_chat_from_the_settings(rehearsal: RehearsalServer, settings: Any) -> None:

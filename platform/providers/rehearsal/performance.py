@@ -86,6 +86,7 @@ class Performance:
         """The stream's events, each when its time has come."""
         for raw in self.step.events or ():
             yield wire.event(raw)
+            await self._pause()
         if self.step.events is not None:
             return
         yield wire.event(wire.delta(self.head, {"role": "assistant", "content": ""}))
