@@ -43,7 +43,7 @@ class ReplyAdmin(PrivateAdmin):
     def shown_state(self, reply: Reply) -> tuple[str, str]:
         return reply.state, reply.get_state_display()
 
-    @admin.display(description=_("first piece (ms)"), ordering="wait")
+    @admin.display(description=_("first (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:
         return round(reply.wait.total_seconds() * 1000) if reply.wait else None
 

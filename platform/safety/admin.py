@@ -35,7 +35,7 @@ class AuditEntryAdmin(ModelAdmin):  # type: ignore[misc]
     def thing(self, entry: AuditEntry) -> str:
         kinds = {model._meta.label for model in admin.site._registry}
         is_known = entry.object_id and entry.kind in kinds
-        return link_to(entry.kind, entry.object_id, entry.object_id) if is_known else entry.object_id or "–"
+        return link_to(entry.kind, entry.object_id) if is_known else entry.object_id or "–"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
