@@ -103,7 +103,7 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion) -> str:
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
         f"First met: {facts.first_met:%d %B %Y}",
-        f"Last spoke: {_ago(facts.now - facts.last_spoke) if facts.last_spoke else 'never before'}",
+        f"Last spoke: {_ago(facts.now - facts.last_spoke)}" if facts.last_spoke else "This is your first conversation.",
     ]
     remembered = list(_remembered(found, facts, companion))
     if remembered:

@@ -80,10 +80,17 @@ IN_THE_WRONG_STATE = {
 }  # the reply of this table is still open: 409 for its owner
 
 
-def operations() -> list[tuple[str, str, str]]:
+ASYNC = {"send_message", "stop_reply", "retry_reply", "continue_reply", "reply_retry", "reply_continue"}
+
+
+def case(name: str, *rest: str) -> Any:
+    return pytest.param(name, *rest, marks=[ON_THE_LOOP] if name in ASYNC else [], id=name)
+
+
+def operations() -> list[Any]:
     schema = api.get_openapi_schema()["paths"]
     return [
-        (one["operationId"], method.upper(), path)
+        case(one["operationId"], method.upper(), path)
         for path, of in schema.items()
         for method, one in of.items()
     ]

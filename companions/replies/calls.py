@@ -10,7 +10,7 @@ from companions.prompts import Line
 from companions.text import storable
 from providers.errors import ProviderError, ProviderRefused
 from providers.pieces import Usage
-from providers.tokens import estimate, estimate_messages
+from providers.tokens import estimate_answer, estimate_messages
 
 Outcome = ModelCall.Outcome
 
@@ -18,8 +18,8 @@ Outcome = ModelCall.Outcome
 class Meter:
     """When the first piece came, what was received, and the usage that the provider gave."""
 
-    def __init__(self, began: float) -> None:
-        self.began = began
+    def __init__(self, began: float, tools: Sequence[Line] = ()) -> None:
+        self.began, self.tools = began, tools
         self.first: float | None = None
         self.received: list[str] = []
         self.usage: Usage | None = None
@@ -30,8 +30,11 @@ class Meter:
 
     def tokens(self, prompt: Sequence[Line]) -> Usage:
         """What the provider counted, or an estimate where it did not come to that."""
-        estimated = Usage(estimate_messages(prompt), estimate("".join(self.received)), is_estimated=True)
-        return self.usage or estimated
+        if self.usage:
+            return self.usage
+        return Usage(
+            estimate_messages(prompt, self.tools), estimate_answer("".join(self.received)), is_estimated=True
+        )
 
 
 def end_call(

@@ -86,8 +86,9 @@ class Making:
         call = await insist(prepare, self.turn, vector, self.clock())
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):
-            calls = await self._ask(call, is_last=round == settings.TOOL_ROUNDS)
-            if not calls:
+            is_last = round == settings.TOOL_ROUNDS
+            calls = await self._ask(call, is_last=is_last)
+            if is_last or not calls:
                 return
             await self._use_tools(calls)
             call = await insist(record_call, self.turn, round + 1, self.clock())
@@ -95,8 +96,8 @@ class Making:
     async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
         """Stream one answer; the tool calls that it ends with."""
         calls: list[ToolCall] = []
-        meter = Meter(perf_counter())
         offered = [] if is_last else tools.offered()
+        meter = Meter(perf_counter(), offered)
         try:
             async with aclosing(chat().stream(self.turn.prompt, offered)) as events:
                 async for event in events:
