@@ -1,11 +1,11 @@
 """Pages of companions, to be included at the root."""
 
-from django.urls import include, path
+from django.urls import URLPattern, include, path
 from django.views.i18n import set_language
 
 from companions.views import companions, memories, talk
 
-of_memory = [
+of_memory: list[URLPattern] = [
     path("", memories.memory, name="memory"),
     path("edit/", memories.edit, name="memory_edit"),
     path("pin/", memories.pin, name="memory_pin"),

@@ -79,5 +79,5 @@ def end_lost_calls(reply: Reply) -> None:
             prompt = prompts.get(round)
             call.outcome, call.is_estimated = Outcome.INTERRUPTED, True
             call.prompt_tokens = estimate_messages(prompt.messages, prompt.tools) if prompt else 0
-            call.completion_tokens = estimate(reply.text + reply.thought)
+            call.completion_tokens = estimate_answer(reply.text, reply.thought)
             call.save(update_fields=["outcome", "is_estimated", "prompt_tokens", "completion_tokens"])

@@ -3,7 +3,7 @@ from django.urls import Resolver404, resolve
 from django_structlog.middlewares import RequestMiddleware
 
 
-class RequestLog(RequestMiddleware):  # type: ignore[misc]  # django_structlog has no types
+class RequestLog(RequestMiddleware):
     """A line as a request begins and ends, with the address's pattern: no query, no key, nothing that was said."""
 
     @staticmethod
