@@ -1,17 +1,17 @@
 """Pages of companions, to be included at the root."""
 
-from django.urls import URLPattern, include, path
+from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from companions.views import companions, memories, talk
 
-of_memory: list[URLPattern] = [
+of_memory: list[URLPattern | URLResolver] = [
     path("", memories.memory, name="memory"),
     path("edit/", memories.edit, name="memory_edit"),
     path("pin/", memories.pin, name="memory_pin"),
     path("delete/", memories.delete, name="memory_delete"),
 ]
-of_companion = [
+of_companion: list[URLPattern | URLResolver] = [
     path("", talk.talk, name="talk"),
     path("turns/", talk.turn_list, name="turns"),
     path("turns/<uuid:message_id>/", talk.turn, name="turn"),
