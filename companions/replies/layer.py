@@ -1,5 +1,7 @@
 """The channel layer, through which web processes tell each other of replies."""
 
+from typing import Any
+
 from channels.layers import BaseChannelLayer, get_channel_layer
 from redis.exceptions import RedisError
 
@@ -12,3 +14,9 @@ def layer() -> BaseChannelLayer:
     if found is None:
         raise RuntimeError("settings.CHANNEL_LAYERS names no layer")
     return found
+
+
+def posted(group: str, message: dict[str, Any]) -> tuple[str, bytes]:
+    """The channel and the words of the PUBLISH that `group_send` would make, for who has other commands to go with it."""
+    one: Any = layer()
+    return one._get_group_channel_name(group), one.serialize(message)

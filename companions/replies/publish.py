@@ -1,19 +1,21 @@
-"""Sending a reply's frames out: to its Redis stream and to everyone who listens to the companion.
+"""Sending replies' frames out: each to its reply's Redis stream and to everyone who listens to the companion.
 
-What arrives while Redis is being written to goes out together afterwards, so that a slow Redis makes
-larger pieces and never a longer queue.
+One writer serves all replies of a process. What arrives while Redis is being written to goes out together
+afterwards, so that a slow Redis or a busy process makes larger pieces and never a longer queue.
 """
 
 import asyncio
 import contextlib
+import contextvars
 from datetime import timedelta
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import orjson
 from channels.exceptions import ChannelFull
 
-from companions.replies.layer import AWAY, layer
-from companions.replies.stream import ENDING, Entry, Frame, Place, SealedError, entry, write
+from companions.replies.layer import AWAY, layer, posted
+from companions.replies.stream import ENDING, Entry, Frame, Parcel, Place, entry, write
 
 RETRY_SECONDS = 0.5
 PATIENCE = timedelta(seconds=20)
@@ -45,10 +47,10 @@ class Publisher:
         self.is_sealed = False
         self._between = 0
         self._waiting: list[Frame] = []
+        self._leaving: list[Entry] = []
         self._ending: Frame | None = None
-        self._woken = asyncio.Event()
-        self._is_closing = False
-        self._writer = asyncio.create_task(self._write_all())
+        self._is_done = asyncio.Event()
+        self._outlet = outlet()
 
     def send(self, type: str, **fields: object) -> None:
         """Send a frame that has no number."""
@@ -62,27 +64,28 @@ class Publisher:
         else:
             self._put({"type": type, "id": str(self.reply_id), "text": text})
 
-    async def close(self, type: str = "", **fields: object) -> None:
-        """Send the ending, if there is one, and wait until all is sent, or Redis has been away for too long."""
-        self._ending = {"type": type, "id": str(self.reply_id), **fields} if type else None
-        self._is_closing = True
-        self._woken.set()
+    async def close(self, type: str, **fields: object) -> None:
+        """Send the ending and wait until all is sent, or Redis has been away for too long."""
+        self._ending = {"type": type, "id": str(self.reply_id), **fields}
+        self._outlet.wake(self)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._writer, PATIENCE.total_seconds())
+            await asyncio.wait_for(self._is_done.wait(), PATIENCE.total_seconds())
 
     def _put(self, frame: Frame) -> None:
         self._waiting.append(frame)
-        self._woken.set()
+        self._outlet.wake(self)
 
-    async def _write_all(self) -> None:
-        while self._waiting or not self._is_closing:
-            await self._woken.wait()
-            self._woken.clear()
+    def parcel(self) -> Parcel | None:
+        """What is to be written next: the same again until it is, the ending alone and last."""
+        if not self._leaving:
             frames, self._waiting = self._waiting, []
-            if frames:
-                await self._write([self._numbered(frame) for frame in frames])
-        if self._ending:
-            await self._write([entry(self._ending, ENDING, self.seq)])
+            self._leaving = [self._numbered(frame) for frame in frames]
+        if not self._leaving and self._ending:
+            self._leaving = [entry(self._ending, ENDING, self.seq)]
+        if not self._leaving:
+            return None
+        message = {"type": "reply.frames", "id": str(self.reply_id), "frames": self._leaving}
+        return Parcel(self.reply_id, self._leaving, *posted(self.group, message))
 
     def _numbered(self, frame: Frame) -> Entry:
         if frame["type"] in self.sent:
@@ -92,16 +95,56 @@ class Publisher:
         self._between += 1
         return entry(frame, Place(self.seq, self._between), self.seq)
 
-    async def _write(self, entries: list[Entry]) -> None:
-        message = {"type": "reply.frames", "id": str(self.reply_id), "frames": entries}
-        while True:
-            try:
-                await write(self.reply_id, entries)
-                await layer().group_send(self.group, message)
-            except SealedError:
-                self.is_sealed = True
-                return
-            except (*AWAY, ChannelFull):
-                await asyncio.sleep(RETRY_SECONDS)
-            else:
-                return
+    def is_written(self, *, taken: bool) -> None:
+        """Its parcel has reached Redis, which took it or has the stream sealed."""
+        self.is_sealed = self.is_sealed or not taken
+        if self._leaving[-1].place == ENDING:
+            self._is_done.set()
+        elif self._waiting or self._ending:
+            self._outlet.wake(self)
+        self._leaving = []
+
+
+class Outlet:
+    """The one writer of a process: what its replies have ready goes to Redis together, a trip at a time."""
+
+    def __init__(self) -> None:
+        self._ready: dict[Publisher, None] = {}
+        self._writer: asyncio.Task[None] | None = None
+
+    def wake(self, publisher: Publisher) -> None:
+        """The publisher has something to send."""
+        self._ready[publisher] = None
+        if self._writer is None:
+            loop = asyncio.get_running_loop()
+            self._writer = loop.create_task(self._write_all(), context=contextvars.Context())
+
+    async def _write_all(self) -> None:
+        try:
+            while self._ready:
+                await self._write()
+        finally:
+            self._writer = None
+
+    async def _write(self) -> None:
+        ready, self._ready = self._ready, {}
+        parcels = {one: parcel for one in ready if (parcel := one.parcel())}
+        try:
+            taken = await write(list(parcels.values())) if parcels else []
+        except AWAY:
+            self._ready = ready | self._ready
+            await asyncio.sleep(RETRY_SECONDS)
+            return
+        for publisher, was_taken in zip(parcels, taken, strict=True):
+            publisher.is_written(taken=was_taken)
+
+
+_outlets: WeakKeyDictionary[asyncio.AbstractEventLoop, Outlet] = WeakKeyDictionary()
+
+
+def outlet() -> Outlet:
+    """The outlet of the running event loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _outlets:
+        _outlets[loop] = Outlet()
+    return _outlets[loop]

@@ -19,6 +19,24 @@ from redis.asyncio import Redis
 Frame = dict[str, object]
 LAST = 2**63 - 1
 BEHIND = "equal or smaller"  # Redis says so of an entry whose place has been passed
+# One command in place of four for each reply: 7 µs of processor time a reply, where a pipeline takes 70.
+WRITE = f"""
+local at, taken = 2, {{}}
+for n, key in ipairs(KEYS) do
+  local channel, message, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  local last = ARGV[at + 3 * count]
+  for entry = at + 3, at + 3 * count, 3 do
+    local added = redis.pcall('XADD', key, ARGV[entry], 'f', ARGV[entry + 2], 'n', ARGV[entry + 1])
+    if added.err and not added.err:find('{BEHIND}') then return added end
+  end
+  redis.call('EXPIRE', key, ARGV[1])
+  local newest = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
+  taken[n] = (newest == last or newest:sub(1, 20) ~= '{LAST}-') and 1 or 0
+  if taken[n] == 1 then redis.call('PUBLISH', channel, message) end
+  at = at + 3 + 3 * count
+end
+return taken
+"""
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
 
 
@@ -48,10 +66,6 @@ class Entry(NamedTuple):
         return self.seq - self.is_numbered <= seq
 
 
-class SealedError(Exception):
-    """Another process has ended this reply: what was to be written is not wanted any more."""
-
-
 def client() -> Redis:
     """The Redis client of the running event loop."""
     loop = asyncio.get_running_loop()
@@ -68,23 +82,28 @@ def entry(frame: Frame, place: Place, seq: int) -> Entry:
     return Entry(place, seq, orjson.dumps(frame).decode())
 
 
-async def write(reply_id: UUID, entries: Sequence[Entry]) -> None:
-    """Append the entries; the stream's hour begins anew. An entry that is there already stays as it is.
+class Parcel(NamedTuple):
+    """Entries of one reply, and the message that tells of them: to be PUBLISHed on a channel."""
 
-    Raises SealedError where the stream takes none of them any more.
+    reply_id: UUID
+    entries: Sequence[Entry]
+    channel: str
+    message: bytes
+
+
+async def write(parcels: Sequence[Parcel]) -> list[bool]:
+    """Append the entries and publish the messages, in one trip; for each parcel whether its stream took it.
+
+    A stream's hour begins anew. An entry that is there already stays as it is. A sealed stream takes nothing any
+    more, and its message is not published. Raises RedisError and OSError; then all of it may be written again.
     """
-    pipe = client().pipeline(transaction=False)
-    for one in entries:
-        pipe.xadd(key_of(reply_id), {"f": one.json, "n": one.seq}, id="{}-{}".format(*one.place))
-    pipe.expire(key_of(reply_id), settings.PIECES_KEPT)
-    pipe.xrevrange(key_of(reply_id), count=1)
-    *results, newest = await pipe.execute(raise_on_error=False)
-    for result in (*results, newest):
-        if isinstance(result, Exception) and BEHIND not in str(result):
-            raise result
-    last = newest[0][0] if newest else b""
-    if last.startswith(f"{LAST}-".encode()) and last != "{}-{}".format(*entries[-1].place).encode():
-        raise SealedError
+    words: list[str | bytes | int] = [int(settings.PIECES_KEPT.total_seconds())]
+    for one in parcels:
+        words += (one.channel, one.message, len(one.entries))
+        for entry in one.entries:
+            words += ("{}-{}".format(*entry.place), entry.seq, entry.json)
+    keys = [key_of(one.reply_id) for one in parcels]
+    return [taken == 1 for taken in await client().eval(WRITE, len(keys), *keys, *words)]
 
 
 async def read(reply_id: UUID | str, after: Place = Place()) -> list[Entry]:  # noqa: B008 (a constant)
