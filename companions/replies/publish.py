@@ -49,6 +49,7 @@ class Publisher:
         self._waiting: list[Frame] = []
         self._leaving: list[Entry] = []
         self._ending: Frame | None = None
+        self._is_closing = False
         self._is_done = asyncio.Event()
         self._outlet = outlet()
 
@@ -64,9 +65,10 @@ class Publisher:
         else:
             self._put({"type": type, "id": str(self.reply_id), "text": text})
 
-    async def close(self, type: str, **fields: object) -> None:
-        """Send the ending and wait until all is sent, or Redis has been away for too long."""
-        self._ending = {"type": type, "id": str(self.reply_id), **fields}
+    async def close(self, type: str = "", **fields: object) -> None:
+        """Send the ending, if there is one, and wait until all is sent, or Redis has been away for too long."""
+        self._ending = {"type": type, "id": str(self.reply_id), **fields} if type else None
+        self._is_closing = True
         self._outlet.wake(self)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._is_done.wait(), PATIENCE.total_seconds())
@@ -81,8 +83,10 @@ class Publisher:
             frames, self._waiting = self._waiting, []
             self._leaving = [self._numbered(frame) for frame in frames]
         if not self._leaving and self._ending:
-            self._leaving = [entry(self._ending, ENDING, self.seq)]
+            self._leaving, self._ending = [entry(self._ending, ENDING, self.seq)], None
         if not self._leaving:
+            if self._is_closing:
+                self._is_done.set()
             return None
         message = {"type": "reply.frames", "id": str(self.reply_id), "frames": self._leaving}
         return Parcel(self.reply_id, self._leaving, *posted(self.group, message))
@@ -98,11 +102,9 @@ class Publisher:
     def is_written(self, *, taken: bool) -> None:
         """Its parcel has reached Redis, which took it or has the stream sealed."""
         self.is_sealed = self.is_sealed or not taken
-        if self._leaving[-1].place == ENDING:
-            self._is_done.set()
-        elif self._waiting or self._ending:
-            self._outlet.wake(self)
         self._leaving = []
+        if self._waiting or self._is_closing:
+            self._outlet.wake(self)
 
 
 class Outlet:
