@@ -135,7 +135,8 @@ class House:
 
 
 def kill(child: Child) -> None:
-    """`kill -9`, and wait until it is gone."""
+    """`kill -9`, and wait until it is gone. A connection of ours that it may have held is not used again."""
+    connections[ALIAS].close()
     process = psutil.Process(child.pid)
     os.kill(child.pid, signal.SIGKILL)
     assert child.process

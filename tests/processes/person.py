@@ -39,7 +39,9 @@ class Person:
     def socket(self, number: int = 0) -> Iterator["Socket"]:
         address = f"{self.urls[number].replace('http', 'ws')}/ws/{self.path}/"
         with connect(address, additional_headers=self.headers, close_timeout=0.5) as wire:
-            yield Socket(wire)
+            socket = Socket(wire)
+            socket.greet()
+            yield socket
 
 
 class Socket:
@@ -62,6 +64,12 @@ class Socket:
             self.is_open = False
             self._came.notify_all()
 
+    def greet(self) -> None:
+        """Have Kith answer, if only that it does not understand: from then on the socket hears everything."""
+        self.send("hello")
+        self.wait(lambda: self.frames)
+        self.frames.clear()
+
     def cut(self) -> None:
         """As when the network goes: no closing handshake."""
         self.wire.socket.shutdown(socket.SHUT_RDWR)
@@ -79,6 +87,7 @@ class Socket:
         with self._came:
             while not (found := fact()):
                 left = deadline - time.monotonic()
+                assert self.is_open, f"closed ({self.wire.close_code}); the last frames: {self.frames[-3:]}"
                 assert left > 0, f"not within {seconds} s; the last frames: {self.frames[-3:]}"
                 self._came.wait(left)
         return found

@@ -1,0 +1,94 @@
+"""Work in the background that is cut off, or whose nudges are lost, is found again from its rows."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db.models import Count
+
+from config.celery import app
+from memory.models import Embedding, Memory
+from tests.processes.house import House, eventually, kill
+from tests.processes.person import Person
+
+pytestmark = pytest.mark.processes
+BEGAN = datetime(2024, 3, 1, 9, tzinfo=UTC)
+
+
+def log(length: int) -> dict[str, object]:
+    """A log of earlier talk; each fortieth line is longer than one window."""
+    long = " and we talked about the harbour, the weather and the boats" * 40
+    return {
+        "messages": [
+            {
+                "client_id": f"line {number}",
+                "role": ("user", "assistant")[number % 2],
+                "text": f"Line {number} of our talk{long if number % 40 == 0 else ''}.",
+                "at": (BEGAN + timedelta(minutes=number)).isoformat(),
+            }
+            for number in range(length)
+        ]
+    }
+
+
+def imported(alice: Person, length: int) -> str:
+    """The address of the job that takes in a log."""
+    answer = alice.api().post(f"{alice.path}/import/log", json=log(length))
+    assert answer.status_code == 202, answer.text
+    return f"{alice.path}/jobs/{answer.json()['job']['id']}"
+
+
+def embedded(house: House, alice: Person) -> int:
+    return house.rows(Embedding).filter(companion_id=alice.companion_id, window=0).count()
+
+
+def assert_each_embedded_once(house: House, alice: Person, length: int) -> None:
+    memories = house.rows(Memory).filter(companion_id=alice.companion_id)
+    assert memories.count() == length
+    windows = memories.annotate(
+        windows=Count("embeddings"), numbers=Count("embeddings__window", distinct=True)
+    )
+    for memory in windows:
+        assert memory.windows == memory.numbers
+        assert (memory.windows > 1) == (len(memory.text) > 1000)
+
+
+def sweep(house: House) -> None:
+    """Send what beat sends each minute."""
+    with app.connection_for_write(house.services.redis_url) as connection:
+        app.send_task("memory.tasks.embed_waiting", queue="embed", connection=connection)
+
+
+def test_a_worker_killed_in_mid_embedding_leaves_nothing_undone_and_nothing_twice(
+    house: House, alice: Person
+) -> None:
+    job = imported(alice, 160)
+    eventually(lambda: embedded(house, alice), 60)
+    kill(house.worker)
+    assert 0 < embedded(house, alice) < 160
+    halfway = alice.api().get(job).json()["job"]
+    assert (halfway["state"], halfway["total"]) == ("running", 160)
+    assert halfway["done"] == embedded(house, alice)
+    house.start()
+    sweep(house)
+    sweep(house)
+    eventually(lambda: alice.api().get(job).json()["job"]["state"] == "done", 60)
+    assert_each_embedded_once(house, alice, 160)
+    found = (
+        alice.api()
+        .post(f"{alice.path}/recall", json={"cue": "line 159 of our talk", "limit": 3})
+        .json()["results"]
+    )
+    assert "line 159" in [source["client_id"] for one in found for source in one["sources"]]
+
+
+def test_a_redis_emptied_with_work_queued_loses_none_of_it(house: House, alice: Person) -> None:
+    kill(house.worker)
+    job = imported(alice, 20)
+    with house.redis() as client:
+        assert client.llen("embed") > 0
+        client.flushall()
+    house.start()
+    assert embedded(house, alice) == 0
+    sweep(house)
+    eventually(lambda: alice.api().get(job).json()["job"]["state"] == "done", 60)
+    assert_each_embedded_once(house, alice, 20)
