@@ -1,50 +1,83 @@
 """Deleting for good: what a person deletes is gone from every table, from Redis, and from every later prompt.
 
-What a turn kept of it goes as well: prompts as sent, cues, tools' arguments, the provider's words, and the
-memories that were drawn from nothing else.
+What turns kept of it goes as well: prompts as sent, cues, tools' arguments, reasoning, the provider's words, and
+the memories that were drawn from it. A reply under way that was shown it ends, `interrupted`: what its process
+holds in its hands could otherwise come back. Whatever writes such things holds the companion's row meanwhile.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
-import redis
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
+from django.utils import timezone
 
 from accounts.models import ModelCall
 from companions.models import Companion, Conversation, Message, Prompt, Reply
-from companions.replies.stream import key_of
+from companions.replies import stream
+from companions.replies.finish import Said, finish
 from memory.models import Memory, Recall
 
 
 @transaction.atomic
 def delete_message(message: Message, now: datetime) -> None:
-    """The message is gone, with its memory and with what was drawn from it alone."""
-    derived = Memory.objects.filter(sources=message).exclude(
-        sources__in=Message.objects.exclude(pk=message.pk)
-    )
-    memories = Memory.objects.filter(Q(message=message) | Q(pk__in=derived.values("pk")))
-    _scrub(message.companion_id, {message.pk, *memories.values_list("pk", flat=True)})
-    _scrub_replies(Reply.objects.filter(Q(message=message) | Q(answer=message)))
-    memories.delete()
+    """The message is gone, with its memory and with all that was drawn from it."""
+    _hold(message.companion_id)
+    if not Message.objects.filter(pk=message.pk).exists():
+        return
+    answering = set(Reply.objects.filter(message=message).values_list("pk", flat=True))
+    became = _continued(Reply.objects.filter(answer=message).values_list("pk", flat=True))
+    memories = Memory.objects.filter(Q(message=message) | Q(sources=message))
+    gone = {message.pk, *memories.values_list("pk", flat=True)}
+    Reply.objects.filter(pk__in=answering).delete()
+    _scrub(message.companion_id, gone, now, became)
+    Memory.objects.filter(pk__in=gone).delete()
     _close_gap(message)
-    message.delete()
+    Message.objects.filter(pk=message.pk).delete()
 
 
 @transaction.atomic
 def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
     """The memory is gone; the message that it came from is hidden from every later prompt, or deleted too."""
+    _hold(memory.companion_id)
     sources = [memory.message] if memory.message else list(memory.sources.all())
-    _scrub(memory.companion_id, {memory.pk})
-    memory.delete()
+    drawn = Memory.objects.filter(sources=memory.message) if memory.message else Memory.objects.none()
+    gone = {memory.pk, *drawn.values_list("pk", flat=True)}
+    _scrub(memory.companion_id, {*gone, *(message.pk for message in sources)}, now)
+    Memory.objects.filter(pk__in=gone).delete()
     for message in sources:
         if with_message:
             delete_message(message, now)
         else:
             Message.objects.filter(pk=message.pk).update(is_hidden=True)
-            _scrub(message.companion_id, {message.pk})
+
+
+@transaction.atomic
+def delete_companion(companion: Companion) -> None:
+    """The companion is gone with everything of it; how much was used stays counted."""
+    _hold(companion.pk)
+    # Whoever embeds holds memories first and then needs the companion; asked for in that order, neither waits forever.
+    list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
+    companion.delete()
+
+
+@receiver(pre_delete, sender=Companion)
+def _forget_words(instance: Companion, **_: object) -> None:
+    """The calls of a companion that is deleted, from wherever, stay without the provider's words."""
+    ModelCall.objects.filter(companion=instance).exclude(said="").update(said="")
+
+
+@receiver(pre_delete, sender=Reply)
+def _forget_pieces(instance: Reply, **_: object) -> None:
+    """A reply that is deleted, from wherever, leaves nothing in Redis and no words of the provider."""
+    ModelCall.objects.filter(reply=instance).exclude(said="").update(said="")
+    if instance.ended_at is None or instance.ended_at > timezone.now() - settings.PIECES_KEPT:
+        _wipe_later([instance.pk])
 
 
 def delete_rehearsed(companion: Companion, now: datetime) -> int:
@@ -55,33 +88,41 @@ def delete_rehearsed(companion: Companion, now: datetime) -> int:
     return len(rehearsed)
 
 
-def _scrub(companion_id: UUID, ids: Collection[UUID]) -> None:
-    """Drop every kept prompt that showed one of these, and what its reply's tools and provider said of them."""
+def _hold(companion_id: UUID) -> None:
+    """Let nobody else say, recall for a turn, or end a reply until the transaction ends."""
+    Companion.objects.select_for_update(no_key=True).filter(pk=companion_id).first()
+
+
+def _continued(reply_ids: Iterable[UUID]) -> set[UUID]:
+    """These replies and those that they go on from, or that go on from them: each holds the text before it."""
+    known, new = set[UUID](), set(reply_ids)
+    while new:
+        known |= new
+        near = Reply.objects.filter(Q(continues__in=new) | Q(continued_by__in=new))
+        new = set(near.values_list("pk", flat=True)) - known
+    return known
+
+
+def _scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Collection[UUID] = ()) -> None:
+    """Drop what replies have kept of these messages and memories, those that `became` one of them most of all."""
+    recalls = Recall.objects.filter(companion_id=companion_id, found__memory__in=ids)
     prompts = Prompt.objects.filter(companion_id=companion_id, shown__overlap=list(ids))
-    replies = list(prompts.values_list("reply_id", flat=True).distinct())
-    prompts.delete()
-    _scrub_traces(replies)
+    shown = {*became, *prompts.values_list("reply_id", flat=True)}
+    shown |= set(recalls.exclude(reply=None).values_list("reply_id", flat=True))
+    Reply.objects.filter(pk__in=became).update(text="", continues=None)
+    for reply in Reply.objects.under_way().filter(pk__in=shown):
+        finish(reply, Reply.State.INTERRUPTED, Said(reply.text, seq=reply.seq), now, held_by=reply.lease_by)
+    Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")
+    Prompt.objects.filter(reply__in=shown).delete()
+    ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")
+    asked = Q(pk__in=list(recalls.values_list("pk", flat=True))) | Q(reply__in=shown, by=Recall.By.TOOL)
+    Recall.objects.filter(asked).exclude(by=Recall.By.TURN).update(cue="")
+    _wipe_later(list(shown))
 
 
-def _scrub_traces(replies: Collection[UUID]) -> None:
-    Reply.objects.filter(pk__in=replies).update(tool_calls=[], thought="")
-    ModelCall.objects.filter(reply__in=replies).update(said="")
-    Recall.objects.filter(reply__in=replies, by=Recall.By.TOOL).update(cue="")
-
-
-def _scrub_replies(replies: QuerySet[Reply]) -> None:
-    """Blank the replies to a deleted message, and those that became it: text, cues, pieces in Redis."""
-    ids = list(replies.values_list("pk", flat=True))
-    _scrub_traces(ids)
-    Reply.objects.filter(pk__in=ids).update(text="")
-    Recall.objects.filter(reply__in=ids).update(cue="")
-    if ids:
-        transaction.on_commit(lambda: _drop_pieces(ids), robust=True)
-
-
-def _drop_pieces(reply_ids: Collection[UUID]) -> None:
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
-        client.delete(*map(key_of, reply_ids))
+def _wipe_later(reply_ids: Collection[UUID]) -> None:
+    if reply_ids:
+        transaction.on_commit(partial(stream.wipe, reply_ids), robust=True)
 
 
 def _close_gap(message: Message) -> None:

@@ -8,6 +8,7 @@ from accounts.idempotency import once
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
+from companions.deletion import delete_companion as delete_for_good
 from companions.making import create
 from companions.models import Companion
 from companions.schemas import CompanionIn, CompanionOut, CompanionPatch, CompanionsOut
@@ -55,5 +56,5 @@ def change_companion(request: HttpRequest, companion_id: UUID, body: CompanionPa
     "/{uuid:companion_id}", response={204: None}, operation_id="delete_companion", summary="Delete it"
 )
 def delete_companion(request: HttpRequest, companion_id: UUID) -> Status[None]:
-    my_companion(request, companion_id).delete()
+    delete_for_good(my_companion(request, companion_id))
     return Status(204, None)
