@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.utils import timezone
@@ -11,6 +12,7 @@ from companions.replies.pulse import beat_on, drain, hear_stops
 from providers.clients import aclose_chat
 
 Message = MutableMapping[str, Any]
+THREADS = 32  # Python would take six on two cores: too few to wait for a database and look at anything else besides
 
 
 class Lifespan:
@@ -24,6 +26,7 @@ class Lifespan:
     ) -> None:
         await receive()
         loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="visit"))
         cares = [
             loop.create_task(care, context=contextvars.Context())
             for care in (beat_on(timezone.now), hear_stops())

@@ -107,7 +107,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # -- data -------------------------------------------------------------------------------------------
 
 DATABASES = {"default": env.db_url("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kith")}
-POOL = {"min_size": 1, "max_size": env.int("DATABASE_POOL", 24), "timeout": 20}
+POOL = {"min_size": 1, "max_size": env.int("DATABASE_POOL", 24), "timeout": 5, "reconnect_timeout": 5}
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
     "CONN_HEALTH_CHECKS": True,
@@ -220,7 +220,15 @@ CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+# A nudge that cannot be sent at once is dropped, since the sweep finds its row: nobody waits for a broker that is away.
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "socket_connect_timeout": 1,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.1,
+}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
