@@ -11,9 +11,10 @@ from django.db.models import Exists, OuterRef, Q
 from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
+from memory.text import storable
 from providers.embedding import Embedder, embedder
 from providers.errors import ProviderError, ProviderRefused
-from providers.vectors import Floats
+from providers.vectors import Floats, normalised
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +42,7 @@ def space_of(serving: Embedder) -> Space:
 
 def embed_cue(cue: str) -> Floats | None:
     """The cue's vector (its space's width), a long cue's from its windows' mean; None where no embedder answers."""
+    cue = storable(cue)
     try:
         serving = embedder()
         if serving is None or not cue.strip():
@@ -50,8 +52,7 @@ def embed_cue(cue: str) -> Floats | None:
             vectors = serving.embed_query(cue)[np.newaxis]
         else:
             vectors = serving.embed_documents(windows[:MOST_CUE_WINDOWS])
-        mean: Floats = _checked(serving, vectors).mean(axis=0)
-        return mean
+        return normalised(_checked(serving, vectors).mean(axis=0))
     except (ProviderError, WidthError) as error:
         log.warning("cue_not_embedded", code=error.code, said=str(error))
         return None

@@ -11,6 +11,7 @@ from django.db import transaction
 from memory.models import Memory
 from memory.tasks import embed_companion
 from memory.terms import memory_terms
+from memory.text import storable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ def keep_said(companion_id: UUID, said: Sequence[Said], now: datetime, *, zone: 
         Memory(
             companion_id=companion_id,
             kind=Memory.Kind.SAID,
-            text=one.text,
+            text=storable(one.text),
             speaker=one.speaker,
             happened_at=one.happened_at,
             learnt_at=now,
@@ -57,6 +58,7 @@ def keep_fact(
     zone: tzinfo = UTC,
 ) -> Memory:
     """The memory of a fact, with the messages that it comes from and the model call that made it."""
+    text = storable(text)
     with transaction.atomic():
         memory = Memory.objects.create(
             companion_id=companion_id,
@@ -76,7 +78,7 @@ def keep_fact(
 def correct(memory: Memory, text: str, now: datetime) -> None:
     """Give a memory another text: found by the new words at once, and by the new meaning when it is embedded again."""
     with transaction.atomic():
-        memory.text = text
+        memory.text = storable(text)
         memory.edited_at = now
         memory.terms = memory_terms(text, memory.happened_at.astimezone(memory.companion.user.zone))
         memory.save(update_fields=["text", "edited_at", "terms"])

@@ -12,6 +12,7 @@ from memory.candidates import candidates
 from memory.models import Memory, Recall, Recalled
 from memory.scoring import Scored, rank
 from memory.terms import terms
+from memory.text import storable
 from providers.vectors import Floats
 
 MOST_FOUND = 100
@@ -70,7 +71,12 @@ def record(
     """Store the recall with what it found."""
     with transaction.atomic():
         kept = Recall.objects.create(
-            companion_id=companion_id, by=by, cue=cue, at=now, milliseconds=milliseconds, reply_id=reply_id
+            companion_id=companion_id,
+            by=by,
+            cue=storable(cue),
+            at=now,
+            milliseconds=milliseconds,
+            reply_id=reply_id,
         )
         Recalled.objects.bulk_create(
             Recalled(recall=kept, memory=one.memory, rank=n, score=one.score, reasons=one.reasons)
