@@ -1,24 +1,24 @@
 """How the talk is put into words and classes on a page."""
 
 from datetime import date, datetime, timedelta
-from typing import Any
 
 import regex
 from django import template
 from django.utils import timezone
-from django.utils.formats import date_format, time_format
+from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from companions.markdown import as_html
+from companions.reasons import as_percent, in_words
 from companions.replies.problems import detail_of
 from companions.tints import PRESETS, nearest
+from memory.models import Recalled
+from memory.recall import Found
 
 register = template.Library()
 CHARACTER = regex.compile(r"\X")
-WORDS_NAMED = 6
-DATE = "@"  # a term that is a date (memory.dates)
 
 
 @register.filter
@@ -56,21 +56,13 @@ def day_label(day: date | datetime, today: date) -> str:
 @register.filter
 def percent(share: float | None) -> str:
     """A share from 0 to 1 in whole per cent; nothing for None."""
-    return "" if share is None else f"{round(max(0.0, min(1.0, share)) * 100)}\u00a0%"
+    return "" if share is None else as_percent(share)
 
 
 @register.filter
-def why(reasons: dict[str, Any]) -> str:
-    """The reasons of a recall in plain words."""
-    parts = []
-    if reasons.get("likeness") is not None:
-        parts.append(_("alike in meaning: %(share)s") % {"share": percent(reasons["likeness"])})
-    matched = [str(term) for term in reasons.get("matched") or ()]
-    if words := [term for term in matched if not term.startswith(DATE)]:
-        parts.append(_("words in common: %(words)s") % {"words": _(", ").join(words[:WORDS_NAMED])})
-    if len(words) < len(matched):
-        parts.append(_("the same date"))
-    return _("; ").join(parts)
+def why(found: Found | Recalled) -> str:
+    """The reasons of a recall in plain words; nothing where there are none."""
+    return in_words(found.reasons or {}, found.memory.text)
 
 
 @register.filter
@@ -83,7 +75,19 @@ def problem(code: str) -> str:
 def when(moment: datetime, today: date) -> str:
     """The time of today, the date of any other day."""
     local = timezone.localtime(moment)
-    return time_format(local, "TIME_FORMAT") if local.date() == today else day_label(local.date(), today)
+    return clock(moment) if local.date() == today else day_label(local.date(), today)
+
+
+@register.filter
+def clock(moment: datetime) -> str:
+    """Hours and minutes where the reader lives."""
+    return date_format(timezone.localtime(moment), "H:i")
+
+
+@register.filter
+def moment(at: datetime) -> str:
+    """Date and time where the reader lives."""
+    return date_format(timezone.localtime(at), pgettext("date and time", "j F Y, H:i"))
 
 
 @register.filter
@@ -94,3 +98,9 @@ def hue_name(hue: int | str) -> str:
         _("teal"), _("sky"), _("blue"), _("violet"), _("plum"), _("berry"),
     ]  # fmt: skip
     return names[PRESETS.index(nearest(int(hue)))]
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """A number with its thousands apart."""
+    return f"{number:,}"

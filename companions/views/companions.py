@@ -2,6 +2,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.signed_in import SignedInRequest
 from companions import making
 from companions.characters import starting
-from companions.deletion import delete_rehearsed
+from companions.deletion import delete_companion, delete_rehearsed
 from companions.forms import CompanionForm, TypedNameForm
 from companions.models import Companion
 from companions.views.finding import my_companion
@@ -33,7 +34,12 @@ def welcome(request: HttpRequest) -> HttpResponse:
 @login_required
 @never_cache
 def companions(request: SignedInRequest) -> HttpResponse:
-    mine = Companion.objects.owned_by(request.user).select_related("conversation__head")
+    last = Coalesce("conversation__head__said_at", "created_at")
+    mine = (
+        Companion.objects.owned_by(request.user)
+        .select_related("conversation__head")
+        .order_by(last.desc(), "pk")
+    )
     return render(request, "companions/companions.html", {"companions": mine, "today": timezone.localdate()})
 
 
@@ -75,7 +81,7 @@ def delete(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     form = TypedNameForm(companion, request.POST)
     if not form.is_valid():
         return _companion_page(request, companion, deletion_form=form)
-    companion.delete()
+    delete_companion(companion)
     messages.success(
         request, _("%(name)s is deleted, with all that was said and remembered.") % {"name": companion.name}
     )

@@ -119,7 +119,7 @@ def memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
 
 def _memory_page(request: SignedInRequest, shown: Memory, **more: Any) -> HttpResponse:
     context = {"companion": shown.companion, "line": Line(shown), "today": timezone.localdate(), **more}
-    status = UNPROCESSABLE if "form" in more and more["form"].is_bound else 200
+    status = UNPROCESSABLE if "edit_form" in more and more["edit_form"].is_bound else 200
     template = "memories/_memory.html" if request.headers.get("HX-Request") else "memories/memory.html"
     return render(request, template, context, status=status)
 
@@ -132,7 +132,7 @@ def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpR
     longest = settings.MESSAGE_CHARACTERS
     form = MemoryTextForm(request.POST or None, initial={"text": shown.text}, longest=longest)
     if not form.is_bound or not form.is_valid():
-        return _memory_page(request, shown, form=form)
+        return _memory_page(request, shown, edit_form=form)
     correct(shown, form.cleaned_data["text"], timezone.now())
     return _shown_again(request, shown)
 

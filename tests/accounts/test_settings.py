@@ -78,7 +78,7 @@ def test_usage_of_today_is_shown(at_home: Client, alice: User) -> None:
     for started_at, tokens in ((timezone.now(), 4321), (timezone.now() - timedelta(days=2), 5)):
         ModelCall.objects.create(user=alice, started_at=started_at, prompt_tokens=tokens, purpose="answer")
     page = at_home.get("/settings/").content.decode()
-    assert "4321 / 98765" in page
+    assert "4,321 / 98,765" in page
 
 
 def test_a_token_is_shown_once(at_home: Client, alice: User) -> None:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE_MS = 20_000
 _numbers = itertools.count()
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -45,8 +47,10 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     """A page that fails the test on any script error and on anything that the content policy stopped."""
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
-    page.set_default_timeout(15_000)
+    page.on(
+        "console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None
+    )
+    page.set_default_timeout(PATIENCE_MS)
     live.rehearsal.reset()
     yield page
     assert not errors, errors
@@ -56,6 +60,5 @@ def page(page: Page, live: Live) -> Iterator[Page]:
 def person(page: Page, live: Live) -> Person:
     """Someone with a fresh account, signed in."""
     someone = Person(page, live)
-    someone.open_account()
-    someone.sign_in()
+    someone.sign_up()
     return someone

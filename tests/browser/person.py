@@ -19,13 +19,10 @@ class Person:
     def visit(self, path: str) -> None:
         self.page.goto(f"{self.live.url}{path}")
 
-    def open_account(self) -> None:
-        self.live.manage("create_account", self.email, "--password", PASSWORD)
-
-    def sign_in(self) -> None:
-        self.visit("/accounts/login/")
-        self.page.locator("input[name=login]").fill(self.email)
-        self.page.locator("input[name=password]").fill(PASSWORD)
+    def sign_up(self) -> None:
+        self.visit("/accounts/signup/")
+        self.page.locator("input[name=email]").fill(self.email)
+        self.page.locator("input[name=password1]").fill(PASSWORD)
         self.page.locator("main form button").click()
         self.page.wait_for_url("**/companions/")
 
@@ -34,7 +31,7 @@ class Person:
         self.page.get_by_label("Name").fill(name)
         self.page.get_by_label("Greeting").fill(greeting)
         self.page.locator("#companion-form button").click()
-        expect(self.page.locator("#composer")).to_be_visible()
+        expect(self.page.locator("#send")).to_be_enabled()
 
     def write(self, text: str) -> None:
         self.page.locator("#message").fill(text)

@@ -16,12 +16,12 @@ def test_a_stranger_signs_up_makes_a_companion_and_talks(page: Page, live: Live)
     page.locator("input[name=email]").fill(person.email)
     page.locator("input[name=password1]").fill(PASSWORD)
     page.locator("main form button").click()
-    page.wait_for_url("**/companions/")
     page.get_by_role("link", name="Make a companion").click()
     page.get_by_role("link", name="Wren").click()
     expect(page.get_by_label("Name")).to_have_value("Wren")
     page.get_by_role("button", name="Make this companion").click()
     expect(person.last_answer).to_contain_text("I am Wren")
+    expect(page.locator("#send")).to_be_enabled()
     person.write("My exam is on Friday")
     person.hears("Friday")
     expect(page.locator(".said-by-person .words").last).to_have_text("My exam is on Friday")
@@ -87,7 +87,9 @@ def test_without_the_model_the_page_says_so_and_a_retry_works(person: Person, li
 
 def test_two_messages_are_answered_in_their_order(person: Person, live: Live) -> None:
     person.make_companion(greeting="")
-    live.rehearsal.script({"pieces": [f"first{n} " for n in range(20)], "delay_between": 0.05}, {"answer": "second"})
+    live.rehearsal.script(
+        {"pieces": [f"first{n} " for n in range(20)], "delay_between": 0.05}, {"answer": "second"}
+    )
     person.write("one")
     person.write("two")
     expect(person.page.get_by_text("waits for the answer before it")).to_be_visible()

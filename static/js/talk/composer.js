@@ -12,7 +12,7 @@ export class Composer {
     this.onSend = onSend;
     this.sendsOnEnter = matchMedia("(hover: hover) and (pointer: fine)").matches;
     if (this.sendsOnEnter) this.area.enterKeyHint = "send";
-    this.area.value = kept(this.name) ?? "";
+    this.area.value ||= kept(this.name) ?? ""; // what was typed before this script came stays
     this.#changed();
     this.area.addEventListener("input", () => this.#changed());
     this.area.addEventListener("keydown", (event) => this.#key(event));
@@ -20,6 +20,7 @@ export class Composer {
       event.preventDefault();
       this.send();
     });
+    document.getElementById("send").disabled = false;
   }
 
   send() {

@@ -1,0 +1,123 @@
+"""python -m bench.screenshots FOLDER [--language zh-hans]: every page, at two widths, light and dark, to be looked at."""
+
+import argparse
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from config.up.embedded import Embedded
+from tests.fixtures.live import Live
+
+ROOT = Path(__file__).resolve().parents[1]
+PHONE = 800  # narrower is a phone
+OUTSIDE = ("welcome", "login", "signup", "reset", "not-here")
+SCHEMES = ("light", "dark")
+PASSWORD = "correct horse battery"
+EMAIL = "somebody@example.org"
+LONG_NAME = "Anastasia-Theodora von Hohenstein-Wackerbarth, Keeper of the Northern Light"
+SEED = ROOT / "bench" / "screenshots_seed.py"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.screenshots", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--language", default="en", choices=["en", "zh-hans"])
+    parser.add_argument("--only", nargs="*", default=[], help="beginnings of pages' names")
+    parser.add_argument("--widths", nargs="*", type=int, default=[390, 1280])
+    wanted = parser.parse_args()
+    wanted.folder.mkdir(parents=True, exist_ok=True)
+    with running() as live, sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        pages = json.loads(live.manage("shell", "-v0", said=seed(wanted.language)).splitlines()[-1])
+        kept = {name: path for name, path in pages.items() if name.startswith(tuple(wanted.only or [""]))}
+        Album(browser, live, wanted.folder, wanted.language).fill(kept, wanted.widths)
+        browser.close()
+
+
+@contextmanager
+def running() -> Iterator[Live]:
+    with tempfile.TemporaryDirectory(prefix="kith-screenshots-") as home:
+        folder = Path(home)
+        folder.chmod(0o755)
+        with Embedded(folder / "services", durable=False) as services:
+            os.environ |= {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
+            with Live(folder, "screenshots") as live:
+                yield live
+
+
+def seed(language: str) -> str:
+    """The script that fills the database, as `manage.py shell` reads it."""
+    return SEED.read_text().replace("LANGUAGE", repr(language)).replace("LONG_NAME", repr(LONG_NAME))
+
+
+class Album:
+    """Takes each page at each width in each scheme."""
+
+    def __init__(self, browser: Browser, live: Live, folder: Path, language: str) -> None:
+        self.browser, self.live, self.folder, self.language = browser, live, folder, language
+
+    def fill(self, pages: dict[str, str], widths: list[int]) -> None:
+        for width in widths:
+            for scheme in SCHEMES:
+                context = self._context(width, scheme)
+                self._visit_all(context.new_page(), pages, f"{width}-{scheme}")
+                context.close()
+
+    def _context(self, width: int, scheme: str) -> BrowserContext:
+        locale = "zh-CN" if self.language == "zh-hans" else "en-GB"
+        return self.browser.new_context(
+            viewport={"width": width, "height": 844 if width < PHONE else 800},
+            color_scheme=scheme,  # type: ignore[arg-type]
+            locale=locale,
+            timezone_id="Europe/Berlin",
+            device_scale_factor=1.5 if width < PHONE else 1,
+            has_touch=width < PHONE,
+            is_mobile=width < PHONE,
+        )
+
+    def _visit_all(self, page: Page, pages: dict[str, str], suffix: str) -> None:
+        outside = {name: path for name, path in pages.items() if name in OUTSIDE}
+        for name, path in outside.items():
+            page.goto(self.live.url + path)
+            self._take(page, name, suffix)
+        self._sign_in(page)
+        for name, path in pages.items():
+            if name not in outside:
+                page.goto(self.live.url + path)
+                self._prepare(page, name)
+                self._take(page, name, suffix)
+
+    def _sign_in(self, page: Page) -> None:
+        page.goto(f"{self.live.url}/accounts/login/")
+        page.locator("input[name=login]").fill(EMAIL)
+        page.locator("input[name=password]").fill(PASSWORD)
+        page.locator("main form button").click()
+        page.wait_for_url("**/companions/")
+
+    def _prepare(self, page: Page, name: str) -> None:
+        if name.startswith("talk"):
+            expect(page.locator("#send")).to_be_enabled()
+            page.wait_for_timeout(300)
+        if name == "talk-open":
+            page.locator(".remembered summary").last.click()
+            page.locator(".menu summary").last.click(force=True)
+            page.wait_for_timeout(400)
+        if name == "memory-dialog":
+            page.locator(".memory-ways a").nth(1).click()
+            page.wait_for_timeout(600)
+
+    def _take(self, page: Page, name: str, suffix: str) -> None:
+        is_whole = not name.startswith(("talk", "memory-dialog"))
+        page.screenshot(path=self.folder / f"{name}-{suffix}.png", full_page=is_whole)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Kith speaks Chinese as well as English, and no text waits to be translated."""
+
+import gettext
+import re
+from io import BytesIO
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from django.utils import translation
+
+from config.translations import LOCALES, compiled, is_translated, kept, po_path, wanted
+
+PLACEHOLDER = re.compile(r"%\(\w+\)s|</?\w+>")
+
+
+def keys(catalog: Catalog) -> set[tuple[str | None, str | tuple[str, ...]]]:
+    return {(message.context, _id(message)) for message in catalog if message.id}
+
+
+def _id(message: Message) -> str | tuple[str, ...]:
+    return message.id if isinstance(message.id, str) else tuple(message.id)
+
+
+def forms(value: str | tuple[str, ...] | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_every_text_is_translated_and_none_is_left_over(locale: str) -> None:
+    catalog = kept(locale)
+    assert keys(wanted()) == keys(catalog), "run: manage.py translate"
+    assert [message.id for message in catalog if message.id and not is_translated(message)] == []
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_what_is_compiled_is_what_is_written(locale: str) -> None:
+    with po_path(locale).with_suffix(".mo").open("rb") as file:
+        there = gettext.GNUTranslations(file)
+    fresh = gettext.GNUTranslations(BytesIO(compiled(kept(locale))))
+    catalogs = [{key: text for key, text in one._catalog.items() if key} for one in (there, fresh)]  # type: ignore[attr-defined]
+    assert catalogs[0] == catalogs[1], "run: manage.py translate"
+    assert len(catalogs[0]) > 200
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_translations_keep_what_is_filled_in(locale: str) -> None:
+    for message in kept(locale):
+        if message.id:
+            given = set(PLACEHOLDER.findall(" ".join(forms(message.id))))
+            assert all(set(PLACEHOLDER.findall(text)) == given for text in forms(message.string)), message.id
+
+
+def test_django_finds_the_words() -> None:
+    with translation.override("zh-hans"):
+        assert translation.gettext("Memories") == "记忆"
+    with translation.override("en"):
+        assert translation.gettext("Memories") == "Memories"
