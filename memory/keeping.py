@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -88,4 +87,8 @@ def correct(memory: Memory, text: str, now: datetime) -> None:
 
 def nudge(companion_id: UUID) -> None:
     """Ask for embedding after the commit. An unreachable broker is only logged: beat finds the rows within a minute."""
-    transaction.on_commit(partial(embed_companion.delay, str(companion_id)), robust=True)
+
+    def ask() -> None:
+        embed_companion.delay(str(companion_id))
+
+    transaction.on_commit(ask, robust=True)

@@ -1,0 +1,250 @@
+"""Embedding: found from rows, done once, kept when interrupted, redone when the text or the model changes."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from accounts.models import User
+from companions.models import Companion
+from config.celery import app
+from memory import tasks
+from memory.embedding import embed_cue, embed_waiting, serving_space, waiting
+from memory.keeping import correct
+from memory.models import Embedding, Memory, Space
+from providers.errors import ProviderUnavailable
+from tests.fixtures.turns import make_companion
+from tests.memory.conftest import DAY, EmbeddingServer, Say
+
+
+@pytest.fixture
+def many(mira: Companion, say: Say) -> list[Memory]:
+    return say(mira, *(f"Walk number {number}." for number in range(150)))
+
+
+def test_what_waits_is_embedded_once(mira: Companion, tian: Companion, say: Say) -> None:
+    say(mira, "One.", "Two.")
+    say(tian, "Drei.")
+    assert (waiting(mira.pk), waiting(tian.pk)) == (2, 1)
+    assert embed_waiting(mira.pk) == 2
+    assert (waiting(mira.pk), waiting(tian.pk)) == (0, 1)
+    assert embed_waiting() == 1
+    assert embed_waiting() == 0
+    assert Embedding.objects.filter(companion=mira, memory__companion=mira).count() == 2
+    assert serving_space() == Space.objects.get(model="all-MiniLM-L6-v2", width=384)
+
+
+def test_a_limit_leaves_the_rest_waiting(mira: Companion, many: list[Memory]) -> None:
+    assert embed_waiting(mira.pk, limit=70) == 70
+    assert waiting(mira.pk) == 80
+
+
+def test_a_long_text_is_embedded_in_windows_and_found_by_its_end(mira: Companion, say: Say) -> None:
+    from memory.recall import recall
+
+    (long,) = say(mira, "The weather was dull all day long. " * 400 + "My parrot can whistle Mozart.")
+    say(
+        mira,
+        *(f"The weather on day {number} was dull all day long." for number in range(20)),
+        at=DAY + timedelta(1),
+    )
+    embed_waiting(mira.pk)
+    windows = list(long.embeddings.order_by("window").values_list("window", flat=True))
+    assert windows == list(range(len(windows)))
+    assert len(windows) > 10
+    cue = "musical birds"
+    found = recall(mira.pk, cue, 3, now=DAY, zone=DAY.tzinfo, vector=embed_cue(cue))
+    assert found[0].memory == long
+
+
+@pytest.mark.parametrize("cue", ["tea", "a long cue about tea and milk " * 2000])
+def test_a_cue_of_any_length_has_one_vector_of_length_one(db: None, cue: str) -> None:
+    vector = embed_cue(cue)
+    assert vector is not None
+    assert vector.shape == (384,)
+    assert abs(float((vector**2).sum()) - 1) < 1e-4
+
+
+@pytest.mark.parametrize("cue", ["", "  ", "\x00", "\ud800"])
+def test_an_empty_cue_has_no_vector(db: None, cue: str) -> None:
+    assert embed_cue(cue) is None
+
+
+def test_a_cue_has_no_vector_while_the_provider_is_down(embedding_server: EmbeddingServer) -> None:
+    embedding_server.breaks_after = 0
+    assert embed_cue("tea") is None
+
+
+def test_what_was_embedded_before_a_breakdown_is_kept_and_the_rest_done_later(
+    mira: Companion, many: list[Memory], embedding_server: EmbeddingServer
+) -> None:
+    embedding_server.breaks_after = 1
+    with pytest.raises(ProviderUnavailable):
+        embed_waiting(mira.pk)
+    assert 0 < waiting(mira.pk) < 150
+    embedding_server.breaks_after = 1000
+    embed_waiting(mira.pk)
+    assert waiting(mira.pk) == 0
+    assert sorted(embedding_server.asked) == sorted(memory.text for memory in many)
+
+
+def test_a_text_that_the_provider_refuses_holds_no_other_back(
+    mira: Companion, say: Say, embedding_server: EmbeddingServer
+) -> None:
+    *_, refused = say(mira, *(f"Walk {number}." for number in range(10)), "REFUSED")
+    assert embed_waiting(mira.pk) == 10
+    assert not refused.embeddings.exists()
+    assert embed_waiting(mira.pk) == 0
+
+
+def test_vectors_of_a_wrong_width_are_not_stored(
+    mira: Companion, many: list[Memory], embedding_server: EmbeddingServer
+) -> None:
+    assert serving_space() == Space.objects.get(width=4)
+    embedding_server.width = 5
+    assert embed_waiting(mira.pk) == 0
+    assert not Embedding.objects.exists()
+    assert waiting(mira.pk) == 150
+
+
+def test_another_model_embeds_again_beside_the_old_one(
+    mira: Companion, say: Say, embedding_server: EmbeddingServer, settings: Any
+) -> None:
+    (memory,) = say(mira, "Tea at four.")
+    assert embed_waiting() == 1
+    settings.EMBEDDING = {"base_url": "", "api_key": "", "model": ""}
+    assert waiting(mira.pk) == 1
+    assert embed_waiting() == 1
+    assert set(memory.embeddings.values_list("space__width", flat=True)) == {4, 384}
+
+
+def test_what_waits_is_counted_while_the_provider_is_down(
+    mira: Companion, say: Say, embedding_server: EmbeddingServer
+) -> None:
+    say(mira, "Tea.")
+    embedding_server.shutdown()
+    embedding_server.server_close()
+    assert waiting(mira.pk) == 1
+
+
+def test_a_corrected_memory_is_found_by_its_new_words_and_embedded_again(mira: Companion, say: Say) -> None:
+    (memory,) = say(mira, "I live in Bonn.")
+    embed_waiting()
+    correct(memory, "I live in Kiel.", DAY)
+    memory.refresh_from_db()
+    assert (memory.text, memory.edited_at) == ("I live in Kiel.", DAY)
+    assert "kiel" in memory.terms
+    assert "bonn" not in memory.terms
+    assert waiting(mira.pk) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_memory_corrected_while_it_is_embedded_waits_again(
+    mira: Companion, say: Say, embedding_server: EmbeddingServer
+) -> None:
+    (memory,) = say(mira, "I live in Bonn.")
+
+    def meanwhile() -> None:
+        embedding_server.meanwhile = lambda: None
+        correct(Memory.objects.get(pk=memory.pk), "I live in Kiel.", DAY)
+        connection.close()
+
+    embedding_server.meanwhile = meanwhile
+    assert embed_waiting(mira.pk) == 0
+    assert not memory.embeddings.exists()
+    assert embed_waiting(mira.pk) == 1
+    assert embedding_server.asked == ["I live in Bonn.", "I live in Kiel."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_memory_deleted_while_it_is_embedded_stays_deleted(
+    mira: Companion, say: Say, embedding_server: EmbeddingServer
+) -> None:
+    gone, kept = say(mira, "I live in Bonn.", "I like tea.")
+
+    def meanwhile() -> None:
+        Memory.objects.get(pk=gone.pk).delete()
+        connection.close()
+
+    embedding_server.meanwhile = meanwhile
+    assert embed_waiting(mira.pk) == 1
+    assert list(Embedding.objects.values_list("memory", flat=True)) == [kept.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_transaction_is_held_while_a_model_works(
+    mira: Companion, say: Say, embedding_server: EmbeddingServer
+) -> None:
+    say(mira, "I live in Bonn.")
+    held: list[int] = []
+
+    def meanwhile() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND state LIKE 'idle in transaction%%'"
+            )
+            held.append(cursor.fetchone()[0])
+        connection.close()
+
+    embedding_server.meanwhile = meanwhile
+    embed_waiting(mira.pk)
+    assert held == [0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_at_once_do_no_harm(alice: User, say: Say, embedding_server: EmbeddingServer) -> None:
+    companion = make_companion(alice)
+    say(companion, *(f"Walk number {number}." for number in range(300)))
+    serving_space()
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            embed_waiting()
+        except Exception as error:  # noqa: BLE001 (the thread's failure is the test's)
+            errors.append(error)
+        finally:
+            connection.close()
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert errors == []
+    assert Embedding.objects.count() == 300
+    assert waiting(companion.pk) == 0
+
+
+@pytest.fixture
+def _no_broker(settings: Any) -> Iterator[None]:
+    """Celery's broker lies where nobody listens."""
+
+    def reconnect(url: str) -> None:
+        app.conf.broker_url = url
+        app._pool = app.amqp._producer_pool = None
+
+    reconnect("redis://127.0.0.1:1/0")
+    yield
+    reconnect(settings.CELERY_BROKER_URL)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_no_broker")
+def test_saying_goes_on_while_the_broker_is_down(mira: Companion, say: Say, caplog: Any) -> None:
+    (memory,) = say(mira, "I live in Bonn.")
+    assert Memory.objects.filter(pk=memory.pk).exists()
+    assert "on_commit" in caplog.text
+
+
+def test_the_tasks_do_what_is_left(mira: Companion, tian: Companion, say: Say) -> None:
+    say(mira, "One.")
+    say(tian, "Zwei.")
+    tasks.embed_companion(str(mira.pk))
+    assert (waiting(mira.pk), waiting(tian.pk)) == (0, 1)
+    tasks.embed_waiting()
+    assert waiting(tian.pk) == 0
