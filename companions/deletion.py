@@ -18,16 +18,17 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from accounts.models import ModelCall
+from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Prompt, Reply
 from companions.replies import stream
-from companions.replies.finish import Said, finish
+from companions.replies.finish import Said, finish, said_so_far
 from memory.models import Memory, Recall
 
 
 @transaction.atomic
 def delete_message(message: Message, now: datetime) -> None:
     """The message is gone, with its memory and with all that was drawn from it."""
-    _hold(message.companion_id)
+    hold(message.companion_id)
     if not Message.objects.filter(pk=message.pk).exists():
         return
     answering = set(Reply.objects.filter(message=message).values_list("pk", flat=True))
@@ -44,7 +45,7 @@ def delete_message(message: Message, now: datetime) -> None:
 @transaction.atomic
 def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
     """The memory is gone; the message that it came from is hidden from every later prompt, or deleted too."""
-    _hold(memory.companion_id)
+    hold(memory.companion_id)
     sources = [memory.message] if memory.message else list(memory.sources.all())
     drawn = Memory.objects.filter(sources=memory.message) if memory.message else Memory.objects.none()
     gone = {memory.pk, *drawn.values_list("pk", flat=True)}
@@ -60,7 +61,7 @@ def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
 @transaction.atomic
 def delete_companion(companion: Companion) -> None:
     """The companion is gone with everything of it; how much was used stays counted."""
-    _hold(companion.pk)
+    hold(companion.pk)
     # Whoever embeds holds memories first and then needs the companion; asked for in that order, neither waits forever.
     list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
     companion.delete()
@@ -88,11 +89,6 @@ def delete_rehearsed(companion: Companion, now: datetime) -> int:
     return len(rehearsed)
 
 
-def _hold(companion_id: UUID) -> None:
-    """Let nobody else say, recall for a turn, or end a reply until the transaction ends."""
-    Companion.objects.select_for_update(no_key=True).filter(pk=companion_id).first()
-
-
 def _continued(reply_ids: Iterable[UUID]) -> set[UUID]:
     """These replies and those that they go on from, or that go on from them: each holds the text before it."""
     known, new = set[UUID](), set(reply_ids)
@@ -111,7 +107,8 @@ def _scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Col
     shown |= set(recalls.exclude(reply=None).values_list("reply_id", flat=True))
     Reply.objects.filter(pk__in=became).update(text="", continues=None)
     for reply in Reply.objects.under_way().filter(pk__in=shown):
-        finish(reply, Reply.State.INTERRUPTED, Said(reply.text, seq=reply.seq), now, held_by=reply.lease_by)
+        said = Said(seq=reply.seq) if reply.pk in became else said_so_far(reply)
+        finish(reply, Reply.State.INTERRUPTED, said, now, held_by=reply.lease_by)
     Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")
     Prompt.objects.filter(reply__in=shown).delete()
     ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")

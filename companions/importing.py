@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from companions import history
 from companions.errors import CompanionsError, ConflictError
+from companions.locking import hold
 from companions.models import Companion, Conversation, Job, Message, Session
 from companions.saying import say_all
 from memory.embedding import unembedded
@@ -38,11 +39,10 @@ class LogError(CompanionsError):
 @transaction.atomic
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
     """A job whose progress is how many of the messages can be recalled. Lines imported before are passed over."""
-    companion = (
-        Companion.objects.select_for_update(of=["self"], no_key=True)
-        .select_related("user", "conversation")
-        .get(pk=companion.pk)
-    )
+    held = hold(companion.pk)
+    if held is None:
+        raise LogError("no_such_companion", _("There is no such companion of yours."))
+    companion = held
     new = _not_here_yet(companion, lines)
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
     messages = _messages(companion, job, sorted(new, key=lambda line: line.at))

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.gate import admit
 from companions.errors import ReplyStateError
+from companions.locking import hold
 from companions.models import Companion, Reply
 from companions.replies.database import visit
 from companions.replies.layer import AWAY, layer
@@ -47,11 +48,9 @@ def go_on(reply: Reply, now: datetime) -> Reply:
 
 def _ended(reply: Reply, now: datetime) -> Companion:
     """The companion, locked; raises ReplyStateError while any reply to the message is still open, GateError."""
-    companion = (
-        Companion.objects.select_for_update(of=["self"], no_key=True)
-        .select_related("user")
-        .get(pk=reply.companion_id)
-    )
+    companion = hold(reply.companion_id)
+    if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
+        raise ReplyStateError("no_such_reply", _("There is no such reply."))
     if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
         raise ReplyStateError("reply_open", _("This reply is still being made."))
     admit(companion.user, recent_messages=recent_messages(companion, now), now=now)

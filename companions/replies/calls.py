@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from accounts.models import ModelCall
-from companions.models import Companion, Prompt, Reply
+from companions.locking import hold
+from companions.models import Prompt, Reply
 from companions.prompts import Line
 from companions.text import storable
 from providers.errors import ProviderError, ProviderRefused
@@ -56,7 +57,7 @@ def end_call(
 def _write_end(call: ModelCall, outcome: Outcome, usage: Usage, meter: Meter, now: float, words: str) -> None:
     """The provider may have quoted the prompt: where that was scrubbed meanwhile, its words are not kept either."""
     if words and call.companion_id:
-        Companion.objects.select_for_update(no_key=True).filter(pk=call.companion_id).first()
+        hold(call.companion_id)
         words = words if Prompt.objects.filter(reply=call.reply_id).exists() else ""
     ModelCall.objects.filter(pk=call.pk).update(
         outcome=outcome,

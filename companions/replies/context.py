@@ -12,7 +12,9 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from accounts.models import ModelCall
+from accounts.usage import Payer
 from companions import history, prompts, tools
+from companions.locking import hold
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.process import process_name
 from memory.models import Recall
@@ -34,6 +36,10 @@ class Turn:
     prompt: list[prompts.Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
 
+    @property
+    def payer(self) -> Payer:
+        return Payer(self.companion.user_id, self.companion.pk, self.reply.pk)
+
 
 class TurnOverError(Exception):
     """The reply is not this process's to make any more: it was ended, or deleted."""
@@ -46,9 +52,9 @@ def load(reply_id: UUID) -> Turn | None:
     return Turn(reply, reply.companion, reply.message) if reply else None
 
 
-def hold(turn: Turn) -> None:
+def hold_turn(turn: Turn) -> None:
     """Keep what is said to the companion, and deleted, as it is until the transaction ends; TurnOverError."""
-    Companion.objects.select_for_update(no_key=True).filter(pk=turn.companion.pk).first()
+    hold(turn.companion.pk)
     if not Reply.objects.filter(pk=turn.reply.pk, lease_by=process_name()).under_way().exists():
         raise TurnOverError
 
@@ -106,7 +112,7 @@ def compose(turn: Turn, now: datetime) -> None:
 @transaction.atomic
 def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
     """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording."""
-    hold(turn)
+    hold_turn(turn)
     look_back(turn)
     remember(turn, vector, now)
     compose(turn, now)
@@ -116,7 +122,7 @@ def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
 @transaction.atomic
 def record_call(turn: Turn, round: int, now: datetime) -> ModelCall:
     """The rows of one request to the model, written before it is made: the prompt as sent, and a ModelCall."""
-    hold(turn)
+    hold_turn(turn)
     Reply.objects.filter(pk=turn.reply.pk).update(template=prompts.TEMPLATE)
     Prompt.objects.update_or_create(
         reply=turn.reply,

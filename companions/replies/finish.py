@@ -3,11 +3,15 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import orjson
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
+from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
+from companions.replies import stream
+from companions.replies.stream import Place
 from companions.saying import open_session, say
 from memory.keeping import correct
 from memory.models import Memory
@@ -24,15 +28,23 @@ class Said:
     code: str = ""
 
 
+def said_so_far(reply: Reply) -> Said:
+    """The text on the row, and what its stream holds beyond that; whoever makes the reply adds nothing more."""
+    said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls)
+    for entry in stream.unbroken(stream.seal(reply.pk, Place(reply.seq)), reply.seq):
+        frame = orjson.loads(entry.json)
+        if frame["type"] == "reply.piece":
+            said.text += frame["text"]
+        elif frame["type"] == "reply.thought":
+            said.thought += frame["text"]
+        said.seq = max(said.seq, entry.seq)
+    return said
+
+
 @transaction.atomic
 def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_by: str) -> Reply | None:
     """The ended reply; None where it is held by another process, is ended already, or is gone."""
-    companion = (
-        Companion.objects.select_for_update(of=["self"], no_key=True)
-        .select_related("user", "conversation")
-        .filter(pk=reply.companion_id)
-        .first()
-    )
+    companion = hold(reply.companion_id)
     held = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN, lease_by=held_by)
     ended = held.select_related("message", "continues__answer").first() if companion else None
     if companion is None or ended is None:

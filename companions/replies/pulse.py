@@ -5,22 +5,20 @@ import contextlib
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import orjson
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
 
 from companions.models import Reply
-from companions.replies import frames, stream
+from companions.replies import frames
 from companions.replies.actions import STOPS
 from companions.replies.calls import end_lost_calls
 from companions.replies.database import insist, visit
-from companions.replies.finish import Said, finish
+from companions.replies.finish import finish, said_so_far
 from companions.replies.layer import AWAY, layer
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
-from companions.replies.stream import Place
 from companions.replies.turn import Clock, Running, State, renew, spawn
 
 log = structlog.get_logger(__name__)
@@ -87,28 +85,13 @@ async def end_lost(reply_id: UUID, clock: Clock) -> None:
     reply = await insist(lambda: Reply.objects.select_related("companion__user").filter(pk=reply_id).first())
     if reply is None:
         return
-    said = await _said_so_far(reply)
+    said = await visit(said_so_far, reply)
     ended = await insist(finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name())
     if ended:
         await insist(end_lost_calls, ended)
         publisher = Publisher(reply.companion_id, reply.pk, seq=said.seq)
         await publisher.close("reply.interrupted", **frames.ending(ended, reply.companion))
         log.info("reply taken over", reply_id=str(reply_id))
-
-
-async def _said_so_far(reply: Reply) -> Said:
-    """The text on the row, and what its stream holds beyond that; whoever made it adds nothing more."""
-    said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls)
-    with contextlib.suppress(*AWAY):
-        await stream.seal(reply.pk)
-        for entry in stream.unbroken(await stream.read(reply.pk, Place(reply.seq)), reply.seq):
-            frame = orjson.loads(entry.json)
-            if frame["type"] == "reply.piece":
-                said.text += frame["text"]
-            elif frame["type"] == "reply.thought":
-                said.thought += frame["text"]
-            said.seq = max(said.seq, entry.seq)
-    return said
 
 
 def end(reply_id: UUID, state: State) -> None:

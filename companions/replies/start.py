@@ -7,7 +7,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.gate import admit
-from companions.errors import ConflictError
+from companions.errors import ConflictError, TextError
+from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
 from companions.replies.process import process_name
 from companions.saying import open_session, say
@@ -27,12 +28,10 @@ class Started:
 def start(companion: Companion, text: str, client_id: str | None, now: datetime) -> Started:
     """The message and its queued reply. Raises TextError, ConflictError, GateError; then nothing is saved."""
     checked(text)
-    companion = (
-        Companion.objects.select_for_update(of=["self"], no_key=True)
-        .select_related("user", "conversation")
-        .get(pk=companion.pk)
-    )
-    return _sent_before(companion, text, client_id) or _new(companion, text, client_id, now)
+    held = hold(companion.pk)
+    if held is None:
+        raise TextError("no_such_companion", _("There is no such companion of yours."))
+    return _sent_before(held, text, client_id) or _new(held, text, client_id, now)
 
 
 def _sent_before(companion: Companion, text: str, client_id: str | None) -> Started | None:

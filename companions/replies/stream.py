@@ -117,14 +117,22 @@ def _entry(id: bytes, fields: dict[bytes, bytes]) -> Entry:
     return Entry(Place(*map(int, id.split(b"-"))), int(fields[b"n"]), fields[b"f"].decode())
 
 
-async def seal(reply_id: UUID) -> None:
-    """Let nothing but an ending into the stream from now on."""
-    pipe = client().pipeline()
-    pipe.xadd(key_of(reply_id), {"sealed": 1}, id="{}-{}".format(*SEAL))
-    pipe.expire(key_of(reply_id), settings.PIECES_KEPT)
-    for result in await pipe.execute(raise_on_error=False):
-        if isinstance(result, Exception) and BEHIND not in str(result):
-            raise result
+def seal(reply_id: UUID, after: Place) -> list[Entry]:
+    """Let nothing but an ending into the stream from now on; the entries that follow the place, [] without Redis."""
+    try:
+        with _blocking() as sealing:
+            pipe = sealing.pipeline()
+            pipe.xadd(key_of(reply_id), {"sealed": 1}, id="{}-{}".format(*SEAL))
+            pipe.expire(key_of(reply_id), settings.PIECES_KEPT)
+            pipe.xrange(key_of(reply_id), min="({}-{}".format(*after))
+            found = pipe.execute(raise_on_error=False)[-1]
+    except redis.RedisError:
+        return []
+    return [_entry(id, fields) for id, fields in found if b"f" in fields]
+
+
+def _blocking() -> redis.Redis:
+    return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=5)
 
 
 async def forget(reply_id: UUID) -> None:
@@ -133,7 +141,7 @@ async def forget(reply_id: UUID) -> None:
 
 def wipe(reply_ids: Iterable[UUID]) -> None:
     """Empty these streams and seal them, so that a process that still makes one of the replies adds nothing."""
-    with redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=5) as wiping:
+    with _blocking() as wiping:
         pipe = wiping.pipeline()
         for key in map(key_of, reply_ids):
             pipe.delete(key)

@@ -82,7 +82,7 @@ class Making:
         return State.DONE
 
     async def _answer(self) -> None:
-        vector = await visit(embed_cue, self.turn.message.text)
+        vector = await visit(embed_cue, self.turn.message.text, self.turn.payer)
         call = await insist(prepare, self.turn, vector, self.clock())
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):
@@ -239,9 +239,14 @@ def _mark_streaming(reply_id: UUID, now: datetime) -> None:
 
 async def renew(clock: Clock) -> None:
     """Renew the leases of what this process makes; let go of what another has ended or taken over."""
+    makings = [one for one in Running.makings.values() if not one.publisher.is_sealed]
+    held = await visit(_hold, [(one.turn.reply, one.so_far()) for one in makings], clock())
     for making in list(Running.makings.values()):
-        is_ours = not making.publisher.is_sealed and await visit(
-            checkpoint, making.turn.reply, making.so_far(), clock(), held_by=process_name()
-        )
-        if not is_ours:
+        if making.publisher.is_sealed or (making in makings and making.turn.reply.pk not in held):
             making.end(State.INTERRUPTED)
+
+
+def _hold(saying: list[tuple[Reply, Said]], now: datetime) -> set[UUID]:
+    """Those that are still this process's to make; all in one visit, for a busy loop has long ways to a thread."""
+    name = process_name()
+    return {reply.pk for reply, said in saying if checkpoint(reply, said, now, held_by=name)}
