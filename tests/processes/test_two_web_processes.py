@@ -95,3 +95,22 @@ def test_messages_sent_quickly_over_two_processes_are_answered_one_by_one_in_ord
     said = [text for number in range(6) for text in (f"Message {number}", f"Answer {number}")]
     assert [message["text"] for message in history][::-1] == said
     assert house.rows(Message).filter(companion_id=alice.companion_id).count() == 12
+
+
+def test_messages_sent_at_once_over_two_processes_all_stand_in_the_history(
+    house: House, alice: Person
+) -> None:
+    house.rehearsal.script(*({"answer": f"Answer {number}"} for number in range(12)))
+    with alice.socket(0) as here, alice.socket(1) as there:
+        for number in range(12):
+            (here, there)[number % 2].say(f"Message {number}", f"{number}")
+        here.wait(lambda: len(here.all("reply.done")) == 12)
+        assert not here.all("error") + there.all("error")
+    texts = [message["text"] for message in alice.api().get(f"{alice.path}/messages").json()["items"]]
+    assert sorted(texts) == sorted(
+        f"{kind} {number}" for kind in ("Message", "Answer") for number in range(12)
+    )
+    replies = list(house.replies(alice))
+    assert texts[::-1] == [text for reply in replies for text in (reply.message.text, reply.text)]
+    for earlier, later in pairwise(replies):
+        assert earlier.ended_at <= later.started_at
