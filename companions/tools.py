@@ -69,7 +69,7 @@ def _recall(turn: "Turn", arguments: RecallIn, now: datetime) -> dict[str, Any]:
         arguments.count,
         now=now,
         zone=turn.companion.user.zone,
-        vector=embed_cue(arguments.cue),
+        vector=embed_cue(arguments.cue, turn.payer),
         leaving_out=[turn.message.pk, *(message.pk for message in turn.history)],
         leaving_out_memories=[one.memory.pk for one in turn.found],
     )

@@ -1,6 +1,7 @@
 """Embedding of memories and cues: what waits is found from rows, and no transaction is held while a model works."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -8,6 +9,8 @@ import structlog
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
+from accounts.models import ModelCall
+from accounts.usage import Payer, charged
 from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
@@ -40,22 +43,25 @@ def space_of(serving: Embedder) -> Space:
     return space
 
 
-def embed_cue(cue: str) -> Floats | None:
+def embed_cue(cue: str, payer: Payer | None = None) -> Floats | None:
     """The cue's vector (its space's width), a long cue's from its windows' mean; None where no embedder answers."""
     cue = storable(cue)
-    try:
-        serving = embedder()
-        if serving is None or not cue.strip():
-            return None
-        windows = serving.windows(cue)
-        if len(windows) < 2:
-            vectors = serving.embed_query(cue)[np.newaxis]
-        else:
-            vectors = serving.embed_documents(windows[:MOST_CUE_WINDOWS])
-        return normalised(_checked(serving, vectors).mean(axis=0))
-    except (ProviderError, WidthError) as error:
-        log.warning("cue_not_embedded", code=error.code, said=str(error))
+    serving = embedder()
+    if serving is None or not cue.strip():
         return None
+    try:
+        with charged(payer, ModelCall.Purpose.EMBEDDING):
+            return normalised(_cue_vectors(serving, cue).mean(axis=0))
+    except (ProviderError, WidthError) as error:
+        log.warning("cue_not_embedded", code=error.code)
+        return None
+
+
+def _cue_vectors(serving: Embedder, cue: str) -> Floats:
+    windows = serving.windows(cue)
+    if len(windows) < 2:
+        return _checked(serving, serving.embed_query(cue)[np.newaxis])
+    return _checked(serving, serving.embed_documents(windows[:MOST_CUE_WINDOWS]))
 
 
 def unembedded(companion_id: UUID) -> MemoryQuerySet:
@@ -87,8 +93,18 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     space = space_of(serving)
     embedded = 0
     for batch in _batches(space, companion_id, limit):
-        embedded += _embed_or_pass_over(serving, space, batch)
+        for payer, memories in groupby(sorted(batch, key=_payer_key), key=_payer):
+            with charged(payer, ModelCall.Purpose.EMBEDDING):
+                embedded += _embed_or_pass_over(serving, space, list(memories))
     return embedded
+
+
+def _payer(memory: Memory) -> Payer:
+    return Payer(memory.companion.user_id, memory.companion_id)
+
+
+def _payer_key(memory: Memory) -> UUID:
+    return memory.companion_id
 
 
 def _waiting(space: Space) -> MemoryQuerySet:
@@ -105,7 +121,13 @@ def _batches(space: Space, companion_id: UUID | None, limit: int | None) -> Iter
         after = Q()
         while left is None or left > 0:
             size = BATCH if left is None else min(BATCH, left)
-            batch = list(_waiting(space).filter(scope, half, after).order_by("pk").defer("terms")[:size])
+            batch = list(
+                _waiting(space)
+                .filter(scope, half, after)
+                .order_by("pk")
+                .select_related("companion")
+                .defer("terms")[:size]
+            )
             if not batch:
                 break
             yield batch
@@ -119,7 +141,7 @@ def _embed_or_pass_over(serving: Embedder, space: Space, batch: list[Memory]) ->
         return _embed(serving, space, batch)
     except ProviderRefused as error:
         if len(batch) == 1:
-            log.warning("memory_not_embedded", memory=str(batch[0].pk), said=error.said)
+            log.warning("memory_not_embedded", memory=str(batch[0].pk), code=error.code)
             return 0
         return sum(_embed_or_pass_over(serving, space, [memory]) for memory in batch)
 

@@ -2,11 +2,13 @@ from collections.abc import Iterable
 from time import perf_counter
 from uuid import UUID
 
+from django.db.models import prefetch_related_objects
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Status
 
 from accounts.idempotency import once
+from accounts.usage import Payer
 from companions import deletion
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, my_memory, person
@@ -98,11 +100,12 @@ def delete_memory(
 )
 def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) -> Out:
     companion, now, began = my_companion(request, companion_id), timezone.now(), perf_counter()
-    vector = embed_cue(body.cue)
+    vector = embed_cue(body.cue, Payer(companion.user_id, companion.pk))
     found = recall(
         companion.pk, body.cue, body.limit, now=now, zone=companion.user.zone, vector=vector, as_of=body.as_of
     )
     record(companion.pk, Recall.By.API, body.cue, found, now, round((perf_counter() - began) * 1000))
+    prefetch_related_objects([one.memory for one in found], "sources")
     return {"results": results_out(found)}
 
 

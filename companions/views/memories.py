@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.signed_in import SignedInRequest
+from accounts.usage import Payer
 from companions import deletion
 from companions.api.cursor import CursorError, PageIn, page
 from companions.forms import MemoryForm, MemoryTextForm
@@ -68,7 +69,12 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
     if not is_storable(cue):
         return [], None
     found = recall(
-        companion.pk, cue, MOST_FOUND, now=timezone.now(), zone=companion.user.zone, vector=embed_cue(cue)
+        companion.pk,
+        cue,
+        MOST_FOUND,
+        now=timezone.now(),
+        zone=companion.user.zone,
+        vector=embed_cue(cue, Payer(companion.user_id, companion.pk)),
     )
     return [Line(one.memory, one.reasons) for one in found if kind in ("", one.memory.kind)], None
 

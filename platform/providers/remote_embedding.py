@@ -4,14 +4,16 @@ import base64
 import binascii
 from collections.abc import Sequence
 from functools import cached_property
+from time import perf_counter
 
 import httpx2
 import numpy as np
 import openai
 
-from providers.errors import ProviderRefused
+from providers.errors import ProviderError, ProviderRefused
+from providers.metering import Metered, note
 from providers.said import FAILURES, told
-from providers.tokens import split
+from providers.tokens import estimate, split
 from providers.vectors import Floats, normalised
 
 BATCH_TEXTS = 64
@@ -26,7 +28,7 @@ class RemoteEmbedder:
 
     def __init__(self, base_url: str, api_key: str, model: str, *, timeout: httpx2.Timeout = TIMEOUT) -> None:
         self.model = model
-        self._api_key = api_key
+        self._base_url, self._api_key = base_url, api_key
         self._client = openai.OpenAI(
             base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=0
         )
@@ -56,15 +58,36 @@ class RemoteEmbedder:
         return vector
 
     def _asked(self, texts: list[str], width: int | None = None) -> Floats:
+        """The vectors; the call is noted for an open meter, also where it fails."""
+        began, tokens, failed = perf_counter(), None, None
+        try:
+            answer = self._answer(texts)
+            tokens = _tokens_of(answer)
+            return normalised(_checked(answer, len(texts), width))
+        except ProviderError as error:
+            failed = error
+            raise
+        finally:
+            spent = sum(map(estimate, texts)) if tokens is None and not failed else tokens or 0
+            milliseconds = round((perf_counter() - began) * 1000)
+            note(Metered(self._base_url, self.model, spent, tokens is None, milliseconds, failed))
+
+    def _answer(self, texts: list[str]) -> object:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
         try:
             response = self._client.post("/embeddings", cast_to=httpx2.Response, body=body)
-            answer = response.json()
+            return response.json()
         except FAILURES as error:
             raise told(error, self._api_key) from error
         except ValueError:
             raise ProviderRefused(f"No JSON came from /embeddings: {response.text[:500]}") from None
-        return normalised(_checked(answer, len(texts), width))
+
+
+def _tokens_of(answer: object) -> int | None:
+    """What the server counted; None where it did not say."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return tokens if isinstance(tokens, int) and tokens >= 0 else None
 
 
 def _checked(answer: object, count: int, width: int | None) -> Floats:

@@ -1,0 +1,56 @@
+"""Embedding by a provider is counted, on the account of whose memory it was."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import ModelCall, User
+from accounts.usage import Payer
+from companions.importing import Line, import_log
+from companions.models import Companion
+from memory.embedding import embed_cue, embed_waiting
+from providers.rehearsal.running import RehearsalServer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def remote(rehearsal: RehearsalServer, settings: Any) -> None:
+    settings.EMBEDDING = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal-embedding"}
+
+
+def tell(companion: Companion, text: str) -> None:
+    now = timezone.now()
+    import_log(companion, [Line(role="user", text=text, at=now)], now)
+
+
+@pytest.mark.usefixtures("remote")
+def test_each_persons_memories_are_embedded_on_their_own_account(
+    alice: User, bob: User, mira: Companion, tian: Companion
+) -> None:
+    tell(mira, "I planted three tomatoes.")
+    tell(tian, "今天下雨了。")
+    assert embed_waiting() == 2
+    calls = ModelCall.objects.filter(
+        purpose="embedding", outcome="done", is_estimated=False, prompt_tokens__gt=0
+    )
+    assert set(calls.values_list("user_id", "companion_id")) == {(alice.pk, mira.pk), (bob.pk, tian.pk)}
+
+
+@pytest.mark.usefixtures("remote")
+def test_a_cue_is_charged_to_whoever_asks(alice: User, mira: Companion) -> None:
+    assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is not None
+    assert ModelCall.objects.owned_by(alice).tokens() > 0
+
+
+def test_a_call_that_fails_is_on_record(alice: User, mira: Companion, settings: Any) -> None:
+    settings.EMBEDDING = {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "model": "nobody"}
+    assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is None
+    assert ModelCall.objects.get().outcome == ModelCall.Outcome.UNAVAILABLE
+
+
+def test_the_built_in_embedder_costs_nothing(mira: Companion) -> None:
+    tell(mira, "I planted three tomatoes.")
+    assert embed_waiting() == 1
+    assert not ModelCall.objects.exists()
