@@ -275,7 +275,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-from config.logs import configure_structlog  # noqa: E402
+from config.logs import LOGGING, configure_structlog  # noqa: E402, F401 (Django reads LOGGING)
 
 configure_structlog()
 LOGGING_CONFIG = "logging.config.dictConfig"
