@@ -1,4 +1,6 @@
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ from tests.processes.person import Person
 
 
 @pytest.fixture(scope="session")
-def whole_house(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[House]:
-    house = House(tmp_path_factory.mktemp("house"))
-    with django_db_blocker.unblock():
+def whole_house(django_db_blocker: Any) -> Iterator[House]:
+    """Not in pytest's own folders, which are shut to the user as whom Postgres runs where we are root."""
+    with tempfile.TemporaryDirectory(prefix="kith-") as folder, django_db_blocker.unblock():
+        house = House(Path(folder).resolve())
         try:
             house.prepare()
             yield house
@@ -31,4 +34,9 @@ def house(whole_house: House) -> Iterator[House]:
 
 @pytest.fixture
 def alice(house: House) -> Person:
+    return house.person()
+
+
+@pytest.fixture
+def bob(house: House) -> Person:
     return house.person()
