@@ -26,9 +26,10 @@ class Calling:
     def feed(self, changes: list[dict[str, Any]]) -> None:
         for change in changes:
             function = change.get("function") or {}
-            call = self._meant(change.get("index"), change.get("id") or "", function.get("name") or "")
-            call.id = call.id or change.get("id") or ""
-            call.name = call.name or function.get("name") or ""
+            id_, name = _text(change.get("id")), _text(function.get("name"))
+            call = self._meant(change.get("index"), id_, name)
+            call.id = call.id or id_
+            call.name = call.name or name
             call.arguments += _text(function.get("arguments"))
 
     def _meant(self, index: int | None, id_: str, name: str) -> _Open:

@@ -12,6 +12,7 @@ from typing import Any
 from providers.errors import ProviderUnavailable
 
 DONE = b"[DONE]"
+LONGEST_LINE_BYTES = 4_000_000
 
 
 class Lines:
@@ -21,8 +22,13 @@ class Lines:
         self._rest = b""
 
     def feed(self, read: bytes) -> Iterator[bytes]:
-        """The payloads that are whole by now; comments, names and empty lines are left out."""
+        """The payloads that are whole by now; comments, names and empty lines are left out.
+
+        ProviderUnavailable where a line does not end.
+        """
         *whole, self._rest = (self._rest + read).split(b"\n")
+        if len(self._rest) > LONGEST_LINE_BYTES:
+            raise ProviderUnavailable(f"A line of the stream is longer than {LONGEST_LINE_BYTES:,} bytes")
         return _payloads(whole)
 
     def rest(self) -> Iterator[bytes]:
@@ -38,7 +44,7 @@ def parse(payload: bytes) -> dict[str, Any]:
     """An event's object; ProviderUnavailable where it is none, with its first characters."""
     try:
         event = json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
         shown = payload[:500].decode(errors="replace")

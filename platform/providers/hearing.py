@@ -6,11 +6,14 @@ from typing import Any
 
 from providers.calling import Calling
 from providers.decoding import DONE, parse
-from providers.errors import ProviderRefused
+from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.pieces import Piece, Thought, ToolCall, Usage
 from providers.said import told_in_stream
 from providers.thinking import Thinking
 from providers.tokens import estimate_answer, estimate_messages
+
+SHOWN_CHARACTERS = 500
+MOST_TOKENS = 2**31 - 1  # as many as a database column counts
 
 
 class Hearing:
@@ -20,7 +23,7 @@ class Hearing:
         self._api_key = api_key
         self._thinking = Thinking()
         self._calling = Calling(chance)
-        self._usage: dict[str, Any] | None = None
+        self._usage: Usage | None = None
         self._answer: list[str] = []
         self._thought: list[str] = []
         self.finish = ""
@@ -35,11 +38,18 @@ class Hearing:
         return self.hear(parse(payload))
 
     def hear(self, event: dict[str, Any]) -> list[Piece | Thought]:
-        """What an event says; ProviderError where it tells of a failure."""
+        """What an event says; ProviderError where it tells of a failure, or is no event of a chat."""
+        try:
+            return self._told(event)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as wrong:
+            shown = str(event)[:SHOWN_CHARACTERS]
+            raise ProviderUnavailable(f"What came was no event of a chat: {shown}") from wrong
+
+    def _told(self, event: dict[str, Any]) -> list[Piece | Thought]:
         if event.get("error"):
             raise told_in_stream(event["error"], self._api_key)
         if event.get("usage"):
-            self._usage = event["usage"]
+            self._usage = _counted(event["usage"])
         choices = event.get("choices")
         if not choices:
             return []
@@ -57,8 +67,8 @@ class Hearing:
         content = delta.get("content")
         if content:
             heard += self._thinking.feed(content) if isinstance(content, str) else _parts(content)
-        if delta.get("refusal"):
-            heard.append(Piece(delta["refusal"]))
+        if refusal := delta.get("refusal"):
+            heard.append(Piece(str(refusal)))
         if delta.get("tool_calls"):
             self._calling.feed(delta["tool_calls"])
             self.has_begun = True
@@ -80,13 +90,22 @@ class Hearing:
     def usage(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Usage:
         """The tokens as the server told them, else as estimated from what was sent and what came."""
         told = self._usage
-        if told is None:
-            thought, answer = "".join(self._thought), "".join(self._answer)
-            completion = estimate_answer(answer, thought, self._calling.calls())
-            return Usage(estimate_messages(messages, tools), completion, is_estimated=True)
-        cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens")
-        cached = cached or told.get("prompt_cache_hit_tokens") or 0
-        return Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, cached)
+        if told is not None:
+            return told
+        thought, answer = "".join(self._thought), "".join(self._answer)
+        completion = estimate_answer(answer, thought, self._calling.calls())
+        return Usage(estimate_messages(messages, tools), completion, is_estimated=True)
+
+
+def _counted(told: dict[str, Any]) -> Usage | None:
+    """The usage that a server told; None where a number of it is none that can be."""
+    cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens") or told.get(
+        "prompt_cache_hit_tokens"
+    )
+    counts = [count or 0 for count in (told.get("prompt_tokens"), told.get("completion_tokens"), cached)]
+    if not all(isinstance(count, int) and 0 <= count <= MOST_TOKENS for count in counts):
+        return None
+    return Usage(*counts)
 
 
 def _parts(content: list[dict[str, Any]]) -> list[Piece | Thought]:
@@ -99,5 +118,5 @@ def _parts(content: list[dict[str, Any]]) -> list[Piece | Thought]:
                 Thought(inner if isinstance(inner, str) else "".join(p.get("text", "") for p in inner))
             )
         elif part.get("text"):
-            heard.append(Piece(part["text"]))
+            heard.append(Piece(str(part["text"])))
     return heard

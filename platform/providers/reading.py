@@ -14,6 +14,7 @@ from providers.said import FAILURES
 
 DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
 SHOWN_CHARACTERS = 500
+MOST_BYTES = 32_000_000
 
 
 class Clock:
@@ -66,13 +67,13 @@ async def read(response: httpx2.Response, hearing: Hearing, clock: Clock) -> Asy
 async def _all(response: httpx2.Response, clock: Clock) -> bytes:
     try:
         async with clock.timeout(is_alive=False):
-            return await response.aread()
+            return b"".join([data async for data in _bounded(response)])
     except TimeoutError:
         raise clock.late() from None
 
 
 async def _payloads(response: httpx2.Response, clock: Clock) -> AsyncIterator[bytes]:
-    lines, reads, is_alive = Lines(), response.aiter_bytes(), True
+    lines, reads, is_alive = Lines(), _bounded(response), True
     while True:
         try:
             async with clock.timeout(is_alive=is_alive):
@@ -88,6 +89,16 @@ async def _payloads(response: httpx2.Response, clock: Clock) -> AsyncIterator[by
                 return
         if data is None:
             return
+
+
+async def _bounded(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The body as it comes; ProviderUnavailable where it does not come to an end."""
+    left = MOST_BYTES
+    async for data in response.aiter_bytes():
+        left -= len(data)
+        if left < 0:
+            raise ProviderUnavailable(f"The server sent more than {MOST_BYTES:,} bytes")
+        yield data
 
 
 async def _drain(reads: AsyncIterator[bytes]) -> None:

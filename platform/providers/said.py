@@ -54,9 +54,9 @@ def told(error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError, api_ke
 def told_in_stream(error: Any, api_key: str) -> ProviderError:
     """An error object sent as an event of a stream that began well."""
     code = error.get("code") if isinstance(error, dict) else None
-    status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdigit()) else None
+    status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdecimal()) else None
     return failure(status, hide(words(error), api_key))
 
 
 def _seconds(header: str) -> float:
-    return float(header) if header.isdigit() else 0.0  # its other form, a date, is not worth its clock
+    return float(header) if header.isdecimal() else 0.0  # its other form, a date, is not worth its clock

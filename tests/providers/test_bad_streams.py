@@ -1,0 +1,84 @@
+"""What no server should send: events of wrong types, numbers that cannot be, lines and bodies without end."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from providers.errors import ProviderUnavailable
+from providers.pieces import Piece, ToolCall, Usage
+from providers.rehearsal.running import RehearsalServer
+from tests.providers.test_chat import Make, broken, calls, delta, heard, text
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"choices": {"0": {"delta": {"content": "a"}}}},
+        {"choices": ["a"]},
+        {"choices": [{"delta": "a"}]},
+        {"choices": [{"delta": {"content": ["a"]}}]},
+        {"choices": [{"delta": {"tool_calls": ["a"]}}]},
+        {"choices": [{"delta": {"tool_calls": [{"function": "a"}]}}]},
+        {"choices": [], "usage": "much"},
+        {"error": {"code": "9" * 5000, "message": "no"}},
+        "[" * 100_000,
+    ],
+    ids=lambda event: str(event)[:50],
+)
+async def test_an_event_of_the_wrong_form_is_the_providers_failure(
+    rehearsal: RehearsalServer, make_chat: Make, event: Any
+) -> None:
+    rehearsal.script({"events": [delta({"content": "So far"}), event]})
+    came, error = await broken(make_chat())
+    assert came == [Piece("So far")]
+    assert isinstance(error, ProviderUnavailable)
+
+
+@pytest.mark.parametrize("count", [-1, 2**40, "7", 1.5, [1]], ids=str)
+async def test_tokens_that_cannot_be_are_estimated(
+    rehearsal: RehearsalServer, make_chat: Make, count: Any
+) -> None:
+    rehearsal.script({"answer": "Yes.", "usage": {"prompt_tokens": count, "completion_tokens": 7}})
+    *_, usage = await heard(make_chat())
+    assert isinstance(usage, Usage)
+    assert usage.is_estimated
+
+
+async def test_names_and_refusals_of_other_types_become_text(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    change = {"index": 0, "id": 7, "function": {"name": {"a": 1}, "arguments": {"b": 2}}}
+    rehearsal.script({"events": [delta({"refusal": 5, "tool_calls": [change]}, finish="stop")]})
+    events = await heard(make_chat())
+    assert text(events) == "5"
+    assert calls(events) == [ToolCall("7", '{"a": 1}', '{"b": 2}')]
+
+
+async def endless(line: bytes) -> tuple[str, asyncio.Server]:
+    """The address of a server whose answers are these bytes, again and again; and the server, to be closed."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+        try:
+            while True:
+                writer.write(line)
+                await writer.drain()
+        except ConnectionError:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", server
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [(b"a" * 65_536, "longer than"), (b": " + b"a" * 65_536 + b"\n", "more than")],
+    ids=["a line", "a body"],
+)
+async def test_what_does_not_end_is_given_up(make_chat: Make, line: bytes, words: str) -> None:
+    address, server = await endless(line)
+    async with server:
+        came, error = await broken(make_chat(address, first_piece_seconds=60))
+    assert (came, words in error.said) == ([], True)
