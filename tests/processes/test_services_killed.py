@@ -76,10 +76,10 @@ def test_postgres_killed_while_an_answer_streams(house: House, alice: Person) ->
         here.say("Tell me a tale", "one")
         reply_id = there.pieces(20)[0]["id"]
         kill(house.services.postgres)
+        here.say("Is anybody there?", "away")
         health = house.health()
         assert (health["code"], health["status"], health["checks"]["database"]) == (503, "down", "down")
         assert health["checks"]["redis"] == "ok"
-        here.say("Is anybody there?", "away")
         refused = here.first("error", seconds=30)
         assert (refused["code"], refused["client_id"]) == ("database_away", "away")
         house.services.start()
@@ -110,3 +110,16 @@ def test_with_the_model_gone_the_message_is_kept_and_retry_works(house: House, a
         again = alice.api().post(f"replies/{reply_id}/retry").json()["id"]
         assert there.ending(again)["message"]["text"] == "Here I am."
     assert [message.text for message in house.messages(alice)] == ["Are you there?", "Here I am."]
+
+
+def test_what_a_model_says_that_no_database_can_keep_does_not_stop_the_talk(
+    house: House, alice: Person
+) -> None:
+    said = [r"No\u0000", "thing ", r"\ud83d", "is lost."]
+    deltas = [f'data: {{"choices": [{{"index": 0, "delta": {{"content": "{text}"}}}}]}}\n\n' for text in said]
+    house.rehearsal.script({"events": [*deltas, "data: [DONE]\n\n"]})
+    with alice.socket(0) as here:
+        here.say("What is nothing?", "one")
+        reply_id = here.saved("one")["reply"]["id"]
+        assert here.ending(reply_id)["message"]["text"] == "Nothing \ufffdis lost." == here.heard(reply_id)
+    assert_goes_on(house, alice)

@@ -13,9 +13,14 @@ pytestmark = pytest.mark.processes
 TALE = [f"{number} then " for number in range(400)]
 
 
-def test_an_answer_cut_by_a_kill_is_kept_and_talk_goes_on(house: House, alice: Person) -> None:
-    house.rehearsal.script({"pieces": TALE, "delay_between": 0.02, "thought": "A long one."})
-    with alice.socket(0) as cut:
+def test_an_answer_cut_by_a_kill_is_kept_and_talk_goes_on(house: House, alice: Person, bob: Person) -> None:
+    house.rehearsal.script(
+        {"pieces": TALE, "delay_before": 60, "when": "Think well"},
+        {"pieces": TALE, "delay_between": 0.02, "thought": "A long one."},
+    )
+    with bob.socket(1) as there, alice.socket(0) as cut:
+        bob.api(0).post(f"{bob.path}/messages?wait=0", json={"text": "Think well"})
+        silent_id = there.first("reply.recalled")["id"]
         cut.say("Tell me a tale", "one")
         reply_id = cut.saved("one")["reply"]["id"]
         cut.say("And then?", "two")
@@ -23,6 +28,8 @@ def test_an_answer_cut_by_a_kill_is_kept_and_talk_goes_on(house: House, alice: P
         cut.pieces(20)
         kill(house.webs[0])
         cut.wait(lambda: not cut.is_open)
+        silent = there.ending(silent_id)
+        assert (silent["type"], silent["message"]) == ("reply.interrupted", None)
     heard = cut.heard(reply_id)
     last = cut.all("reply.piece")[-1]["seq"]
     house.rehearsal.script({"answer": "The second answer."})
@@ -48,6 +55,9 @@ def test_an_answer_cut_by_a_kill_is_kept_and_talk_goes_on(house: House, alice: P
     assert first.ended_at <= second.started_at
     assert house.rows(ModelCall).get(reply=first).outcome == "interrupted"
 
+    with bob.socket(0) as late:
+        late.send("reply.resume", id=silent_id, after=0)
+        assert late.ending(silent_id) == silent
     house.rehearsal.script({"pieces": ["and it ", "ended."]}, {"answer": "Another tale."})
     with alice.socket(1) as there:
         more = alice.api().post(f"replies/{reply_id}/continue").json()["id"]
@@ -60,60 +70,32 @@ def test_an_answer_cut_by_a_kill_is_kept_and_talk_goes_on(house: House, alice: P
     assert house.rows(Message).filter(companion_id=alice.companion_id, text__startswith=kept).count() == 1
 
 
-def test_an_answer_killed_before_its_first_piece_ends_interrupted_for_whoever_resumes(
-    house: House, alice: Person
+def test_a_web_process_told_to_end_finishes_the_short_interrupts_the_long_and_leaves_what_waits_to_another(
+    house: House, alice: Person, bob: Person
 ) -> None:
-    house.rehearsal.script({"pieces": TALE, "delay_before": 30})
-    with alice.socket(0) as cut:
-        cut.say("Tell me a tale", "one")
-        reply_id = cut.first("reply.recalled")["id"]
-        kill(house.webs[0])
-    with alice.socket(1) as there:
-        ending = there.ending(reply_id)
-        assert (ending["type"], ending["message"]) == ("reply.interrupted", None)
-    with alice.socket(1) as late:
-        late.send("reply.resume", id=reply_id, after=0)
-        assert late.ending(reply_id) == ending
-    house.rehearsal.reset()
-    house.rehearsal.script({"answer": "Once upon a time."})
-    with alice.socket(1) as there:
-        again = alice.api(1).post(f"replies/{reply_id}/retry").json()["id"]
-        assert there.ending(again)["message"]["text"] == "Once upon a time."
-
-
-def test_a_web_process_told_to_end_leaves_its_answer_interrupted_and_what_waits_to_another(
-    house: House, alice: Person
-) -> None:
-    house.rehearsal.script({"pieces": TALE, "delay_between": 0.02}, {"answer": "The second answer."})
-    with alice.socket(0) as here, alice.socket(1) as there:
+    house.rehearsal.script(
+        {"pieces": TALE, "delay_between": 0.02, "when": "a tale"},
+        {"pieces": TALE[:20], "delay_between": 0.02, "when": "a word"},
+        {"answer": "The second answer.", "when": "And then?"},
+    )
+    with alice.socket(0) as here, alice.socket(1) as there, bob.socket(0) as near, bob.socket(1) as far:
         here.say("Tell me a tale", "one")
         here.say("And then?", "two")
-        reply_id, second_id = here.saved("one")["reply"]["id"], here.saved("two")["reply"]["id"]
+        long_id, second_id = here.saved("one")["reply"]["id"], here.saved("two")["reply"]["id"]
         there.pieces(10)
+        near.say("Tell me a word", "one")
+        short_id = far.pieces(1)[0]["id"]
         web = house.webs[0].process
         assert web
         web.send_signal(signal.SIGTERM)
-        ending = there.ending(reply_id)
-        assert ending["type"] == "reply.interrupted"
-        assert ending["message"]["text"] == there.heard(reply_id)
+        short, long = far.ending(short_id), there.ending(long_id)
+        assert (short["type"], short["message"]["text"]) == ("reply.done", "".join(TALE[:20]))
+        assert (long["type"], long["message"]["text"]) == ("reply.interrupted", there.heard(long_id))
         assert there.ending(second_id)["message"]["text"] == "The second answer."
         assert web.wait(15) in {0, -signal.SIGTERM}
     first, second = house.replies(alice)
-    assert first.text == there.heard(reply_id)
+    assert first.text == there.heard(long_id)
     assert first.ended_at <= second.started_at
-
-
-def test_a_web_process_told_to_end_lets_a_short_answer_finish(house: House, alice: Person) -> None:
-    house.rehearsal.script({"pieces": TALE[:20], "delay_between": 0.02})
-    with alice.socket(0) as here, alice.socket(1) as there:
-        here.say("Tell me a short tale", "one")
-        reply_id = there.pieces(3)[0]["id"]
-        web = house.webs[0].process
-        assert web
-        web.send_signal(signal.SIGTERM)
-        ending = there.ending(reply_id)
-        web.wait(15)
-    assert (ending["type"], ending["message"]["text"]) == ("reply.done", "".join(TALE[:20]))
 
 
 def test_a_frozen_web_process_adds_nothing_to_a_reply_that_was_taken_over(

@@ -1,6 +1,7 @@
 """Work in the background that is cut off, or whose nudges are lost, is found again from its rows."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db.models import Count
@@ -58,37 +59,34 @@ def sweep(house: House) -> None:
         app.send_task("memory.tasks.embed_waiting", queue="embed", connection=connection)
 
 
-def test_a_worker_killed_in_mid_embedding_leaves_nothing_undone_and_nothing_twice(
-    house: House, alice: Person
+def test_a_worker_killed_in_mid_embedding_and_an_emptied_queue_leave_nothing_undone_and_nothing_twice(
+    house: House, alice: Person, bob: Person
 ) -> None:
     job = imported(alice, 160)
     eventually(lambda: embedded(house, alice), 60)
     kill(house.worker)
-    assert 0 < embedded(house, alice) < 160
     halfway = alice.api().get(job).json()["job"]
     assert (halfway["state"], halfway["total"]) == ("running", 160)
-    assert halfway["done"] == embedded(house, alice)
+    assert 0 < halfway["done"] == embedded(house, alice) < 160
+
+    later = imported(bob, 20)
+    with house.redis() as client:
+        assert client.llen("embed") > 0
+        client.flushall()
     house.start()
+    eventually(lambda: house.health()["checks"]["worker"] == "ok", 60)
+    assert embedded(house, bob) == 0
+
     sweep(house)
     sweep(house)
-    eventually(lambda: alice.api().get(job).json()["job"]["state"] == "done", 60)
-    assert_each_embedded_once(house, alice, 160)
+    for person, address, length in ((alice, job, 160), (bob, later, 20)):
+        done = partial(lambda person, address: person.api().get(address).json()["job"], person, address)
+        eventually(lambda done=done: done()["state"] == "done", 60)
+        assert done()["done"] == length
+        assert_each_embedded_once(house, person, length)
     found = (
         alice.api()
         .post(f"{alice.path}/recall", json={"cue": "line 159 of our talk", "limit": 3})
         .json()["results"]
     )
     assert "line 159" in [source["client_id"] for one in found for source in one["sources"]]
-
-
-def test_a_redis_emptied_with_work_queued_loses_none_of_it(house: House, alice: Person) -> None:
-    kill(house.worker)
-    job = imported(alice, 20)
-    with house.redis() as client:
-        assert client.llen("embed") > 0
-        client.flushall()
-    house.start()
-    assert embedded(house, alice) == 0
-    sweep(house)
-    eventually(lambda: alice.api().get(job).json()["job"]["state"] == "done", 60)
-    assert_each_embedded_once(house, alice, 20)
