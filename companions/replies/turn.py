@@ -17,6 +17,7 @@ from django.utils import timezone
 from accounts.models import ModelCall
 from companions import tools
 from companions.models import Reply
+from companions.prompts import neutral
 from companions.replies import frames, stream
 from companions.replies.calls import Meter, end_call
 from companions.replies.claim import claim, next_waiting
@@ -44,6 +45,7 @@ class Making:
         self.turn, self.clock = turn, clock
         self.said = Said(text=turn.reply.text, seq=turn.reply.seq)
         self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
+        self.heard_characters = 0
         self.ends_as: State | None = None
         self.reading: asyncio.Task[None] | None = None
 
@@ -119,16 +121,22 @@ class Making:
     def _take(self, event: Event, meter: Meter, calls: list[ToolCall]) -> None:
         match event:
             case Piece(text):
-                meter.piece(text, perf_counter())
+                self._hear(text, meter)
                 self._say(storable(text))
             case Thought(text):
-                meter.piece(text, perf_counter())
+                self._hear(text, meter)
                 self.said.thought += storable(text)
                 self.publisher.add("reply.thought", storable(text))
-            case ToolCall():
-                calls.append(event)
+            case ToolCall() if len(calls) < settings.TOOL_CALLS:
+                calls.append(_bounded(event))
             case Usage():
                 meter.usage = event
+
+    def _hear(self, text: str, meter: Meter) -> None:
+        meter.piece(text, perf_counter())
+        self.heard_characters += len(text)
+        if self.heard_characters > settings.ANSWER_CHARACTERS:
+            self.end(State.INTERRUPTED)
 
     def _say(self, text: str) -> None:
         if self.turn.reply.first_piece_at is None:
@@ -149,9 +157,15 @@ class Making:
             used = {"id": one.id, "name": one.name, "arguments": one.arguments, "result": result}
             self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
             self.turn.prompt.append(
-                {"role": "tool", "tool_call_id": one.id, "content": frames.as_json(result)}
+                {"role": "tool", "tool_call_id": one.id, "content": neutral(frames.as_json(result))}
             )
             self.publisher.send("reply.tool", name=one.name, is_error="error" in result)
+
+
+def _bounded(call: ToolCall) -> ToolCall:
+    """The call as it can be kept: what is longer or no text is cut, and the tool will say what is wrong with it."""
+    most = settings.TOOL_CHARACTERS
+    return ToolCall(storable(call.id[:200]), storable(call.name[:100]), storable(call.arguments[:most]))
 
 
 class Running:

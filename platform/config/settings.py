@@ -211,6 +211,11 @@ PROMPTS_KEPT = timedelta(days=30)
 MESSAGE_CHARACTERS = 32_000
 RECALL_LIMIT = 10
 TOOL_ROUNDS = 4
+TOOL_CALLS = 16  # in one round
+TOOL_CHARACTERS = 20_000  # of one call's arguments
+ANSWER_CHARACTERS = (
+    100_000  # of one reply, its reasoning counted: whatever goes on longer will not end by itself
+)
 SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
 

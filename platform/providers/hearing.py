@@ -102,10 +102,11 @@ def _counted(told: dict[str, Any]) -> Usage | None:
     cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens") or told.get(
         "prompt_cache_hit_tokens"
     )
-    counts = [count or 0 for count in (told.get("prompt_tokens"), told.get("completion_tokens"), cached)]
+    sent, received = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0
+    counts = (sent, received, cached or 0)
     if not all(isinstance(count, int) and 0 <= count <= MOST_TOKENS for count in counts):
         return None
-    return Usage(*counts)
+    return Usage(sent, received, cached or 0)
 
 
 def _parts(content: list[dict[str, Any]]) -> list[Piece | Thought]:
