@@ -17,6 +17,7 @@ import httpx2
 from websockets.sync.client import connect
 
 from bench.probing import Person
+from config.up.embedded import Embedded
 from config.up.ports import free_port
 
 if TYPE_CHECKING:
@@ -34,20 +35,27 @@ def own_kith() -> Iterator[tuple[str, str]]:
     """A Kith started as `make up` does, in a folder of its own: its address and a token."""
     with tempfile.TemporaryDirectory(prefix="kith-bench-") as folder:
         Path(folder).chmod(0o755)  # Postgres runs as an account of its own where we are root
-        paths = f"{ROOT}{os.pathsep}{ROOT / 'platform'}"
-        own = {"KITH_HOME": folder, "PORT": str(free_port()), "PYTHONPATH": paths}
-        up = subprocess.Popen(
-            [sys.executable, "-m", "config.up"],
-            cwd=ROOT,
-            env=os.environ | PATIENCE | own,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            yield _address(up), _token(own)
-        finally:
-            up.send_signal(signal.SIGINT)
-            up.wait()
+        with Embedded(Path(folder)) as stores:
+            own = {
+                "DATABASE_URL": stores.database_url,
+                "REDIS_URL": stores.redis_url,
+                "KITH_HOME": folder,
+                "PORT": str(free_port()),
+                "PYTHONPATH": str(ROOT / "platform"),
+            }
+            yield from _up(own)
+
+
+def _up(own: dict[str, str]) -> Iterator[tuple[str, str]]:
+    command = [sys.executable, "-m", "config.up"]
+    up = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | PATIENCE | own, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield _address(up), _token(own)
+    finally:
+        up.send_signal(signal.SIGINT)
+        up.wait()
 
 
 def _address(up: "subprocess.Popen[str]") -> str:

@@ -22,6 +22,7 @@ from providers.vectors import Floats, normalised
 log = structlog.get_logger(__name__)
 
 BATCH = 64
+REFUSED_TEXT = {400, 413, 422}  # other refusals, as of a key, are for every text
 MOST_CUE_WINDOWS = 8  # of a pasted page the beginning says what it is about
 
 
@@ -85,7 +86,8 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     """Embed what has no embedding in the serving space, at most `limit` memories; how many were embedded.
 
     Killed anywhere and run again it does what is left; two at once do no harm. Raises ProviderUnavailable,
-    with what was embedded before it kept. What a provider refuses is passed over until the next run.
+    and ProviderRefused where every text would be refused, with what was embedded before it kept. A single text
+    that the provider refuses is passed over until the next run; it is recalled by its words alone.
     """
     serving = embedder()
     if serving is None:
@@ -136,12 +138,14 @@ def _batches(space: Space, companion_id: UUID | None, limit: int | None) -> Iter
 
 
 def _embed_or_pass_over(serving: Embedder, space: Space, batch: list[Memory]) -> int:
-    """Embed the batch; where the provider refuses it, each alone, passing over those that it refuses."""
+    """Embed the batch; where the provider refuses what it holds, each alone, passing over those that it refuses."""
     try:
         return _embed(serving, space, batch)
     except ProviderRefused as error:
+        if error.status not in REFUSED_TEXT:
+            raise
         if len(batch) == 1:
-            log.warning("memory_not_embedded", memory=str(batch[0].pk), code=error.code)
+            log.warning("memory_not_embedded", memory=str(batch[0].pk), said=error.said)
             return 0
         return sum(_embed_or_pass_over(serving, space, [memory]) for memory in batch)
 

@@ -51,6 +51,7 @@ class EmbeddingServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         self.width = 4
         self.breaks_after = 1000
+        self.refuses_key = False
         self.asked: list[str] = []
         self.requests = 0
         self.meanwhile: Callable[[], None] = lambda: None
@@ -62,6 +63,8 @@ class EmbeddingServer(ThreadingHTTPServer):
         self.requests += 1
         if self.requests > self.breaks_after:
             return 503, {"error": {"message": "out of order"}}
+        if self.refuses_key:
+            return 401, {"error": {"message": "no such key"}}
         self.meanwhile()
         if any("REFUSED" in text for text in texts):
             return 400, {"error": {"message": "this is refused"}}

@@ -15,7 +15,7 @@ from memory import tasks
 from memory.embedding import embed_cue, embed_waiting, serving_space, waiting
 from memory.keeping import correct
 from memory.models import Embedding, Memory, Space
-from providers.errors import ProviderUnavailable
+from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.fixtures.turns import make_companion
 from tests.memory.conftest import DAY, EmbeddingServer, Say
 
@@ -105,8 +105,20 @@ def test_vectors_of_a_wrong_width_are_not_stored(
 ) -> None:
     assert serving_space() == Space.objects.get(width=4)
     embedding_server.width = 5
-    assert embed_waiting(mira.pk) == 0
+    with pytest.raises(ProviderRefused, match="width"):
+        embed_waiting(mira.pk)
     assert not Embedding.objects.exists()
+    assert waiting(mira.pk) == 150
+
+
+def test_a_refused_key_is_not_tried_with_every_text(
+    mira: Companion, many: list[Memory], embedding_server: EmbeddingServer
+) -> None:
+    serving_space()
+    embedding_server.refuses_key = True
+    with pytest.raises(ProviderRefused):
+        embed_waiting(mira.pk)
+    assert embedding_server.requests == 1
     assert waiting(mira.pk) == 150
 
 
