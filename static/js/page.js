@@ -44,6 +44,12 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (dialog) dialog.addEventListener("close", () => opener?.isConnected && opener.closest(".menu")?.querySelector("summary")?.focus());
 });
 
+document.body.addEventListener("memory-gone", ({ detail }) => {
+  document.querySelector("#dialog-place dialog")?.close();
+  document.getElementById(`memory-${detail.id}`)?.remove();
+  document.getElementById("main").focus();
+});
+
 // A whole page in answer to a request for a part: the session is over. Go where it leads.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr } = event.detail;

@@ -1,0 +1,64 @@
+"""What happens to words when things break: the web process dies, the connection falls, two windows are open."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.person import Person
+from tests.fixtures.live import Live
+
+pytestmark = pytest.mark.browser
+
+
+def slowly(count: int) -> dict[str, object]:
+    return {"pieces": [f"word{number} " for number in range(count)], "delay_between": 0.05}
+
+
+def test_a_killed_web_process_leaves_what_was_said_and_takes_what_was_not_sent(
+    person: Person, live: Live
+) -> None:
+    person.make_companion()
+    live.rehearsal.script(slowly(400))
+    person.write("Tell me a long story")
+    expect(person.last_answer).to_contain_text("word20 ")
+    live.kill_web()
+    expect(person.page.get_by_text("The connection is gone. Trying again…")).to_be_visible()
+    person.write("Are you still there?")
+    live.start_web()
+    expect(person.page.get_by_text("what had been said is kept")).to_be_visible(timeout=45_000)
+    said = person.answers.nth(1).inner_text()
+    assert "word10 word11 word12" in said
+    expect(person.open_replies).to_have_count(0, timeout=45_000)
+    expect(person.page.locator(".said-by-person")).to_have_count(2)
+    expect(person.page.get_by_text("The connection is gone. Trying again…")).to_have_count(0)
+    person.page.reload()
+    expect(person.page.locator(".said-by-person .words")).to_have_text(
+        ["Tell me a long story", "Are you still there?"]
+    )
+
+
+def test_two_windows_show_the_same(person: Person, live: Live, browser: Browser) -> None:
+    person.make_companion()
+    other = person.page.context.new_page()
+    other.goto(person.page.url)
+    expect(other.locator("#send")).to_be_enabled()
+    live.rehearsal.script(slowly(30))
+    person.write("Tell me a story")
+    expect(other.locator(".said-by-person .words")).to_have_text("Tell me a story")
+    person.hears("word29")
+    expect(other.locator("[data-reply]")).to_have_count(0)
+    assert (
+        other.locator("#turns .said-by-companion .words").last.inner_text() == person.last_answer.inner_text()
+    )
+
+
+def test_words_that_were_not_sent_go_out_once_on_the_next_visit(person: Person, live: Live) -> None:
+    person.make_companion()
+    talk = person.page.url
+    live.stop_web()
+    person.write("Is anyone there?")
+    person.page.goto("about:blank")
+    live.start_web()
+    person.page.goto(talk)
+    person.hears("I am listening")
+    person.page.reload()
+    expect(person.page.locator(".said-by-person .words")).to_have_text(["Is anyone there?"])

@@ -1,0 +1,150 @@
+"""Seeing, searching, correcting and deleting what is remembered, in a browser; and the whole of it in Chinese."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.person import PASSWORD, Person
+from tests.fixtures.live import Live
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
+    person.make_companion()
+    live.rehearsal.script({"answer": "I see."})
+    person.write("My cat is called Pebble")
+    person.hears("I see.")
+    person.page.get_by_role("link", name="Memories").click()
+    memory = person.page.locator(".memory", has_text="Pebble")
+    memory.get_by_role("link", name="Delete").click()
+    dialog = person.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Pebble")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(memory).to_have_count(0)
+    expect(dialog).to_have_count(0)
+    person.page.reload()
+    expect(memory).to_have_count(0)
+    person.page.go_back()
+    expect(person.page.locator(".is-hidden")).to_contain_text("not given to Mira any more")
+
+
+def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
+    person.make_companion()
+    page = person.page
+    page.get_by_role("link", name="Memories").click()
+    page.get_by_text("Add a fact").click()
+    page.get_by_label("What is remembered").fill("The harbour freezes in winter")
+    page.get_by_role("button", name="Remember this").click()
+    page.locator("#q").fill("harbour")
+    expect(page.locator(".memory").first).to_contain_text("words in common: harbour")
+    page.locator("#q").fill("")
+    fact = page.locator(".memory", has_text="harbour")
+    fact.get_by_role("link", name="Correct").click()
+    page.locator("#memories textarea").fill("The lake freezes in winter")
+    page.locator("#memories").get_by_role("button", name="Save").click()
+    lake = page.locator(".memory", has_text="The lake freezes in winter")
+    lake.get_by_role("button", name="Pinned").click()
+    expect(lake.get_by_role("button", name="Pinned")).to_have_attribute("aria-pressed", "true")
+    page.get_by_text("Pinned", exact=True).first.click()
+    expect(page.locator(".memory")).to_have_count(1)
+
+
+def test_what_was_remembered_stands_under_the_answer(person: Person, live: Live) -> None:
+    person.make_companion()
+    page = person.page
+    page.get_by_role("link", name="Memories").click()
+    page.get_by_text("Add a fact").click()
+    page.get_by_label("What is remembered").fill("The cat is called Pebble")
+    page.get_by_role("button", name="Remember this").click()
+    page.get_by_role("link", name="Back to Mira").click()
+    expect(page.locator("#send")).to_be_enabled()
+    live.rehearsal.script({"answer": "Pebble, of course."})
+    person.write("What is the cat called?")
+    person.hears("Pebble")
+    line = page.locator(".remembered summary")
+    expect(line).to_contain_text("remembered: “The cat is called Pebble”, Today")
+    line.click()
+    expect(page.locator(".remembered")).to_contain_text("words in common: called, cat")
+    page.get_by_role("link", name="See this memory").click()
+    expect(page.locator(".memory")).to_contain_text("The cat is called Pebble")
+
+
+def test_a_message_is_deleted_with_its_answer(person: Person, live: Live) -> None:
+    person.make_companion()
+    live.rehearsal.script({"answer": "Soon forgotten."})
+    person.write("Forget this")
+    person.hears("Soon forgotten.")
+    message = person.page.locator(".said-by-person")
+    message.hover()
+    message.get_by_label("More").click()
+    message.get_by_text("Delete", exact=True).click()
+    dialog = person.page.get_by_role("dialog")
+    expect(dialog.get_by_role("checkbox")).to_be_checked()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(message).to_have_count(0)
+    expect(person.answers).to_have_text(["Hello, I am Mira."])
+
+
+def test_older_history_comes_as_one_scrolls(person: Person, live: Live) -> None:
+    person.make_companion()
+    live.manage("shell", "-v0", said=MANY.format(email=person.email))
+    person.page.reload()
+    words = person.page.locator(".said-by-person .words")
+    expect(words.last).to_have_text("said 59")
+    expect(words).to_have_count(25)
+    person.page.evaluate("scrollTo(0, 0)")
+    expect(words).to_have_count(50)
+    person.page.evaluate("scrollTo(0, 0)")
+    expect(words).to_have_count(60)
+    expect(words.first).to_have_text("said 0")
+
+
+MANY = """
+from django.utils import timezone
+from companions.models import Companion, Message, Conversation
+from companions.saying import say_all
+companion = Companion.objects.select_related("conversation", "user").get(user__email="{email}")
+session = companion.sessions.get()
+parent, now = companion.conversation.head, timezone.now()
+messages = []
+common = dict(companion=companion, conversation=companion.conversation, session=session, said_at=now)
+for number in range(60):
+    for role, text in (("user", f"said {{number}}"), ("assistant", f"answered {{number}}")):
+        messages.append(Message(parent=parent, role=role, text=text, **common))
+        parent = messages[-1]
+say_all(companion, messages, now)
+Conversation.objects.filter(pk=companion.conversation.pk).update(head=parent)
+"""
+
+
+def test_all_of_it_in_chinese(page: Page, live: Live) -> None:
+    person = Person(page, live)
+    person.visit("/")
+    page.get_by_role("button", name="简体中文").click()
+    expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
+    page.get_by_role("link", name="注册账号").click()
+    page.locator("input[name=email]").fill(person.email)
+    page.locator("input[name=password1]").fill(PASSWORD)
+    page.locator("main form button").click()
+    page.get_by_role("link", name="添一位伙伴").click()
+    page.get_by_role("link", name="小满").click()
+    expect(page.get_by_label("名字")).to_have_value("小满")
+    page.get_by_role("button", name="就是它了").click()
+    expect(person.last_answer).to_contain_text("我是小满")
+    expect(page.locator("#send")).to_be_enabled()
+    person.write("记住，我星期五有考试")
+    person.hears("我记住了")
+    page.get_by_role("link", name="记忆").click()
+    expect(page.locator(".memory", has_text="存为事实")).to_contain_text("考试")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
+
+
+def test_the_chosen_scheme_is_kept(person: Person) -> None:
+    person.visit("/settings/")
+    person.page.get_by_text("Dark", exact=True).click()
+    person.visit("/companions/")
+    expect(person.page.locator("html")).to_have_attribute("data-theme", "dark")
+    person.visit("/settings/")
+    person.page.get_by_text("Like the system", exact=True).click()
+    person.visit("/companions/")
+    assert person.page.locator("html").get_attribute("data-theme") is None

@@ -1,0 +1,115 @@
+"""Making, changing and deleting companions."""
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from companions.characters import starting
+from companions.models import Companion, Message
+from tests.fixtures.turns import make_companion
+from tests.pages.conftest import Told, answered
+
+
+def fields(**changed: str) -> dict[str, str]:
+    return {"name": "Wren", "persona": "Quiet.", "greeting": "Hello.", "tint": "220"} | changed
+
+
+def test_a_companion_is_made_with_its_greeting(at_home: Client, alice: User) -> None:
+    response = at_home.post("/companions/new/", fields())
+    companion = Companion.objects.owned_by(alice).get()
+    assert response["Location"] == f"/companions/{companion.pk}/"
+    assert (companion.name, companion.persona, companion.tint) == ("Wren", "Quiet.", 220)
+    assert "Hello." in at_home.get(response["Location"]).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "   "}, "name"),
+        ({"name": "W" * 81}, "name"),
+        ({"name": "W\x00ren"}, "name"),
+        ({"persona": "p" * 20_001}, "persona"),
+        ({"greeting": "g" * 4_001}, "greeting"),
+        ({"greeting": "\x00"}, "greeting"),
+        ({"tint": "41"}, "tint"),
+        ({"tint": "x"}, "tint"),
+    ],
+)
+def test_what_does_not_fit_gets_the_form_back(at_home: Client, wrong: dict[str, str], field: str) -> None:
+    response = at_home.post("/companions/new/", fields(**wrong))
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == [field]
+    assert not Companion.objects.exists()
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_a_starting_character_fills_the_form(at_home: Client, alice: User, language: str) -> None:
+    alice.language = language
+    alice.save()
+    characters = starting(language)
+    assert len(characters) == 3
+    for one in characters:
+        form = at_home.get(f"/companions/new/?from={one.slug}").context["form"]
+        assert form.initial == {
+            "name": one.name,
+            "persona": one.persona,
+            "greeting": one.greeting,
+            "tint": one.tint,
+        }
+    assert {one.slug for one in starting("en")} == {one.slug for one in characters}
+    assert starting("fr") == starting("en")
+
+
+def test_a_companion_is_changed(at_home: Client, mira: Companion) -> None:
+    assert at_home.post(f"/companions/{mira.pk}/settings/", fields(name="Mirabel")).status_code == 302
+    mira.refresh_from_db()
+    assert mira.name == "Mirabel"
+    response = at_home.post(f"/companions/{mira.pk}/settings/", fields(name=""))
+    assert response.status_code == 422
+    assert "Mirabel" in response.content.decode()
+
+
+def test_a_companion_is_deleted_by_its_typed_name(at_home: Client, told: Told) -> None:
+    path = f"{told.path}settings/delete/"
+    assert at_home.post(path, {"typed_name": "mira"}).status_code == 422
+    assert Companion.objects.filter(pk=told.companion.pk).exists()
+    assert at_home.post(path, {"typed_name": "Mira"})["Location"] == "/companions/"
+    assert not Companion.objects.exists()
+    assert not Message.objects.exists()
+
+
+def test_rehearsed_answers_go_in_one_action(at_home: Client, told: Told, settings: object) -> None:
+    told.companion.messages.filter(pk=told.answer.pk).update(is_rehearsed=True)
+    page = at_home.get(f"{told.path}settings/").content.decode()
+    assert "1 answer here was written by the rehearsal model" in page
+    at_home.post(f"{told.path}settings/rehearsals/")
+    assert list(told.companion.messages.all()) == [told.message]
+    assert "rehearsal model" not in at_home.get(f"{told.path}settings/").content.decode()
+
+
+def test_the_one_last_spoken_with_comes_first(at_home: Client, alice: User) -> None:
+    first, second = make_companion(alice, name="First"), make_companion(alice, name="Second")
+    answered(first, "hello", "hello")
+    assert list(at_home.get("/companions/").context["companions"]) == [first, second]
+
+
+def test_the_list_costs_the_same_for_one_and_for_many(
+    at_home: Client, alice: User, django_assert_num_queries: object
+) -> None:
+    for number in range(5):
+        answered(make_companion(alice, name=f"C{number}"), "hello", "hello")
+    with django_assert_num_queries(3):  # type: ignore[operator]  # session, user, companions with their last words
+        assert at_home.get("/companions/").status_code == 200
+
+
+def test_whoever_is_signed_in_is_welcomed_at_home(at_home: Client) -> None:
+    assert at_home.get("/")["Location"] == "/companions/"
+
+
+@pytest.mark.parametrize("hue", [0, 25, 26, 41, 359])
+def test_any_hue_has_a_tint(at_home: Client, alice: User, hue: int) -> None:
+    companion = make_companion(alice, tint=hue)
+    page = at_home.get(f"/companions/{companion.pk}/").content.decode()
+    preset = {0: 10, 25: 10, 26: 40, 41: 40, 359: 10}[hue]
+    assert f'class="tinted tint-{preset}"' in page

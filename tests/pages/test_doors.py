@@ -1,0 +1,120 @@
+"""Who may open which page: the owner; for everybody else the companion does not exist."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver
+
+from accounts.models import User
+from companions.urls import of_companion
+from tests.fixtures.turns import make_companion
+from tests.pages.conftest import Told
+
+PAGES: dict[str, Callable[[Told], str]] = {
+    "talk": lambda told: told.path,
+    "turns": lambda told: f"{told.path}turns/",
+    "turn": lambda told: f"{told.path}turns/{told.message.pk}/",
+    "reply_retry": lambda told: f"{told.path}replies/{told.reply.pk}/retry/",
+    "reply_continue": lambda told: f"{told.path}replies/{told.reply.pk}/continue/",
+    "message_delete": lambda told: f"{told.path}messages/{told.message.pk}/delete/",
+    "memories": lambda told: f"{told.path}memories/",
+    "memory_add": lambda told: f"{told.path}memories/add/",
+    "memory": lambda told: f"{told.path}memories/{told.fact.pk}/",
+    "memory_edit": lambda told: f"{told.path}memories/{told.fact.pk}/edit/",
+    "memory_pin": lambda told: f"{told.path}memories/{told.fact.pk}/pin/",
+    "memory_delete": lambda told: f"{told.path}memories/{told.fact.pk}/delete/",
+    "companion": lambda told: f"{told.path}settings/",
+    "companion_delete": lambda told: f"{told.path}settings/delete/",
+    "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
+}
+POST_ONLY = {
+    "reply_retry",
+    "reply_continue",
+    "memory_add",
+    "memory_pin",
+    "companion_delete",
+    "rehearsals_delete",
+}
+every = pytest.mark.parametrize("name", PAGES)
+
+
+def names(patterns: list[URLPattern | URLResolver]) -> set[str | None]:
+    found: set[str | None] = set()
+    for one in patterns:
+        found |= names(one.url_patterns) if isinstance(one, URLResolver) else {one.name}
+    return found
+
+
+def test_the_matrix_leaves_no_page_out() -> None:
+    assert names(of_companion) == set(PAGES)
+
+
+@every
+def test_the_owner_is_let_in(at_home: Client, told: Told, name: str) -> None:
+    assert at_home.get(PAGES[name](told)).status_code == (405 if name in POST_ONLY else 200)
+
+
+@every
+def test_for_another_it_does_not_exist(client: Client, told: Told, mallory: User, name: str) -> None:
+    client.force_login(mallory)
+    if name not in POST_ONLY:
+        assert client.get(PAGES[name](told)).status_code == 404
+    if name not in {"talk", "turns", "turn", "memories", "memory"}:
+        sent = {"text": "mine now", "name": "mine", "tint": "40", "typed_name": "Mira"}
+        assert client.post(PAGES[name](told), sent).status_code == 404
+    told.companion.refresh_from_db()
+    told.fact.refresh_from_db()
+    assert (told.companion.name, told.fact.text, told.fact.is_pinned) == (
+        "Mira",
+        "The exam is statistics",
+        False,
+    )
+
+
+@every
+def test_an_operator_has_the_admin_for_that(client: Client, told: Told, olive: User, name: str) -> None:
+    client.force_login(olive)
+    assert client.get(PAGES[name](told)).status_code == (405 if name in POST_ONLY else 404)
+
+
+@every
+def test_nobody_is_sent_to_sign_in(client: Client, told: Told, name: str) -> None:
+    response = client.post(PAGES[name](told)) if name in POST_ONLY else client.get(PAGES[name](told))
+    assert response.status_code == 302
+    assert response["Location"].startswith("/accounts/login/?next=")
+
+
+@every
+def test_without_its_csrf_token_nothing_is_changed(alice: User, told: Told, name: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    response = client.post(PAGES[name](told), {"text": "x", "typed_name": "Mira"})
+    assert response.status_code == 403
+    assert "grown old" in response.content.decode()
+
+
+@pytest.mark.parametrize("path", ["memories/{fact}/", "turns/{message}/", "messages/{message}/delete/"])
+def test_one_companions_things_are_not_another_ones(
+    at_home: Client, alice: User, told: Told, path: str
+) -> None:
+    other = make_companion(alice, name="Other")
+    path = path.format(fact=told.fact.pk, message=told.message.pk)
+    assert at_home.get(f"/companions/{other.pk}/{path}").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/companions/", "/companions/new/", "/settings/"])
+def test_private_pages_are_kept_by_no_cache(at_home: Client, path: str) -> None:
+    assert "no-store" in at_home.get(path)["Cache-Control"]
+
+
+def test_the_talk_is_kept_by_no_cache(at_home: Client, told: Told) -> None:
+    for path in ("", "turns/", "memories/", "settings/"):
+        assert "no-store" in at_home.get(f"{told.path}{path}")["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", ["/", "/accounts/login/", "/accounts/signup/", "/nowhere/"])
+def test_pages_forbid_what_they_do_not_need(client: Client, db: None, path: str) -> None:
+    policy = client.get(path)["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy

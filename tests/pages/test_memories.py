@@ -1,0 +1,101 @@
+"""What a companion remembers, seen, searched, corrected, pinned, added and deleted by its person."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from companions.models import Companion, Message
+from memory.keeping import keep_fact
+from memory.models import Memory, Recall
+from tests.pages.conftest import Told
+
+HTMX = {"HX-Request": "true"}
+
+
+def texts(response: object) -> list[str]:
+    return [line.memory.text for line in response.context["lines"]]  # type: ignore[attr-defined]
+
+
+def test_the_newest_come_first_and_pages_leave_nothing_out(at_home: Client, mira: Companion) -> None:
+    for number in range(70):
+        keep_fact(mira.pk, f"fact {number}", timezone.now(), timezone.now())
+    path, found = f"/companions/{mira.pk}/memories/", []
+    while path:
+        response = at_home.get(path, headers=HTMX)
+        found += texts(response)
+        following = response.context["following"]
+        path = f"/companions/{mira.pk}/memories/?cursor={following}" if following else ""
+    assert found == [f"fact {number}" for number in range(69, -1, -1)]
+
+
+def test_a_list_costs_the_same_for_few_and_for_many(
+    at_home: Client, mira: Companion, django_assert_num_queries: object
+) -> None:
+    for number in range(25):
+        keep_fact(mira.pk, f"fact {number}", timezone.now(), timezone.now())
+    with django_assert_num_queries(4):  # type: ignore[operator]  # session, user, companion, memories
+        assert at_home.get(f"/companions/{mira.pk}/memories/").status_code == 200
+
+
+def test_kinds_are_told_apart(at_home: Client, told: Told) -> None:
+    assert texts(at_home.get(f"{told.path}memories/?kind=fact")) == ["The exam is statistics"]
+    assert len(texts(at_home.get(f"{told.path}memories/?kind=said"))) == 2
+    assert texts(at_home.get(f"{told.path}memories/?kind=pinned")) == []
+    at_home.post(f"{told.path}memories/{told.fact.pk}/pin/")
+    assert texts(at_home.get(f"{told.path}memories/?kind=pinned")) == ["The exam is statistics"]
+
+
+def test_words_bring_to_mind_and_looking_changes_nothing(at_home: Client, told: Told) -> None:
+    response = at_home.get(f"{told.path}memories/?q=statistics", headers=HTMX)
+    assert texts(response)[0] == "The exam is statistics"
+    assert "words in common: statistics" in response.content.decode()
+    assert not Recall.objects.exists()
+
+
+@pytest.mark.parametrize("cue", ["\x00", "?" * 5, "x" * 5_000, "%F0%9F%98%80", "'; DROP TABLE"])
+def test_any_words_may_be_looked_for(at_home: Client, told: Told, cue: str) -> None:
+    assert at_home.get(f"{told.path}memories/", {"q": cue}).status_code == 200
+
+
+@pytest.mark.parametrize("cursor", ["x", "%00", "a" * 500])
+def test_a_cursor_that_was_never_given_is_not_there(at_home: Client, told: Told, cursor: str) -> None:
+    assert at_home.get(f"{told.path}memories/?cursor={cursor}").status_code == 404
+
+
+def test_a_fact_is_added_by_hand(at_home: Client, told: Told) -> None:
+    at_home.post(f"{told.path}memories/add/", {"text": "My sister is Lena"})
+    assert Memory.objects.filter(text="My sister is Lena", kind="fact").exists()
+    assert "My sister is Lena" in texts(at_home.get(f"{told.path}memories/?q=sister"))
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a\x00b", "x" * 8_001])
+def test_what_is_no_fact_is_not_kept(at_home: Client, told: Told, text: str) -> None:
+    response = at_home.post(f"{told.path}memories/add/", {"text": text})
+    assert response.status_code == 422
+    assert response.context["form"].errors
+    assert Memory.objects.filter(kind="fact").count() == 1
+
+
+def test_a_memory_is_corrected_in_place(at_home: Client, told: Told) -> None:
+    path = f"{told.path}memories/{told.fact.pk}/edit/"
+    assert "The exam is statistics" in at_home.get(path, headers=HTMX).content.decode()
+    response = at_home.post(path, {"text": "The exam is geometry"}, headers=HTMX)
+    assert "The exam is geometry" in response.content.decode()
+    assert texts(at_home.get(f"{told.path}memories/?q=geometry"))[0] == "The exam is geometry"
+    assert at_home.post(path, {"text": ""}, headers=HTMX).status_code == 422
+
+
+def test_a_memory_goes_and_its_message_is_hidden_or_goes_as_well(at_home: Client, told: Told) -> None:
+    said = told.message.memory
+    path = f"{told.path}memories/{said.pk}/delete/"
+    assert "Delete the message as well" in at_home.get(path, headers=HTMX).content.decode()
+    assert str(said.pk) in at_home.post(path, headers=HTMX)["HX-Trigger"]
+    told.message.refresh_from_db()
+    assert told.message.is_hidden
+    answer = told.answer.memory
+    at_home.post(f"{told.path}memories/{answer.pk}/delete/", {"with_message": "on"})
+    assert not Message.objects.filter(pk=told.answer.pk).exists()
+
+
+def test_an_empty_page_says_how_memories_come(at_home: Client, mira: Companion) -> None:
+    assert "becomes a memory on its own" in at_home.get(f"/companions/{mira.pk}/memories/").content.decode()

@@ -1,0 +1,144 @@
+"""The talk as the server gives it: pages of history, turns in every state, retry, deletion."""
+
+import pytest
+from django.test import AsyncClient, Client
+from django.utils import timezone
+
+from accounts.models import User
+from companions.models import Companion, Message, Reply
+from companions.replies.database import visit
+from companions.replies.start import start
+from providers.rehearsal.running import RehearsalServer
+from tests.fixtures.turns import connected, make_companion
+from tests.pages.conftest import Told, answered
+
+HTMX = {"HX-Request": "true"}
+
+
+def test_a_turn_shows_both_sides(at_home: Client, told: Told) -> None:
+    page = at_home.get(told.path).content.decode()
+    assert "I have an exam on Friday" in page
+    assert "<strong>Good luck</strong> to you" in page
+
+
+def test_history_comes_in_pages_that_leave_nothing_out(at_home: Client, mira: Companion) -> None:
+    User.objects.update(messages_per_minute=1_000)
+    for number in range(60):
+        answered(mira, f"said {number}.", f"answered {number}.")
+    path, pages, turns = f"/companions/{mira.pk}/turns/", [], []
+    while path:
+        response = at_home.get(path)
+        turns = response.context["turns"] + turns
+        pages.append(len(response.context["turns"]))
+        following = response.context["following"]
+        path = f"/companions/{mira.pk}/turns/?before={following}" if following else ""
+    assert [turn.message.text for turn in turns] == [f"said {number}." for number in range(60)]
+    assert [turn.answer.text for turn in turns] == [f"answered {number}." for number in range(60)]
+    assert pages == [25, 25, 10]
+
+
+def test_a_page_of_history_costs_the_same_for_few_and_for_many(
+    at_home: Client, mira: Companion, django_assert_num_queries: object
+) -> None:
+    for number in range(20):
+        answered(mira, f"said {number}.", f"answered {number}.")
+    with django_assert_num_queries(7):  # type: ignore[operator]  # session, user, companion, path, replies, what made them, recalls
+        assert at_home.get(f"/companions/{mira.pk}/turns/").status_code == 200
+
+
+@pytest.mark.parametrize("before", ["x", "00000000-0000-0000-0000-000000000000"])
+def test_history_before_nothing_is_not_there(at_home: Client, told: Told, before: str) -> None:
+    assert at_home.get(f"{told.path}turns/?before={before}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("state", "answer", "words", "button"),
+    [
+        (Reply.State.STOPPED, "Half of", "You stopped this answer.", "Go on"),
+        (Reply.State.INTERRUPTED, "Half of", "what had been said is kept", "Go on"),
+        (Reply.State.INTERRUPTED, "", "what had been said is kept", "Try again"),
+        (Reply.State.FAILED, "", "What you wrote is kept", "Try again"),
+    ],
+)
+def test_an_answer_that_ended_early_says_so(
+    at_home: Client, mira: Companion, state: Reply.State, answer: str, words: str, button: str
+) -> None:
+    reply = answered(mira, "hello", answer, state)
+    page = at_home.get(f"/companions/{mira.pk}/turns/{reply.message_id}/").content.decode()
+    assert words in page
+    assert button in page
+    assert (answer in page) if answer else ("prose" not in page)
+
+
+def test_an_open_reply_waits_on_the_page(at_home: Client, mira: Companion) -> None:
+    reply = start(mira, "hello", "a", timezone.now()).reply
+    page = at_home.get(f"/companions/{mira.pk}/").content.decode()
+    assert f'data-reply="{reply.pk}"' in page
+    assert 'data-client-id="a"' in page
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_answer_is_not_made_twice_at_once(alice: User) -> None:
+    companion = await visit(make_companion, alice)
+    done = await visit(answered, companion, "hello", "hello")
+    waiting = (await visit(start, companion, "more", None, timezone.now())).reply
+    client = AsyncClient()
+    await visit(client.force_login, alice)
+    path = f"/companions/{companion.pk}/replies"
+    response = await client.post(f"{path}/{waiting.pk}/retry/")
+    assert (response.status_code, response.json()["detail"]) == (409, "This reply is still being made.")
+    assert (await client.post(f"{path}/{done.pk}/continue/")).status_code == 409
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("web")
+async def test_a_failed_answer_is_tried_again(alice: User, rehearsal: RehearsalServer) -> None:
+    companion = await visit(make_companion, alice)
+    reply = await visit(answered, companion, "hello", "", Reply.State.FAILED)
+    client = AsyncClient()
+    await visit(client.force_login, alice)
+    rehearsal.script({"answer": "Here again."})
+    async with connected(alice, companion) as socket:
+        path = f"/companions/{companion.pk}/replies/{reply.pk}/retry/"
+        assert (await client.post(path)).status_code == 201
+        done = (await socket.until("reply.done"))[-1]
+    page = (await client.get(f"/companions/{companion.pk}/")).content.decode()
+    assert done["message"]["text"] == "Here again."
+    assert "Here again." in page
+    assert "What you wrote is kept" not in page
+
+
+def test_a_message_is_deleted_with_its_answer_or_without(at_home: Client, told: Told) -> None:
+    path = f"{told.path}messages/{told.message.pk}/delete/"
+    assert "Delete the answer to it as well" in at_home.get(path, headers=HTMX).content.decode()
+    response = at_home.post(path, headers=HTMX)
+    assert str(told.answer.pk) in response["HX-Trigger"]
+    assert list(told.companion.messages.all()) == [told.answer]
+
+
+def test_a_message_and_its_answer_go_together(at_home: Client, told: Told) -> None:
+    response = at_home.post(f"{told.path}messages/{told.message.pk}/delete/", {"with_answer": "on"})
+    assert response["Location"] == told.path
+    assert not Message.objects.exists()
+    assert "Nothing has been said yet" in at_home.get(told.path).content.decode()
+
+
+def test_a_hidden_message_is_marked(at_home: Client, told: Told) -> None:
+    Message.objects.filter(pk=told.message.pk).update(is_hidden=True)
+    assert "not given to Mira any more" in at_home.get(told.path).content.decode()
+
+
+def test_a_rehearsed_answer_is_marked(at_home: Client, told: Told, settings: object) -> None:
+    Message.objects.filter(pk=told.answer.pk).update(is_rehearsed=True)
+    assert "written by the rehearsal model, which is no language model" in at_home.get(
+        told.path
+    ).content.decode().replace("\n", " ")
+
+
+def test_days_stand_between_turns_in_the_persons_own_zone(at_home: Client, mira: Companion) -> None:
+    reply = answered(mira, "late", "yes")
+    at = timezone.now().replace(year=2025, month=3, day=3, hour=23, minute=30)
+    Message.objects.filter(pk=reply.message_id).update(said_at=at)
+    page = at_home.get(f"/companions/{mira.pk}/").content.decode()
+    assert "4 March 2025" in page  # half past midnight in Berlin
+    assert 'data-day="2025-03-04"' in page
