@@ -19,6 +19,7 @@ from accounts.models import User
 from companions.errors import CompanionsError, TextError
 from companions.models import Companion, Reply
 from companions.replies import actions, frames
+from companions.replies.database import AWAY as DATABASE_AWAY
 from companions.replies.database import visit
 from companions.replies.follow import SILENCE_SECONDS, Follower
 from companions.replies.layer import AWAY as REDIS_AWAY
@@ -97,7 +98,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
                 await self._handle(frame)
         except (CompanionsError, GateError) as error:
             await self._refuse(error.code, str(error.detail), client_id)
-        except DatabaseError:
+        except DATABASE_AWAY:
             with translation.override(self.user.language or "en"):
                 detail = _("Kith's database does not answer right now. Send it again in a moment.")
             await self._refuse("database_away", detail, client_id)

@@ -7,6 +7,7 @@ from uuid import UUID
 from ninja import Field, Schema
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
+from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from companions.text import is_storable
 from memory.models import Memory
 
@@ -23,6 +24,13 @@ def _told(text: str) -> str:
     return text
 
 
+def _near(at: datetime) -> datetime:
+    if not is_moment(at):
+        raise ValueError(f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
+    return at
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_near)]
 Text = Annotated[str, AfterValidator(_storable)]
 Told = Annotated[str, AfterValidator(_storable), AfterValidator(_told)]
 Name = Annotated[
@@ -112,7 +120,7 @@ class SourceOut(Schema):
 
 class MemoryIn(Schema):
     text: Told = Field(max_length=8_000)
-    happened_at: AwareDatetime | None = None
+    happened_at: Moment | None = None
 
 
 class MemoryPatch(Schema):
@@ -139,7 +147,7 @@ class MemoriesOut(Schema):
 class RecallIn(Schema):
     cue: Told = Field(max_length=32_000)
     limit: int = Field(10, ge=1, le=100)
-    as_of: AwareDatetime | None = None
+    as_of: Moment | None = None
 
 
 class ResultOut(Schema):
@@ -161,7 +169,7 @@ class LogLineIn(Schema):
     role: Annotated[str, StringConstraints(pattern="^(user|assistant)$")]
     name: Text = Field("", max_length=80)
     text: Told = Field(max_length=32_000)
-    at: AwareDatetime
+    at: Moment
 
 
 class LogIn(Schema):

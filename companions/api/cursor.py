@@ -10,8 +10,10 @@ from django.db.models import Model, Q, QuerySet
 from ninja import Field, Query, Schema
 
 from companions.errors import CompanionsError
+from companions.moments import is_moment
 
 M = TypeVar("M", bound=Model)
+BAD = "bad_cursor", "This cursor is not one that Kith gave."
 
 
 class CursorError(CompanionsError):
@@ -43,6 +45,9 @@ def _written(row: Any, by: str) -> str:
 def _read(cursor: str) -> tuple[datetime, UUID]:
     try:
         at, id = base64.urlsafe_b64decode(cursor.encode()).decode().split("|")
-        return datetime.fromisoformat(at), UUID(id)
+        place = datetime.fromisoformat(at), UUID(id)
     except (ValueError, binascii.Error) as error:
-        raise CursorError("bad_cursor", "This cursor is not one that Kith gave.") from error
+        raise CursorError(*BAD) from error
+    if not is_moment(place[0]):
+        raise CursorError(*BAD)
+    return place

@@ -7,8 +7,9 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from ninja import Router, Status
 
+from accounts.idempotency import checked
 from companions import history
-from companions.api.cursor import CursorError, PageQuery
+from companions.api.cursor import BAD, CursorError, PageQuery
 from companions.api.finding import my_companion
 from companions.api.parameters import Accept, IdempotencyKey, WaitSeconds
 from companions.api.replies import reply_out
@@ -36,7 +37,7 @@ def list_messages(request: HttpRequest, companion_id: UUID, asked: PageQuery) ->
     try:
         before = UUID(asked.cursor) if asked.cursor else None
     except ValueError as error:
-        raise CursorError("bad_cursor", "This cursor is not one that Kith gave.") from error
+        raise CursorError(*BAD) from error
     messages, following = history.page(companion.conversation, before, asked.limit)
     return {"items": messages, "next": str(following) if following else None}
 
@@ -56,7 +57,7 @@ async def send_message(
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     companion = await visit(my_companion, request, companion_id)
-    client_id = body.client_id or key
+    client_id = body.client_id or checked(key)
     if "text/event-stream" in accept:
         return await _streamed(companion, body.text, client_id)
     async with listening(companion) as listener:

@@ -10,7 +10,7 @@ from django.db import transaction
 from accounts.errors import IdempotencyConflictError, IdempotencyKeyError
 from accounts.models import IdempotencyKey, User
 
-__all__ = ["IdempotencyConflictError", "IdempotencyKeyError", "drop_old_keys", "once"]
+__all__ = ["IdempotencyConflictError", "IdempotencyKeyError", "checked", "drop_old_keys", "once"]
 
 KEPT = timedelta(hours=24)
 LONGEST_KEY = 200
@@ -36,14 +36,20 @@ def once(
 
 def _claim(user: User, operation: str, key: str, digest: str) -> tuple[IdempotencyKey, bool]:
     """The row of this key, and whether it is new; the unique constraint makes a second request wait here."""
-    if not (1 <= len(key) <= LONGEST_KEY and key.isprintable()):
-        raise IdempotencyKeyError(f"Idempotency-Key must be 1 to {LONGEST_KEY} printable characters.")
+    checked(key)
     kept, is_new = IdempotencyKey.objects.get_or_create(
         user=user, operation=operation, key=key, defaults={"digest": digest, "made_id": uuid4()}
     )
     if kept.digest != digest:
         raise IdempotencyConflictError("This Idempotency-Key was used before, with another body.")
     return kept, is_new
+
+
+def checked(key: str | None) -> str | None:
+    """The key as it came, or None where none came; IdempotencyKeyError."""
+    if key is not None and not (1 <= len(key) <= LONGEST_KEY and key.isprintable()):
+        raise IdempotencyKeyError(f"Idempotency-Key must be 1 to {LONGEST_KEY} printable characters.")
+    return key
 
 
 def digest_of(body: bytes | str) -> str:

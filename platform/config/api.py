@@ -1,8 +1,9 @@
 """The root of the REST API, version 1, and how its errors look: problem details (RFC 9457)."""
 
+import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.db import DatabaseError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -13,6 +14,7 @@ from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyE
 from companions.api import companions, logs, memories, messages, replies
 from companions.errors import CompanionsError
 
+log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
 for router in (companions.router, messages.router, memories.router, logs.router):
     api.add_router("/companions", router)
@@ -85,8 +87,9 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     return problem(request, error.status_code, "bad_request", str(error))
 
 
-@api.exception_handler(DatabaseError)
-def database_away(request: HttpRequest, error: DatabaseError) -> HttpResponse:
+@api.exception_handler(OperationalError)
+@api.exception_handler(InterfaceError)
+def database_away(request: HttpRequest, error: OperationalError | InterfaceError) -> HttpResponse:
     return problem(
         request, 503, "database_away", "Kith's database does not answer right now. Try again in a moment."
     )
@@ -95,3 +98,12 @@ def database_away(request: HttpRequest, error: DatabaseError) -> HttpResponse:
 @api.exception_handler(RedisError)
 def redis_away(request: HttpRequest, error: RedisError) -> HttpResponse:
     return problem(request, 503, "redis_away", "Kith cannot send answers right now. Try again in a moment.")
+
+
+@api.exception_handler(Exception)
+def unknown(request: HttpRequest, error: Exception) -> HttpResponse:
+    """What nobody has thought of: its stack is in the log, and the contract's form is kept."""
+    log.error("request failed", exc_info=error)
+    return problem(
+        request, 500, "internal_error", "Something went wrong on Kith's side. It is in the operator's log."
+    )

@@ -1,0 +1,66 @@
+"""Input at the edges of what there is: times, cursors, keys; and what nobody has thought of."""
+
+import base64
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+
+from accounts.models import User
+from companions.models import Companion, Message
+from memory.models import Memory
+from tests.fixtures.rest import Api, problem
+
+pytestmark = pytest.mark.django_db
+ZONES = ["America/Los_Angeles", "Pacific/Kiritimati"]
+TIMES = [
+    "0001-01-01T00:00:00Z",
+    "0001-01-01T00:00:00+23:59",
+    "9999-12-31T23:59:59-12:00",
+    "0999-12-31T23:00:00Z",
+]
+
+
+@pytest.fixture(params=ZONES)
+def path(request: pytest.FixtureRequest, alice: User, mira: Companion) -> str:
+    User.objects.filter(pk=alice.pk).update(time_zone=request.param)
+    return f"/companions/{mira.pk}"
+
+
+@pytest.mark.parametrize("at", TIMES)
+def test_a_time_that_is_in_no_calendar_is_refused(as_alice: Api, path: str, at: str) -> None:
+    line = {"role": "user", "text": "yesterday", "at": at}
+    for where, body in (
+        ("memories", {"text": "yesterday", "happened_at": at}),
+        ("recall", {"cue": "yesterday", "as_of": at}),
+        ("import/log", {"messages": [line]}),
+    ):
+        problem(as_alice.post(f"{path}/{where}", body), 422, "not_valid")
+    assert (Memory.objects.count(), Message.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("at", ["1000-01-01T00:00:00Z", "8999-12-31T23:59:59Z"])
+def test_the_first_and_the_last_time_that_can_be(as_alice: Api, path: str, at: str) -> None:
+    text = "999 days ago, last month, last week, yesterday"
+    assert as_alice.post(f"{path}/memories", {"text": text, "happened_at": at}).status_code == 201
+    assert as_alice.post(f"{path}/recall", {"cue": text, "as_of": at}).status_code == 200
+    assert as_alice.get(f"{path}/memories").json()["items"][0]["text"] == text
+
+
+@pytest.mark.parametrize("at", [*TIMES, "2024-01-01", "2024-01-01T10:00:00"])
+def test_a_cursor_with_such_a_time_is_refused(as_alice: Api, path: str, at: str) -> None:
+    cursor = base64.urlsafe_b64encode(f"{at}|{uuid4()}".encode()).decode()
+    problem(as_alice.get(f"{path}/memories?cursor={cursor}"), 422, "bad_cursor")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_is_too_long_is_refused_for_messages_too(as_alice: Api, mira: Companion) -> None:
+    headers = {"Idempotency-Key": "k" * 201}
+    response = as_alice.post(f"/companions/{mira.pk}/messages?wait=0", {"text": "Hi"}, **headers)
+    problem(response, 400, "bad_idempotency_key")
+
+
+def test_what_nobody_thought_of_keeps_the_contracts_form(as_alice: Api, mira: Companion) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE memory_recall RENAME TO gone")
+    problem(as_alice.post(f"/companions/{mira.pk}/recall", {"cue": "tea"}), 500, "internal_error")
