@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
+from django.db import transaction
 from pydantic import BaseModel, Field, ValidationError
 
+from companions.replies.claim import hold_claimed
 from companions.text import is_storable
 from memory.embedding import embed_cue
 from memory.keeping import keep_fact
 from memory.models import Recall
 from memory.recall import recall, record
+from memory.terms import terms
 
 if TYPE_CHECKING:
     from companions.replies.context import Turn
@@ -49,16 +53,32 @@ class Tool:
         }
 
 
+@transaction.atomic
 def _remember(turn: "Turn", arguments: RememberIn, now: datetime) -> dict[str, Any]:
+    hold_claimed(turn.reply)
     memory = keep_fact(
         turn.companion.pk,
         arguments.text,
         now,
         now,
-        source_ids=[turn.message.pk],
+        source_ids=_sources(turn, arguments.text),
         zone=turn.companion.user.zone,
     )
     return {"remembered": memory.text}
+
+
+def _sources(turn: "Turn", fact: str) -> list[UUID]:
+    """The message that is answered, and the fewest others shown that hold the words which the fact has besides."""
+    shown = {message.pk: set(terms(message.text)) for message in turn.history}
+    shown |= {
+        one.memory.message_id: set(terms(one.memory.text)) for one in turn.found if one.memory.message_id
+    }
+    missing, sources = set(terms(fact)) - set(terms(turn.message.text)), [turn.message.pk]
+    for id in sorted(shown, key=lambda id: -len(missing & shown[id])):
+        if missing & shown[id]:
+            sources.append(id)
+            missing -= shown[id]
+    return sources
 
 
 def _recall(turn: "Turn", arguments: RecallIn, now: datetime) -> dict[str, Any]:
@@ -73,9 +93,17 @@ def _recall(turn: "Turn", arguments: RecallIn, now: datetime) -> dict[str, Any]:
         leaving_out=[turn.message.pk, *(message.pk for message in turn.history)],
         leaving_out_memories=[one.memory.pk for one in turn.found],
     )
-    record(
-        turn.companion.pk, Recall.By.TOOL, arguments.cue, found, now, _since(began), reply_id=turn.reply.pk
-    )
+    with transaction.atomic():
+        hold_claimed(turn.reply)
+        record(
+            turn.companion.pk,
+            Recall.By.TOOL,
+            arguments.cue,
+            found,
+            now,
+            _since(began),
+            reply_id=turn.reply.pk,
+        )
     turn.found += found
     turn.shown |= {one.memory.pk for one in found}
     return {

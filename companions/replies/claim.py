@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
 
+from companions.locking import hold
 from companions.models import Reply
 from companions.replies.process import process_name
 
@@ -26,6 +27,20 @@ def claim(reply_id: UUID, now: datetime) -> bool:
             )
     except IntegrityError:  # another process was quicker; the constraint reply_one_at_a_time holds
         return False
+
+
+class TurnOverError(Exception):
+    """The reply is not this process's to make any more: it was ended, or deleted."""
+
+
+def hold_claimed(reply: Reply) -> None:
+    """Keep what is said to the companion, and deleted, as it is until the transaction ends; TurnOverError.
+
+    What is written for a reply is written under this, so that nothing deleted comes back through it.
+    """
+    hold(reply.companion_id)
+    if not Reply.objects.filter(pk=reply.pk, lease_by=process_name()).under_way().exists():
+        raise TurnOverError
 
 
 def next_waiting(companion_id: UUID) -> UUID | None:

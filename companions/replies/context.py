@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from accounts.models import ModelCall
 from accounts.usage import Payer
 from companions import history, prompts, tools
-from companions.locking import hold
 from companions.models import Companion, Message, Prompt, Reply
-from companions.replies.process import process_name
+from companions.replies.claim import hold_claimed
 from memory.models import Recall
 from memory.recall import Found, recall, record
 
@@ -41,22 +40,11 @@ class Turn:
         return Payer(self.companion.user_id, self.companion.pk, self.reply.pk)
 
 
-class TurnOverError(Exception):
-    """The reply is not this process's to make any more: it was ended, or deleted."""
-
-
 def load(reply_id: UUID) -> Turn | None:
     """The turn as it begins; None where the reply has been deleted."""
     related = ("companion__user", "companion__conversation", "message", "continues")
     reply = Reply.objects.select_related(*related).filter(pk=reply_id).first()
     return Turn(reply, reply.companion, reply.message) if reply else None
-
-
-def hold_turn(turn: Turn) -> None:
-    """Keep what is said to the companion, and deleted, as it is until the transaction ends; TurnOverError."""
-    hold(turn.companion.pk)
-    if not Reply.objects.filter(pk=turn.reply.pk, lease_by=process_name()).under_way().exists():
-        raise TurnOverError
 
 
 def look_back(turn: Turn) -> None:
@@ -112,7 +100,7 @@ def compose(turn: Turn, now: datetime) -> None:
 @transaction.atomic
 def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
     """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording."""
-    hold_turn(turn)
+    hold_claimed(turn.reply)
     look_back(turn)
     remember(turn, vector, now)
     compose(turn, now)
@@ -122,7 +110,7 @@ def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
 @transaction.atomic
 def record_call(turn: Turn, round: int, now: datetime) -> ModelCall:
     """The rows of one request to the model, written before it is made: the prompt as sent, and a ModelCall."""
-    hold_turn(turn)
+    hold_claimed(turn.reply)
     Reply.objects.filter(pk=turn.reply.pk).update(template=prompts.TEMPLATE)
     Prompt.objects.update_or_create(
         reply=turn.reply,

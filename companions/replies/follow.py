@@ -38,6 +38,8 @@ class Follower:
         """The new frames among those that came; where some are missing before them, these first."""
         given: list[str] = []
         for one in (Entry(Place(*place), seq, json) for place, seq, json in entries):
+            if self.is_ended(reply_id):
+                break
             if reply_id not in self._had:  # it began before this listener did
                 self._move(reply_id, Place(*one.place), one.seq)
                 given.append(one.json)
@@ -48,6 +50,8 @@ class Follower:
 
     async def catch_up(self, reply_id: str) -> list[str]:
         """What this listener has missed of the reply: from its stream; where that is broken, from its row."""
+        if reply_id not in self._had or self.is_ended(reply_id):
+            return []
         self._heard[reply_id] = time.monotonic()
         place, _ = self._had[reply_id]
         with contextlib.suppress(*AWAY):

@@ -65,6 +65,11 @@ class Publisher:
         else:
             self._put({"type": type, "id": str(self.reply_id), "text": text})
 
+    @property
+    def last_seq(self) -> int:
+        """The number that the last piece has, or will have where it still waits."""
+        return self.seq + sum(frame["type"] in self.sent for frame in self._waiting)
+
     async def close(self, type: str = "", **fields: object) -> None:
         """Send the ending, if there is one, and wait until all is sent, or Redis has been away for too long."""
         self._ending = {"type": type, "id": str(self.reply_id), **fields} if type else None

@@ -20,8 +20,8 @@ from companions.models import Reply
 from companions.prompts import neutral
 from companions.replies import frames, stream
 from companions.replies.calls import Meter, end_call
-from companions.replies.claim import claim, next_waiting
-from companions.replies.context import Turn, TurnOverError, load, prepare, record_call
+from companions.replies.claim import TurnOverError, claim, next_waiting
+from companions.replies.context import Turn, load, prepare, record_call
 from companions.replies.database import insist, visit
 from companions.replies.finish import Said, checkpoint, finish
 from companions.replies.layer import AWAY
@@ -219,6 +219,7 @@ async def _see_through(making: Making) -> None:
 async def _end(making: Making, state: State) -> None:
     """Write the reply's end down and tell it; where another has ended the reply, tell what was made of it."""
     reply, publisher = making.turn.reply, making.publisher
+    making.said.seq = publisher.last_seq
     name = process_name()
     ended = await insist(finish, reply, state, making.said, making.clock(), held_by=name)
     ended = ended or await insist(_as_it_stands, reply)

@@ -139,6 +139,44 @@ async def test_a_forgotten_memory_leaves_the_words_in_its_hidden_message_alone(
     assert MARKER not in str(frames)
 
 
+async def test_a_fact_that_a_later_turn_drew_from_what_is_deleted_goes_with_it(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    facts = [f"The locker opens with {MARKER}.", "Ana lives in Porto."]
+    calls = [{"name": "remember", "arguments": {"text": text}} for text in facts]
+    rehearsal.script({"answer": "Kept."}, {"answer": "Nice."}, {"tool_calls": calls}, {"answer": "Noted."})
+    async with connected(alice, mira) as socket:
+        frames = await said(socket, SECRET)
+        await said(socket, "My sister Ana lives in Porto.")
+        await said(socket, "Note down what I told you.")
+    message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
+    assert await visit(Memory.objects.filter(kind="fact", sources=message).count) == 1
+    await visit(delete_message, message, timezone.now())
+    assert await places() == {}
+    assert (await visit(Memory.objects.get, kind="fact")).text == "Ana lives in Porto."
+
+
+async def test_a_tool_called_after_the_deletion_of_what_it_was_told_keeps_nothing(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    remember = {"name": "remember", "arguments": {"text": f"The locker opens with {MARKER}."}}
+    rehearsal.script(
+        {"answer": "Kept."},
+        {"pieces": ["So "] * 30, "delay_between": 0.01, "tool_calls": [remember]},
+        {"answer": "Never to be asked."},
+    )
+    async with connected(alice, mira) as socket:
+        frames = await said(socket, SECRET)
+        await socket.send("message.send", text="Note it down.", client_id="2")
+        await socket.until("reply.piece")
+        settings.LEASE_RENEWED_SECONDS = 30  # so that nobody notices before the tool is called
+        message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
+        await visit(delete_message, message, timezone.now())
+        assert (await socket.until(*ENDINGS))[-1]["type"] == "reply.interrupted"
+    assert await visit(Memory.objects.filter(kind="fact").count) == 0
+    assert await places() == {}
+
+
 async def test_an_answer_is_deleted_with_all_that_its_replies_hold_of_it(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
