@@ -16,14 +16,14 @@ BEGAN = datetime(2024, 3, 1, 9, tzinfo=UTC)
 
 
 def log(length: int) -> dict[str, object]:
-    """A log of earlier talk; each fortieth line is longer than one window."""
+    """A log of earlier talk; each fiftieth line is longer than one window."""
     long = " and we talked about the harbour, the weather and the boats" * 40
     return {
         "messages": [
             {
                 "client_id": f"line {number}",
                 "role": ("user", "assistant")[number % 2],
-                "text": f"Line {number} of our talk{long if number % 40 == 0 else ''}.",
+                "text": f"Line {number} of our talk{long if number % 50 == 0 else ''}.",
                 "at": (BEGAN + timedelta(minutes=number)).isoformat(),
             }
             for number in range(length)
@@ -62,12 +62,12 @@ def sweep(house: House) -> None:
 def test_a_worker_killed_in_mid_embedding_and_an_emptied_queue_leave_nothing_undone_and_nothing_twice(
     house: House, alice: Person, bob: Person
 ) -> None:
-    job = imported(alice, 160)
+    job = imported(alice, 110)
     eventually(lambda: embedded(house, alice), 60)
     kill(house.worker)
     halfway = alice.api().get(job).json()["job"]
-    assert (halfway["state"], halfway["total"]) == ("running", 160)
-    assert 0 < halfway["done"] == embedded(house, alice) < 160
+    assert (halfway["state"], halfway["total"]) == ("running", 110)
+    assert 0 < halfway["done"] == embedded(house, alice) < 110
 
     later = imported(bob, 20)
     with house.redis() as client:
@@ -79,14 +79,14 @@ def test_a_worker_killed_in_mid_embedding_and_an_emptied_queue_leave_nothing_und
 
     sweep(house)
     sweep(house)
-    for person, address, length in ((alice, job, 160), (bob, later, 20)):
+    for person, address, length in ((alice, job, 110), (bob, later, 20)):
         done = partial(lambda person, address: person.api().get(address).json()["job"], person, address)
         eventually(lambda done=done: done()["state"] == "done", 60)
         assert done()["done"] == length
         assert_each_embedded_once(house, person, length)
     found = (
         alice.api()
-        .post(f"{alice.path}/recall", json={"cue": "line 159 of our talk", "limit": 3})
+        .post(f"{alice.path}/recall", json={"cue": "line 109 of our talk", "limit": 3})
         .json()["results"]
     )
-    assert "line 159" in [source["client_id"] for one in found for source in one["sources"]]
+    assert "line 109" in [source["client_id"] for one in found for source in one["sources"]]
