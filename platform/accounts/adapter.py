@@ -5,6 +5,7 @@ from django import forms
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from accounts import invitations
 from accounts.models import User
@@ -18,6 +19,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if settings.KITH_SIGNUP == "invite":
             return invitations.offered(request) is not None
         return bool(settings.KITH_SIGNUP == "open")
+
+    def clean_email(self, email: str) -> str:
+        """The address; ValidationError where it is longer than any address, and than its column."""
+        field = User._meta.get_field("email")
+        if len(email) > (field.max_length or 0):
+            raise forms.ValidationError(_("Enter a valid email address."))
+        return cast(str, super().clean_email(email))
 
     def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
         """The user with the form's name and time zone, and the language that they signed up in."""

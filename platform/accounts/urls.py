@@ -6,6 +6,7 @@ from accounts import views
 
 urlpatterns = [
     path("accounts/signup/", views.SignupView.as_view(), name="account_signup"),
+    path("accounts/email/", views.EmailView.as_view(), name="account_email"),
     path("accounts/", include("allauth.account.urls")),
     path("settings/", views.show_settings, name="settings"),
     path("settings/profile/", views.save_profile, name="settings_profile"),

@@ -4,6 +4,7 @@ from allauth.account import views as allauth
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
@@ -37,6 +38,19 @@ class SignupView(allauth.SignupView):  # type: ignore[misc]
     def closed(self) -> HttpResponse:
         response: HttpResponse = super().closed()
         response.status_code = 403
+        return response
+
+
+class EmailView(allauth.EmailView):  # type: ignore[misc]
+    """allauth's e-mail addresses, with a clear word where the one to be used is another account's."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            with transaction.atomic():
+                response: HttpResponse = super().post(request, *args, **kwargs)
+        except IntegrityError:
+            messages.error(request, _("Someone has an account with this e-mail address."))
+            response = redirect("account_email")
         return response
 
 

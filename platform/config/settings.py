@@ -19,6 +19,10 @@ KITH_URL = env.str("KITH_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
 HOST = urlsplit(KITH_URL).hostname or "127.0.0.1"
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 IS_PRODUCTION = HOST not in LOOPBACK
+if urlsplit(KITH_URL).scheme not in {"http", "https"} or not urlsplit(KITH_URL).hostname:
+    raise ImproperlyConfigured(
+        f"KITH_URL is {KITH_URL!r}; it must begin with http:// or https:// and name a host."
+    )
 DEBUG = False
 
 
@@ -161,6 +165,7 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_FORMS = {"signup": "accounts.forms.SignupForm"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
@@ -256,6 +261,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "drop old sessions": {
+        "task": "accounts.tasks.drop_old_sessions",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "say that beat lives": {"task": "config.tasks.pulse", "schedule": 10.0, "options": {"expires": 10}},
 }
 
@@ -280,7 +290,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-from config.logs import LOGGING, configure_structlog  # noqa: E402, F401 (Django reads LOGGING)
+from config.logs import LOGGING, configure_structlog  # noqa: E402
 
 configure_structlog()
 LOGGING_CONFIG = "logging.config.dictConfig"
@@ -312,5 +322,6 @@ UNFOLD = {
 }
 
 if "pytest" in sys.modules:
+    LOGGING["root"]["handlers"] = []  # pytest shows what was logged
     PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

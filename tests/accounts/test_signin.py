@@ -1,14 +1,17 @@
 """Signing in and out, resetting a password, and the operators' door."""
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
+from accounts.tasks import drop_old_sessions
 from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit, who
 from tests.fixtures.people import PASSWORD
 
@@ -124,3 +127,12 @@ def test_an_account_of_the_command_line_needs_no_verification(
     assert who(visitor) == str(alice.pk)
     assert not mail.outbox
     assert alice.date_joined <= timezone.now()
+
+
+def test_sessions_that_are_over_are_dropped(visitor: Client, alice: User) -> None:
+    visitor.force_login(alice)
+    Session.objects.create(
+        session_key="over", session_data="", expire_date=timezone.now() - timedelta(minutes=1)
+    )
+    drop_old_sessions()
+    assert [one.session_key for one in Session.objects.all()] == [visitor.session.session_key]

@@ -10,6 +10,7 @@ from pathlib import Path
 from config.up.errors import UpError
 
 PROBE_BYTES = 1 << 20
+PRIVATE = ("logs", "mail", "media")  # the folder around them is open to Postgres where that is another user
 
 
 @contextmanager
@@ -17,6 +18,8 @@ def held(home: Path) -> Iterator[None]:
     """The data folder, ready to be written and closed to a second `up`; raises UpError where that cannot be had."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in PRIVATE:
+            (home / name).mkdir(mode=0o700, exist_ok=True)
         lock = (home / "up.lock").open("a+")
     except OSError as error:
         raise UpError(cannot_write(home, error)) from error

@@ -1,0 +1,48 @@
+"""A person's e-mail addresses: nobody takes another's."""
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.test import Client
+
+from accounts.models import User
+from tests.accounts.visits import sign_up, submit
+
+pytestmark = pytest.mark.django_db
+PAGE = "/accounts/email/"
+
+
+@pytest.fixture
+def carol(visitor: Client) -> Client:
+    """Someone whose own address nobody has verified."""
+    sign_up(visitor)
+    return visitor
+
+
+def test_anothers_address_can_be_listed_and_not_used(carol: Client, alice: User) -> None:
+    submit(carol, PAGE, email="alice@example.org", action_add="")
+    response = submit(carol, PAGE, email="alice@example.org", action_primary="")
+    assert response.url == PAGE
+    assert "Someone has an account with this e-mail address." in carol.get(PAGE).content.decode()
+    assert (
+        User.objects.get(email="carol@example.org").emailaddress_set.get(primary=True).email
+        == "carol@example.org"
+    )
+
+
+def test_ones_own_second_address_can_be_used(carol: Client) -> None:
+    submit(carol, PAGE, email="carol@example.net", action_add="")
+    submit(carol, PAGE, email="carol@example.net", action_primary="")
+    assert User.objects.get().email == "carol@example.net"
+
+
+def test_an_address_that_is_too_long_is_refused(carol: Client) -> None:
+    address = f"{'c' * 60}@{'.'.join(['d' * 60] * 4)}.org"
+    assert submit(carol, PAGE, email=address, action_add="").status_code == 200
+    assert submit(carol, "/accounts/password/reset/", email=address).status_code == 200
+    assert EmailAddress.objects.count() == 1
+
+
+def test_nobody_lists_addresses_without_end(carol: Client) -> None:
+    for number in range(7):
+        submit(carol, PAGE, email=f"carol{number}@example.net", action_add="")
+    assert EmailAddress.objects.count() == 5

@@ -1,0 +1,57 @@
+"""What a web process itself keeps out."""
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.fixtures.people import PASSWORD
+from tests.processes.house import ROOT, House
+from tests.processes.person import Person
+
+pytestmark = pytest.mark.processes
+CSRF = "c" * 32
+
+
+def close_code(house: House, person: Person, frame: str) -> int | None:
+    """With what the socket closes when this is sent; None where it answers."""
+    address = f"{house.url(0).replace('http', 'ws')}/ws/{person.path}/"
+    with connect(address, additional_headers=person.headers, close_timeout=0.5) as wire:
+        with suppress(ConnectionClosed):
+            wire.send(frame)
+            assert "message_too_long" in str(wire.recv(timeout=10))
+        return wire.close_code
+
+
+def test_a_frame_that_no_message_needs_closes_the_socket(house: House, alice: Person) -> None:
+    for text, code in (("\U0001f600" * 100_000, None), ("x" * 1_100_000, 1009)):
+        frame = '{"type": "message.send", "client_id": "1", "text": "' + text + '"}'
+        assert close_code(house, alice, frame) == code
+
+
+def test_whoever_guesses_cannot_pretend_to_be_many(house: House) -> None:
+    account = ["create_account", "guessed@example.org", "--password", PASSWORD]
+    environment = os.environ | house.environment()
+    subprocess.run([sys.executable, "manage.py", *account], cwd=ROOT, env=environment, check=True)
+    assert sign_in(house, "guessed@example.org", PASSWORD, "10.0.0.98") == 302
+    for number in range(12):
+        sign_in(house, f"somebody{number}@example.org", "a guess", f"10.0.0.{number}")
+    assert sign_in(house, "guessed@example.org", PASSWORD, "10.0.0.99") != 302
+
+
+def sign_in(house: House, email: str, password: str, claimed: str) -> int:
+    """The status of the answer to somebody who claims to come from that address."""
+    form = {"login": email, "password": password, "csrfmiddlewaretoken": CSRF}
+    answer = httpx.post(
+        f"{house.url(0)}/accounts/login/",
+        data=form,
+        cookies={"csrftoken": CSRF},
+        headers={"X-Forwarded-For": claimed},
+        timeout=30,
+    )
+    return answer.status_code
