@@ -13,7 +13,6 @@ from memory.errors import WidthError
 from providers.embedding import embedder
 from providers.vectors import Floats
 
-POOL = 100
 SATURATION = 0.9  # BM25's k1: how soon a repeated word stops counting more
 LENGTH = 0.4  # BM25's b: how much a long memory is held back
 REACH = 2  # how many neighbours in the talk come along on each side
@@ -38,12 +37,13 @@ WITH held AS MATERIALIZED (
 ),
 size AS (SELECT count(*)::float AS n, greatest(avg(length), 1)::float AS average FROM held),
 sharing AS MATERIALIZED (
-  SELECT id, terms FROM memory_memory WHERE {held} AND terms && %(terms)s::text[]
+  SELECT id, terms, cardinality(terms) AS length FROM memory_memory WHERE {held} AND terms && %(terms)s::text[]
 ),
 hits AS MATERIALIZED (
-  SELECT id, term, cardinality(array_positions(terms, term))::float AS times, cardinality(terms) AS length
-    FROM sharing CROSS JOIN unnest(%(terms)s::text[]) AS term
-   WHERE term = ANY(terms)
+  SELECT id, term, length, count(*)::float AS times
+    FROM (SELECT id, length, unnest(terms) AS term FROM sharing) AS said
+   WHERE term = ANY(%(terms)s::text[])
+   GROUP BY id, term, length
 ),
 rarity AS (
   SELECT term, ln(1 + (n - count(id) + 0.5) / (count(id) + 0.5)) AS weight
@@ -73,12 +73,12 @@ fitting AS (
     FROM likened AS one CROSS JOIN usual
 ),
 best AS (
-  SELECT place FROM fitting WHERE likeness IS NOT NULL OR words > 0 ORDER BY fit DESC, id LIMIT %(pool)s
+  SELECT place FROM fitting WHERE likeness IS NOT NULL OR words > 0 ORDER BY fit DESC, id LIMIT %(most)s
 ),
 found AS MATERIALIZED (
   SELECT * FROM fitting
    WHERE place IN (SELECT place + step FROM best CROSS JOIN generate_series(-%(reach)s, %(reach)s) AS step)
-   LIMIT %(pool)s * (2 * %(reach)s + 1)
+   LIMIT %(most)s * (2 * %(reach)s + 1)
 ),
 matches AS (
   SELECT id, array_agg(term ORDER BY weight DESC, term) AS matched
@@ -89,10 +89,12 @@ SELECT id, likeness, words, coalesce(matched, '{{}}'), fit, place, found.happene
   FROM found JOIN memory_memory USING (id) LEFT JOIN matches USING (id)
 """
 MEANING = """
-SELECT memory_id AS id, max(-(vector <#> %(vector)s::vector)) AS likeness
-  FROM memory_embedding JOIN memory_space AS space ON space.id = space_id
- WHERE companion_id = %(companion)s AND model = %(model)s AND width = %(width)s
- GROUP BY memory_id
+SELECT id, max(likeness) AS likeness
+  FROM (SELECT memory_id AS id, -(vector <#> %(vector)s::vector) AS likeness
+          FROM memory_embedding JOIN memory_space AS space ON space.id = space_id
+         WHERE companion_id = %(companion)s AND model = %(model)s AND width = %(width)s
+        OFFSET 0) AS windows  -- a fence: the vectors themselves must not be sorted
+ GROUP BY id
 """
 NO_MEANING = "SELECT NULL::uuid AS id, NULL::float AS likeness WHERE false"
 
@@ -123,8 +125,9 @@ def candidates(
     vector: Floats | None,
     left_out: Sequence[UUID],
     as_of: datetime | None,
+    most: int,
 ) -> list[Candidate]:
-    """The hundred that fit best and their neighbours, in no order; one SQL query.
+    """Those `most` that fit best and their neighbours, in no order; one SQL query.
 
     `vector` has length 1; WidthError is raised where it has another width than the serving space.
     """
@@ -135,7 +138,7 @@ def candidates(
         "as_of": as_of,
         "k": SATURATION,
         "b": LENGTH,
-        "pool": POOL,
+        "most": most,
         "reach": REACH,
     }
     meaning = NO_MEANING

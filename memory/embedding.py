@@ -14,7 +14,7 @@ from accounts.usage import Payer, charged
 from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
-from memory.text import storable
+from memory.text import ends, storable
 from providers.embedding import Embedder, embedder
 from providers.errors import ProviderError, ProviderRefused
 from providers.vectors import Floats, normalised
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 64
 REFUSED_TEXT = {400, 413, 422}  # other refusals, as of a key, are for every text
-MOST_CUE_WINDOWS = 8  # of a pasted page the beginning says what it is about
+MOST_CUE_WINDOWS = 8  # of a pasted page the beginning and the end say what it is about
 
 
 def serving_space() -> Space | None:
@@ -62,7 +62,7 @@ def _cue_vectors(serving: Embedder, cue: str) -> Floats:
     windows = serving.windows(cue)
     if len(windows) < 2:
         return _checked(serving, serving.embed_query(cue)[np.newaxis])
-    return _checked(serving, serving.embed_documents(windows[:MOST_CUE_WINDOWS]))
+    return _checked(serving, serving.embed_documents(ends(windows, MOST_CUE_WINDOWS)))
 
 
 def unembedded(companion_id: UUID) -> MemoryQuerySet:
@@ -145,7 +145,7 @@ def _embed_or_pass_over(serving: Embedder, space: Space, batch: list[Memory]) ->
         if error.status not in REFUSED_TEXT:
             raise
         if len(batch) == 1:
-            log.warning("memory_not_embedded", memory=str(batch[0].pk), said=error.said)
+            log.warning("memory_not_embedded", memory=str(batch[0].pk), code=error.code)
             return 0
         return sum(_embed_or_pass_over(serving, space, [memory]) for memory in batch)
 

@@ -12,11 +12,12 @@ from memory.candidates import candidates
 from memory.models import Memory, Recall, Recalled
 from memory.scoring import Scored, rank
 from memory.terms import terms
-from memory.text import storable
+from memory.text import ends, storable
 from providers.vectors import Floats
 
 MOST_FOUND = 100
-MOST_CUE_TERMS = 200  # of a pasted page the first ones: each further term costs time and tells less
+POOL = 50  # how many are looked at closely where fewer are wanted
+MOST_CUE_TERMS = 64  # of a pasted page the first and the last: often a question stands at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ def recall(
     terms, `near` (what the neighbours in the talk lend), and `speaker`, `question`, `pinned` where they count.
     """
     when = (as_of or now).astimezone(zone)
-    cue_terms = list(dict.fromkeys(terms(cue, when)))[:MOST_CUE_TERMS]
+    cue_terms = ends(list(dict.fromkeys(terms(cue, when))), MOST_CUE_TERMS)
     if not cue_terms and vector is None:
         return []
+    limit = min(max(limit, 1), MOST_FOUND)
     left_out = [*leaving_out, *leaving_out_memories]
-    ranked = rank(cue, candidates(companion_id, cue_terms, vector, left_out, as_of))[
-        : min(max(limit, 1), MOST_FOUND)
-    ]
+    near = candidates(companion_id, cue_terms, vector, left_out, as_of, most=max(limit, POOL))
+    ranked = rank(cue, near)[:limit]
     return _with_memories(companion_id, ranked)
 
 
