@@ -30,32 +30,29 @@ def main() -> None:
     parser.add_argument("--language", default="en", choices=["en", "zh-hans"])
     parser.add_argument("--only", nargs="*", default=[], help="beginnings of pages' names")
     parser.add_argument("--widths", nargs="*", type=int, default=[390, 1280])
+    parser.add_argument("--connected", action="store_true", help="as with a language model connected")
     wanted = parser.parse_args()
     wanted.folder.mkdir(parents=True, exist_ok=True)
-    with running() as live, sync_playwright() as playwright:
+    os.environ |= {"SEED_LANGUAGE": wanted.language, "SEED_LONG_NAME": LONG_NAME}
+    with running(is_connected=wanted.connected) as live, sync_playwright() as playwright:
         path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=path, args=flags)
-        pages = json.loads(live.manage("shell", "-v0", said=seed(wanted.language)).splitlines()[-1])
+        pages = json.loads(live.manage("shell", "-v0", said=SEED.read_text()).splitlines()[-1])
         kept = {name: path for name, path in pages.items() if name.startswith(tuple(wanted.only or [""]))}
         Album(browser, live, wanted.folder, wanted.language).fill(kept, wanted.widths)
         browser.close()
 
 
 @contextmanager
-def running() -> Iterator[Live]:
+def running(*, is_connected: bool) -> Iterator[Live]:
     with tempfile.TemporaryDirectory(prefix="kith-screenshots-") as home:
         folder = Path(home)
         folder.chmod(0o755)
         with Embedded(folder / "services", durable=False) as services:
             os.environ |= {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
-            with Live(folder, "screenshots") as live:
+            with Live(folder, "screenshots", is_connected=is_connected) as live:
                 yield live
-
-
-def seed(language: str) -> str:
-    """The script that fills the database, as `manage.py shell` reads it."""
-    return SEED.read_text().replace("LANGUAGE", repr(language)).replace("LONG_NAME", repr(LONG_NAME))
 
 
 class Album:
@@ -106,8 +103,10 @@ class Album:
         if name.startswith("talk"):
             expect(page.locator("#send")).to_be_enabled()
             page.wait_for_timeout(300)
-        if name == "talk-open":
+        if name in {"talk-open", "talk-told"}:
             page.locator(".remembered summary").last.click()
+            page.wait_for_timeout(400)
+        if name == "talk-open":
             page.locator(".menu summary").last.click(force=True)
             page.wait_for_timeout(400)
         if name == "memory-dialog":

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import URLPattern, URLResolver
 
@@ -118,3 +119,7 @@ def test_pages_forbid_what_they_do_not_need(client: Client, db: None, path: str)
     policy = client.get(path)["Content-Security-Policy"]
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
+
+
+def test_the_page_for_what_went_wrong_needs_nothing() -> None:
+    assert "Something went wrong on Kith" in render_to_string("500.html")

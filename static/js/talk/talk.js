@@ -59,6 +59,7 @@ connection.addEventListener("up", async () => {
 connection.addEventListener("down", ({ detail: reason }) => {
   clearTimeout(quiet);
   if (reason === "idle") return;
+  document.getElementById("signed-out").hidden = reason !== "signed_out";
   const say = () => (line.textContent = navigator.onLine ? words[reason] : words.offline);
   if (reason === "reconnecting") quiet = setTimeout(say, line.textContent ? 0 : QUIET_MS);
   else say();
