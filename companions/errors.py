@@ -3,6 +3,7 @@
 CompanionsError(code, detail)
 ├── TextError            what was sent is empty, too long, or no text
 ├── ConflictError        the same client id with another text
+├── LimitError           more than one person or one companion can have
 └── ReplyStateError      the reply is not in a state for that
 """
 
@@ -25,6 +26,10 @@ class TextError(CompanionsError):
 
 
 class ConflictError(CompanionsError):
+    status = 409
+
+
+class LimitError(CompanionsError):
     status = 409
 
 

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions import history
-from companions.errors import CompanionsError, ConflictError
+from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.locking import hold
 from companions.models import Companion, Conversation, Job, Message, Session
 from companions.saying import say_all
@@ -44,6 +45,11 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
         raise LogError("no_such_companion", _("There is no such companion of yours."))
     companion = held
     new = _not_here_yet(companion, lines)
+    if companion.messages.count() + len(new) > settings.MESSAGES_EACH:
+        limit = f"{settings.MESSAGES_EACH:,}"
+        raise LimitError(
+            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
+        )
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
     messages = _messages(companion, job, sorted(new, key=lambda line: line.at))
     say_all(companion, messages, now)

@@ -3,9 +3,12 @@
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from accounts.models import User
+from companions.errors import LimitError
 from companions.models import Companion, Conversation, Message
 from companions.saying import open_session, say
 
@@ -14,7 +17,11 @@ from companions.saying import open_session, say
 def create(
     user: User, *, name: str, persona: str, greeting: str, tint: int, now: datetime, id: UUID | None = None
 ) -> Companion:
-    """The companion, ready to be talked to."""
+    """The companion, ready to be talked to; LimitError where the person has as many as can be."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:
+        detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
+        raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
     companion = Companion.objects.create(
         id=id or uuid4(), user=user, name=name, persona=persona, greeting=greeting, tint=tint
     )

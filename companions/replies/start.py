@@ -3,16 +3,19 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.gate import admit
+from accounts.gate import GateError, admit
 from companions.errors import ConflictError, TextError
 from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
 from companions.replies.process import process_name
 from companions.saying import open_session, say
 from companions.text import checked
+
+WAITING_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,19 @@ def _new(companion: Companion, text: str, client_id: str | None, now: datetime) 
 
 
 def recent_messages(companion: Companion, now: datetime) -> int:
-    """How many messages this person sent to all companions within the last minute."""
-    sent = Message.objects.owned_by(companion.user).filter(role=Message.Role.USER, job=None)
-    return sent.filter(said_at__gt=now - timedelta(minutes=1)).count()
+    """How many replies this person asked of all companions within the last minute, retries among them."""
+    asked = Reply.objects.owned_by(companion.user)
+    return asked.filter(created_at__gt=now - timedelta(minutes=1)).count()
 
 
 def queue(companion: Companion, message: Message, now: datetime, continues: Reply | None = None) -> Reply:
-    """A reply that waits for its turn, after every other of this companion. Call it with the companion locked."""
+    """A reply that waits for its turn, after every other of this companion. Call it with the companion locked.
+
+    GateError where too many wait already.
+    """
+    if companion.replies.waiting().count() >= settings.REPLIES_WAITING:
+        detail = _("%(name)s has many messages to answer yet. Wait for an answer, then go on.")
+        raise GateError("too_many_waiting", detail % {"name": companion.name}, WAITING_SECONDS)
     last = companion.replies.order_by("-created_at").values_list("created_at", flat=True).first()
     created_at = max(now, last + timedelta(microseconds=1)) if last else now
     return Reply.objects.create(

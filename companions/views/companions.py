@@ -15,6 +15,7 @@ from accounts.signed_in import SignedInRequest
 from companions import making
 from companions.characters import starting
 from companions.deletion import delete_companion, delete_rehearsed
+from companions.errors import LimitError
 from companions.forms import CompanionForm, TypedNameForm
 from companions.models import Companion
 from companions.views.finding import my_companion
@@ -52,7 +53,12 @@ def new(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST":
         form = CompanionForm(request.POST)
         if form.is_valid():
-            return redirect("talk", making.create(request.user, now=timezone.now(), **form.cleaned_data).pk)
+            try:
+                made = making.create(request.user, now=timezone.now(), **form.cleaned_data)
+            except LimitError as error:
+                form.add_error(None, str(error.detail))
+            else:
+                return redirect("talk", made.pk)
     else:
         picked = next((one for one in characters if one.slug == request.GET.get("from")), None)
         fields = ("name", "persona", "greeting", "tint")

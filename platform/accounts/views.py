@@ -1,6 +1,7 @@
 from typing import Any
 
 from allauth.account import views as allauth
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
@@ -91,6 +92,8 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
 def make_token(request: SignedInRequest) -> HttpResponse:
     """The settings page with the new token on it: it is shown here and nowhere again."""
     form = TokenForm(request.POST)
+    if Token.objects.owned_by(request.user).live().count() >= settings.TOKENS_EACH:
+        form.add_error(None, _("You have many tokens already. Revoke one first."))
     if not form.is_valid():
         return settings_page(request, UNPROCESSABLE, token_form=form)
     token, plaintext = Token.objects.issue(request.user, form.cleaned_data["name"])

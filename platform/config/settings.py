@@ -183,6 +183,10 @@ ACCOUNT_EMAIL_VERIFICATION = (
 )  # without a mail server nobody must wait
 MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
+TOKENS_EACH = 50  # keys to the API that one person holds at once
+COMPANIONS_EACH = 200
+MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond
+REPLIES_WAITING = 50  # of one companion
 
 # -- models -----------------------------------------------------------------------------------------
 

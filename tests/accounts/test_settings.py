@@ -1,11 +1,13 @@
 """A person's own settings: profile, usage, tokens, and leaving for good."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import ModelCall, Token, User
 from companions.models import Companion
@@ -21,7 +23,7 @@ def at_home(visitor: Client, alice: User) -> Client:
     return visitor
 
 
-def send(client: Client, path: str, **fields: str) -> object:
+def send(client: Client, path: str, **fields: str) -> Any:
     return submit(client, path, "/settings/", **fields)
 
 
@@ -141,3 +143,12 @@ def test_an_operator_named_in_the_audit_stays(visitor: Client, olive: User) -> N
     assert "names you" in str(response.context["deletion_form"].errors)
     assert User.objects.filter(pk=olive.pk).exists()
     assert visitor.get("/settings/").status_code == 200
+
+
+def test_a_person_holds_only_so_many_tokens(at_home: Client, alice: User, settings: Settings) -> None:
+    settings.TOKENS_EACH = 2
+    answers = [send(at_home, "/settings/tokens/", name=f"t{n}") for n in range(3)]
+    assert [answer.status_code for answer in answers] == [201, 201, 422]
+    assert "Revoke one first" in answers[2].content.decode()
+    Token.objects.first().revoke(timezone.now())
+    assert send(at_home, "/settings/tokens/", name="t4").status_code == 201
