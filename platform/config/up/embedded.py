@@ -28,7 +28,7 @@ class Embedded:
         self.home.mkdir(parents=True, exist_ok=True)
         kept = kept_secrets(self.home)
         database = Postgres(self.home / "postgres", free_port(), kept["POSTGRES_PASSWORD"], durable)
-        cache = Valkey(self.home / "redis", free_port(), kept["REDIS_PASSWORD"], durable)
+        cache = Valkey(self.home / "redis", free_port(), kept["REDIS_PASSWORD"])
         self.database_url, self.redis_url = database.url, cache.url
         self.postgres = Child(database.program(), self.home / "postgres.log")
         self.redis = Child(cache.program(), self.home / "redis.log")

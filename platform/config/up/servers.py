@@ -9,17 +9,18 @@ from config.up.programs import Program
 QUEUES = "life,learn,embed,bulk,celery"
 THREADS = 8
 FRAME_BYTES = 1_000_000  # the longest message in its longest spelling is less than half of it
-DRAIN_SECONDS = 10
+CLOSE_SECONDS = 3  # for connections to end
+STOP_SECONDS = 15.0  # for those, and for replies to end or be written down as interrupted
 
 
 def web(port: int) -> Program:
-    """Pages, API and sockets; told to stop, it lets replies finish for DRAIN_SECONDS."""
+    """Pages, API and sockets; told to stop, it gives replies a little time to finish."""
     flags = f"--host {LOOPBACK} --port {port} --lifespan on --ws websockets-sansio --no-access-log"
     # Who asks is told by the proxies that KITH_PROXIES counts; else everyone here could be anyone else.
     flags += f" --no-proxy-headers --ws-max-size {FRAME_BYTES}"
-    drain = f"--timeout-graceful-shutdown {DRAIN_SECONDS}"
+    drain = f"--timeout-graceful-shutdown {CLOSE_SECONDS}"
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags.split(), *drain.split()]
-    return Program("web", command, stop_seconds=DRAIN_SECONDS + 1)
+    return Program("web", command, stop_seconds=STOP_SECONDS)
 
 
 def worker() -> Program:

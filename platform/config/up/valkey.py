@@ -16,8 +16,7 @@ bind {host}
 port {port}
 requirepass {password}
 dir {folder}
-appendonly {append_only}
-appendfsync everysec
+appendonly no
 save ""
 maxmemory-policy noeviction
 databases 64
@@ -27,12 +26,14 @@ daemonize no
 
 @dataclass(frozen=True)
 class Valkey:
-    """One Valkey server with its data in `folder`; where it is not `durable` it writes nothing to disk."""
+    """One Valkey server with its files in `folder`. It writes no data to disk.
+
+    All that is in Redis is found again from rows, and what a person deletes must not live on in a log of writes.
+    """
 
     folder: Path
     port: int
     password: str
-    durable: bool = True
 
     @property
     def url(self) -> str:
@@ -69,7 +70,6 @@ class Valkey:
             port=self.port,
             password=self.password,
             folder=f'"{self.folder}"',
-            append_only="yes" if self.durable else "no",
         )
         # In a file, since a command line is shown to every user of the machine.
         descriptor = os.open(self._configuration_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
