@@ -142,13 +142,28 @@ class CompanionConsumer(AsyncWebsocketConsumer):
 
     async def _watch(self) -> None:
         """Look for what was missed of replies that have been silent, as they are when Redis was away."""
+        checked_at = time.monotonic()
         while True:
             await asyncio.sleep(SILENCE_SECONDS)
+            if time.monotonic() - checked_at >= settings.SOCKET_CHECKED_SECONDS:
+                checked_at = time.monotonic()
+                if ending := await self._no_longer():
+                    await self.close(ending)
+                    return
             for reply_id in self.follower.silent():
                 with contextlib.suppress(DatabaseError):
                     async with self.giving:
                         for frame in await self.follower.catch_up(reply_id):
                             await self.send(frame)
+
+    async def _no_longer(self) -> int | None:
+        """The code with which the socket closes where its session or token has ended, or the companion is gone."""
+        with contextlib.suppress(DatabaseError):
+            if await visit(sender, self.scope, timezone.now()) != self.user:
+                return NOT_SIGNED_IN
+            if await visit(self._companion) is None:
+                return NO_SUCH_COMPANION
+        return None
 
     async def _refuse(self, code: str, detail: str, client_id: str | None) -> None:
         given = {"client_id": client_id} if client_id else {}

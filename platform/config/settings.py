@@ -227,6 +227,7 @@ ANSWER_CHARACTERS = (
 )
 SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
+SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed out, shut out or deleted
 
 # -- Celery -----------------------------------------------------------------------------------------
 
