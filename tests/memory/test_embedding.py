@@ -178,7 +178,7 @@ def test_a_memory_deleted_while_it_is_embedded_stays_deleted(
     gone, kept = say(mira, "I live in Bonn.", "I like tea.")
 
     def meanwhile() -> None:
-        Memory.objects.get(pk=gone.pk).delete()
+        Memory.objects.filter(pk=gone.pk).delete()
         connection.close()
 
     embedding_server.meanwhile = meanwhile
