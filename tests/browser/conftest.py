@@ -1,21 +1,18 @@
 """A real browser before a real Kith. Chromium comes from the system, never from a download."""
 
-import itertools
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 20_000
-_numbers = itertools.count()
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -33,12 +30,11 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
     return {**browser_context_args, "locale": "en-GB", "timezone_id": "Europe/Berlin"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A running Kith, shared by the tests of one file."""
-    home: Path = tmp_path_factory.mktemp("kith")
+    """A running Kith, one for each process of the test run."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
-    with Live(home, f"browser_{worker}_{next(_numbers)}") as running:
+    with Live(tmp_path_factory.mktemp("kith"), f"browser_{worker}") as running:
         yield running
 
 
@@ -56,9 +52,18 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     assert not errors, errors
 
 
+@pytest.fixture(scope="session")
+def cookies(browser: Browser, live: Live) -> list[Any]:
+    """The cookies of someone who signed up; one sign-up for all tests, since Kith limits how many come from one place."""
+    context = browser.new_context()
+    Person(context.new_page(), live).sign_up()
+    kept: list[Any] = context.cookies()
+    context.close()
+    return kept
+
+
 @pytest.fixture
-def person(page: Page, live: Live) -> Person:
-    """Someone with a fresh account, signed in."""
-    someone = Person(page, live)
-    someone.sign_up()
-    return someone
+def person(page: Page, live: Live, cookies: list[Any]) -> Person:
+    """Someone signed in; a companion that a test needs it makes itself."""
+    page.context.add_cookies(cookies)
+    return Person(page, live)

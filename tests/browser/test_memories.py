@@ -87,7 +87,7 @@ def test_a_message_is_deleted_with_its_answer(person: Person, live: Live) -> Non
 
 def test_older_history_comes_as_one_scrolls(person: Person, live: Live) -> None:
     person.make_companion()
-    live.manage("shell", "-v0", said=MANY.format(email=person.email))
+    live.manage("shell", "-v0", said=MANY.format(pk=person.page.url.rstrip("/").rpartition("/")[2]))
     person.page.reload()
     words = person.page.locator(".said-by-person .words")
     expect(words.last).to_have_text("said 59")
@@ -103,7 +103,7 @@ MANY = """
 from django.utils import timezone
 from companions.models import Companion, Message, Conversation
 from companions.saying import say_all
-companion = Companion.objects.select_related("conversation", "user").get(user__email="{email}")
+companion = Companion.objects.select_related("conversation", "user").get(pk="{pk}")
 session = companion.sessions.get()
 parent, now = companion.conversation.head, timezone.now()
 messages = []
