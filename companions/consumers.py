@@ -196,3 +196,11 @@ class CompanionConsumer(AsyncWebsocketConsumer):
     async def _close_when_idle(self) -> None:
         await asyncio.sleep(settings.SOCKET_IDLE_SECONDS)
         await self.close(IDLE)
+
+    is_closing = False
+
+    async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:
+        """Close once: what had come already is passed over, and whoever else would close finds it done."""
+        if not self.is_closing:
+            self.is_closing = True
+            await super().close(code, reason)

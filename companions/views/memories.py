@@ -27,6 +27,7 @@ from memory.models import Memory
 from memory.recall import recall
 
 PAGE = 30
+KINDS = {"", "pinned", *Memory.Kind.values}
 MOST_FOUND = 30
 CUE_CHARACTERS = 1_000
 UNPROCESSABLE = 422
@@ -47,6 +48,8 @@ def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """All memories, newest first by pages, or what the words in `?q=` bring to mind, best first."""
     companion, cue = my_companion(request, companion_id), request.GET.get("q", "").strip()[:CUE_CHARACTERS]
     kind = request.GET.get("kind", "")
+    if kind not in KINDS:
+        raise Http404
     lines, following = (
         _recalled(companion, cue, kind) if cue else _listed(companion, kind, request.GET.get("cursor"))
     )

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from accounts.models import User
 from companions.models import Companion, Message
@@ -64,3 +65,12 @@ def test_what_nobody_thought_of_keeps_the_contracts_form(as_alice: Api, mira: Co
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE memory_recall RENAME TO gone")
     problem(as_alice.post(f"/companions/{mira.pk}/recall", {"cue": "tea"}), 500, "internal_error")
+
+
+@pytest.mark.parametrize("kind", ["%00", "nothing", "x" * 5000])
+def test_a_kind_of_memory_that_there_is_not_has_no_page(
+    client: Client, alice: User, mira: Companion, kind: str
+) -> None:
+    client.force_login(alice)
+    assert client.get(f"/companions/{mira.pk}/memories/?kind={kind}").status_code == 404
+    assert client.get(f"/companions/{mira.pk}/memories/?q=tea&kind={kind}").status_code == 404

@@ -52,3 +52,13 @@ async def test_a_socket_of_a_session_closes_when_one_signs_out(
     assert await socket.wire.receive_nothing(timeout=4)
     await visit(Session.objects.all().delete)
     assert (await socket.wire.receive_output(timeout=10))["code"] == 4401
+
+
+async def test_what_came_before_a_socket_closed_is_passed_over(alice: User, mira: Companion) -> None:
+    socket = Socket(mira.pk, await bearer(alice))
+    assert (await socket.wire.connect(timeout=5))[0]
+    for _ in range(70):
+        await socket.send("nothing.known")
+    answers = [await socket.wire.receive_output(timeout=10) for _ in range(61)]
+    assert answers[-1].get("code") == 4429
+    assert await socket.wire.receive_nothing(timeout=1)
