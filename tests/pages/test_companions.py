@@ -1,5 +1,7 @@
 """Making, changing and deleting companions."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -41,6 +43,14 @@ def test_what_does_not_fit_gets_the_form_back(at_home: Client, wrong: dict[str, 
     assert response.status_code == 422
     assert list(response.context["form"].errors) == [field]
     assert not Companion.objects.exists()
+
+
+def test_more_companions_than_may_be_are_not_made(at_home: Client, mira: Companion, settings: Any) -> None:
+    settings.COMPANIONS_EACH = 1
+    response = at_home.post("/companions/new/", fields())
+    assert response.status_code == 422
+    assert "Delete one first" in response.content.decode()
+    assert Companion.objects.get() == mira
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
