@@ -5,22 +5,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from pydantic import BaseModel, Field, ValidationError
 
 from companions.replies.claim import hold_claimed
+from companions.replies.material import Turn
 from companions.text import is_storable
 from memory.embedding import embed_cue
 from memory.keeping import keep_fact
 from memory.models import Recall
 from memory.recall import recall, record
 from memory.terms import terms
-
-if TYPE_CHECKING:
-    from companions.replies.context import Turn
 
 
 class RememberIn(BaseModel):
@@ -40,7 +38,7 @@ class RecallIn(BaseModel):
 class Tool:
     name: str
     arguments: type[BaseModel]
-    handler: Callable[["Turn", Any, datetime], dict[str, Any]]
+    handler: Callable[[Turn, Any, datetime], dict[str, Any]]
 
     @property
     def offer(self) -> dict[str, Any]:
@@ -54,7 +52,7 @@ class Tool:
 
 
 @transaction.atomic
-def _remember(turn: "Turn", arguments: RememberIn, now: datetime) -> dict[str, Any]:
+def _remember(turn: Turn, arguments: RememberIn, now: datetime) -> dict[str, Any]:
     hold_claimed(turn.reply)
     memory = keep_fact(
         turn.companion.pk,
@@ -67,7 +65,7 @@ def _remember(turn: "Turn", arguments: RememberIn, now: datetime) -> dict[str, A
     return {"remembered": memory.text}
 
 
-def _sources(turn: "Turn", fact: str) -> list[UUID]:
+def _sources(turn: Turn, fact: str) -> list[UUID]:
     """The message that is answered, and the fewest others shown that hold the words which the fact has besides."""
     shown = {message.pk: set(terms(message.text)) for message in turn.history}
     shown |= {
@@ -81,7 +79,7 @@ def _sources(turn: "Turn", fact: str) -> list[UUID]:
     return sources
 
 
-def _recall(turn: "Turn", arguments: RecallIn, now: datetime) -> dict[str, Any]:
+def _recall(turn: Turn, arguments: RecallIn, now: datetime) -> dict[str, Any]:
     began = perf_counter()
     found = recall(
         turn.companion.pk,
@@ -131,7 +129,7 @@ def offered() -> list[dict[str, Any]]:
     return [tool.offer for tool in TOOLS.values()]
 
 
-def call(turn: "Turn", name: str, arguments: str, now: datetime) -> dict[str, Any]:
+def call(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, Any]:
     """What the tool gives back; an unknown name or wrong arguments give an `error` that the model can mend."""
     if name not in TOOLS:
         return {"error": f"There is no tool {name!r}. There are: {', '.join(TOOLS)}."}

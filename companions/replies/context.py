@@ -1,7 +1,6 @@
 """What a turn needs from the database before the model is asked, and the rows that record the asking."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from time import perf_counter
 from uuid import UUID
@@ -12,32 +11,15 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from accounts.models import ModelCall
-from accounts.usage import Payer
 from companions import history, prompts, tools
-from companions.models import Companion, Message, Prompt, Reply
+from companions.models import Message, Prompt, Reply
 from companions.replies.claim import hold_claimed
+from companions.replies.material import Turn
 from memory.models import Recall
-from memory.recall import Found, recall, record
+from memory.recall import recall, record
 
 Vector = NDArray[np.float32]
 HISTORY_MESSAGES = 400
-
-
-@dataclass(slots=True)
-class Turn:
-    """A reply on its way, with what it is made from."""
-
-    reply: Reply
-    companion: Companion
-    message: Message
-    history: list[Message] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
-    prompt: list[prompts.Line] = field(default_factory=list)
-    shown: set[UUID] = field(default_factory=set)
-
-    @property
-    def payer(self) -> Payer:
-        return Payer(self.companion.user_id, self.companion.pk, self.reply.pk)
 
 
 def load(reply_id: UUID) -> Turn | None:

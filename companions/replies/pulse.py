@@ -13,13 +13,15 @@ from django.db.models import Exists, OuterRef
 from companions.models import Reply
 from companions.replies import frames
 from companions.replies.actions import STOPS
+from companions.replies.background import TASKS, later
 from companions.replies.calls import end_lost_calls
 from companions.replies.database import insist, visit
 from companions.replies.finish import finish, said_so_far
 from companions.replies.layer import AWAY, layer
+from companions.replies.making import Clock, State
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
-from companions.replies.turn import Clock, Running, State, renew, spawn
+from companions.replies.turn import Running, renew, spawn
 
 log = structlog.get_logger(__name__)
 MISSED = (DatabaseError, *AWAY)
@@ -46,7 +48,7 @@ async def pulse(clock: Clock, *, has_missed: bool = False) -> None:
     await renew(clock)
     if not has_missed:
         for reply_id in await visit(take_over, clock()):
-            Running.later(end_lost(reply_id, clock))
+            later(end_lost(reply_id, clock))
     for reply_id in await visit(stops_asked, list(Running.makings)):
         end(reply_id, State.STOPPED)
     if not Running.is_draining:
@@ -117,12 +119,12 @@ async def drain() -> None:
     Running.is_draining = True
     with contextlib.suppress(DatabaseError):
         await visit(_let_go)
-    if Running.tasks:
-        await asyncio.wait(set(Running.tasks), timeout=settings.DRAIN_SECONDS)
+    if TASKS:
+        await asyncio.wait(set(TASKS), timeout=settings.DRAIN_SECONDS)
     for reply_id in list(Running.makings):
         end(reply_id, State.INTERRUPTED)
-    if Running.tasks:
-        await asyncio.wait(set(Running.tasks), timeout=settings.DRAIN_SECONDS)
+    if TASKS:
+        await asyncio.wait(set(TASKS), timeout=settings.DRAIN_SECONDS)
 
 
 def _let_go() -> None:

@@ -1,0 +1,166 @@
+"""Making one reply: recall, ask the model, call its tools, give out what it says."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from datetime import datetime
+from time import perf_counter
+from uuid import UUID
+
+from django.conf import settings
+
+from accounts.models import ModelCall
+from companions import tools
+from companions.models import Reply
+from companions.prompts import neutral
+from companions.replies import frames
+from companions.replies.background import later
+from companions.replies.calls import Meter, end_call
+from companions.replies.claim import TurnOverError
+from companions.replies.context import prepare, record_call
+from companions.replies.database import insist, visit
+from companions.replies.finish import Said
+from companions.replies.material import Turn
+from companions.replies.publish import Publisher
+from companions.text import storable
+from memory.embedding import embed_cue
+from providers.clients import chat
+from providers.errors import ProviderError
+from providers.pieces import Event, Piece, Thought, ToolCall, Usage
+
+Clock = Callable[[], datetime]
+State = Reply.State
+
+
+class Making:
+    """One reply that this process makes."""
+
+    def __init__(self, turn: Turn, clock: Clock) -> None:
+        self.turn, self.clock = turn, clock
+        self.said = Said(text=turn.reply.text, seq=turn.reply.seq)
+        self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
+        self.heard_characters = 0
+        self.ends_as: State | None = None
+        self.reading: asyncio.Task[None] | None = None
+
+    def so_far(self) -> Said:
+        """What has been given out under a number, for the row."""
+        sent, begun = self.publisher.sent, self.turn.reply
+        text = self.said.text[: len(begun.text) + sent["reply.piece"]]
+        return Said(
+            text, self.said.thought[: sent["reply.thought"]], self.publisher.seq, self.said.tool_calls
+        )
+
+    def end(self, state: State) -> None:
+        """Stop reading from the model; the reply ends in this state."""
+        self.ends_as = self.ends_as or state
+        if self.reading:
+            self.reading.cancel()
+
+    async def make(self) -> State:
+        """The state in which the reply ends."""
+        if self.ends_as:
+            return self.ends_as
+        begun = {"message_id": str(self.turn.message.pk), "text": self.said.text, "after": self.said.seq}
+        self.publisher.send("reply.started", **begun)
+        self.reading = asyncio.create_task(self._answer())
+        try:
+            await self.reading
+        except ProviderError as error:
+            self.said.code = error.code
+            return State.FAILED
+        except asyncio.CancelledError:
+            if self.ends_as is None:
+                raise
+            return self.ends_as
+        except TurnOverError:
+            return State.INTERRUPTED
+        return State.DONE
+
+    async def _answer(self) -> None:
+        vector = await visit(embed_cue, self.turn.message.text, self.turn.payer)
+        call = await insist(prepare, self.turn, vector, self.clock())
+        self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
+        for round in range(1, settings.TOOL_ROUNDS + 1):
+            is_last = round == settings.TOOL_ROUNDS
+            calls = await self._ask(call, is_last=is_last)
+            if is_last or not calls:
+                return
+            await self._use_tools(calls)
+            call = await insist(record_call, self.turn, round + 1, self.clock())
+
+    async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
+        """Stream one answer; the tool calls that it ends with."""
+        calls: list[ToolCall] = []
+        offered = [] if is_last else tools.offered()
+        meter = Meter(perf_counter(), offered)
+        try:
+            async with aclosing(chat().stream(self.turn.prompt, offered)) as events:
+                async for event in events:
+                    self._take(event, meter, calls)
+        except ProviderError as error:
+            await insist(end_call, call, meter, self.turn.prompt, perf_counter(), error)
+            raise
+        except asyncio.CancelledError:
+            outcome = (
+                ModelCall.Outcome.STOPPED if self.ends_as == State.STOPPED else ModelCall.Outcome.INTERRUPTED
+            )
+            await asyncio.shield(
+                visit(end_call, call, meter, self.turn.prompt, perf_counter(), outcome=outcome)
+            )
+            raise
+        await insist(end_call, call, meter, self.turn.prompt, perf_counter())
+        return calls
+
+    def _take(self, event: Event, meter: Meter, calls: list[ToolCall]) -> None:
+        match event:
+            case Piece(text):
+                self._hear(text, meter)
+                self._say(storable(text))
+            case Thought(text):
+                self._hear(text, meter)
+                self.said.thought += storable(text)
+                self.publisher.add("reply.thought", storable(text))
+            case ToolCall() if len(calls) < settings.TOOL_CALLS:
+                calls.append(_bounded(event))
+            case Usage():
+                meter.usage = event
+
+    def _hear(self, text: str, meter: Meter) -> None:
+        meter.piece(text, perf_counter())
+        self.heard_characters += len(text)
+        if self.heard_characters > settings.ANSWER_CHARACTERS:
+            self.end(State.INTERRUPTED)
+
+    def _say(self, text: str) -> None:
+        if self.turn.reply.first_piece_at is None:
+            self.turn.reply.first_piece_at = self.clock()
+            later(insist(_mark_streaming, self.turn.reply.pk, self.turn.reply.first_piece_at))
+        self.said.text += text
+        self.publisher.add("reply.piece", text)
+
+    async def _use_tools(self, calls: list[ToolCall]) -> None:
+        wire = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in calls
+        ]
+        self.turn.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
+        for one in calls:
+            began = perf_counter()
+            result = await insist(tools.call, self.turn, one.name, one.arguments, self.clock())
+            used = {"id": one.id, "name": one.name, "arguments": one.arguments, "result": result}
+            self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
+            self.turn.prompt.append(
+                {"role": "tool", "tool_call_id": one.id, "content": neutral(frames.as_json(result))}
+            )
+            self.publisher.send("reply.tool", name=one.name, is_error="error" in result)
+
+
+def _bounded(call: ToolCall) -> ToolCall:
+    """The call as it can be kept: what is longer or no text is cut, and the tool will say what is wrong with it."""
+    most = settings.TOOL_CHARACTERS
+    return ToolCall(storable(call.id[:200]), storable(call.name[:100]), storable(call.arguments[:most]))
+
+
+def _mark_streaming(reply_id: UUID, now: datetime) -> None:
+    Reply.objects.filter(pk=reply_id, state=State.THINKING).update(state=State.STREAMING, first_piece_at=now)

@@ -1,0 +1,26 @@
+"""A reply on its way: what it is made from, from the message to the prompt."""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from accounts.usage import Payer
+from companions.models import Companion, Message, Reply
+from companions.prompts import Line
+from memory.recall import Found
+
+
+@dataclass(slots=True)
+class Turn:
+    """A reply on its way, with what it is made from."""
+
+    reply: Reply
+    companion: Companion
+    message: Message
+    history: list[Message] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    prompt: list[Line] = field(default_factory=list)
+    shown: set[UUID] = field(default_factory=set)
+
+    @property
+    def payer(self) -> Payer:
+        return Payer(self.companion.user_id, self.companion.pk, self.reply.pk)
