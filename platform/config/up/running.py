@@ -17,7 +17,7 @@ from config.up.logs import last_line, rotate
 from config.up.ports import is_free
 from config.up.programs import Program
 from config.up.say import say
-from config.up.secrets_file import kept_secrets
+from config.up.secrets_file import kept_secrets, write
 from config.up.stop import Stop
 from config.up.stores import embedded_stores
 from config.up.supervisor import Supervisor
@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
 ENDS_BEFORE_READY = 3
+RUNNING_FILE = "running"  # what the children are told, for manage.py beside them: config.settings reads it
 PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY")
 
 
@@ -48,6 +49,7 @@ class Run:
         self._keep_secrets()
         self._start_stores()
         self._start_chat()
+        write(self.home / RUNNING_FILE, self.environment)
         self._prepare()
         self._serve()
 
@@ -59,6 +61,7 @@ class Run:
 
     def end(self) -> None:
         """Stops everything: first who speaks with people, last who keeps the data."""
+        (self.home / RUNNING_FILE).unlink(missing_ok=True)
         self.supervisor.stop(("web",), ("worker", "beat", "rehearsal"), ("redis", "postgres"))
 
     def _require_port(self) -> None:

@@ -3,7 +3,7 @@
 import base64
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 MAKERS: dict[str, Callable[[], str]] = {
@@ -21,7 +21,7 @@ def kept_secrets(home: Path) -> dict[str, str]:
     missing = {name: make() for name, make in MAKERS.items() if name not in known}
     if missing:
         known |= missing
-        _write(path, known)
+        write(path, known)
     return known
 
 
@@ -31,7 +31,8 @@ def _read(path: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
 
 
-def _write(path: Path, values: dict[str, str]) -> None:
+def write(path: Path, values: Mapping[str, str]) -> None:
+    """Writes NAME=value lines that only this user may read, whole or not at all."""
     beside = path.with_suffix(".new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
