@@ -14,6 +14,8 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 env = environ.Env()
 
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
+if (KITH_HOME / "running").exists():  # manage.py beside a running `make up`: its addresses and secrets
+    env.read_env(KITH_HOME / "running")
 PORT = env.int("PORT", 8000)
 KITH_URL = env.str("KITH_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
 HOST = urlsplit(KITH_URL).hostname or "127.0.0.1"
@@ -124,7 +126,9 @@ REDIS_URL = env.str("REDIS_URL", "redis://127.0.0.1:6379/0")
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL]},
+        "CONFIG": {
+            "hosts": [{"address": REDIS_URL, "protocol": 2}]
+        },  # in RESP 3 redis-py formats every push for its log
     }
 }
 STORAGES = {
