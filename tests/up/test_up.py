@@ -29,6 +29,7 @@ UNSET = {
     "LLM_BASE_URL",
     "LLM_MODEL",
     "EMAIL_URL",
+    "SECRET_KEY",
 }
 NAMES = {"postgres", "redis", "rehearsal", "web", "worker", "beat"}
 
@@ -110,6 +111,11 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     assert str(up.home / "mail") in up.said
     assert up.health()[0] == 200
     assert (up.home / "secrets").stat().st_mode & 0o077 == 0
+
+    account = [sys.executable, "manage.py", "create_account", "tom@example.org", "--password", "a quiet one"]
+    beside = subprocess.run(account, env=up.environment, cwd=ROOT, capture_output=True, text=True)
+    assert (beside.returncode, beside.stdout) == (0, ""), beside.stderr
+    assert (up.home / "running").stat().st_mode & 0o077 == 0
 
     second = subprocess.run(
         [sys.executable, "-m", "config.up"], env=up.environment, capture_output=True, text=True
