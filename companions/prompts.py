@@ -17,6 +17,7 @@ from memory.recall import Found
 from providers.tokens import estimate
 
 TEMPLATE = "turn-1"
+FACTS_AND_TOOLS_TOKENS = 500
 Line = dict[str, object]
 
 RULES = """\
@@ -69,6 +70,13 @@ def one_line(text: str) -> str:
 def quoted(text: str) -> str:
     """The text as one line in quotation marks."""
     return LINE_END.sub(" ", json.dumps(neutral(text), ensure_ascii=False))
+
+
+def room(companion: Companion, message: Message, reply: Reply) -> int:
+    """How many tokens are left for the history beside the answer, what is remembered, and all that must be there."""
+    needed = estimate(_system(companion)) + estimate(message.text) + FACTS_AND_TOOLS_TOKENS
+    needed += estimate(reply.text) if reply.continues else 0
+    return max(settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - settings.CONTEXT_TOKENS // 4 - needed, 0)
 
 
 def fitting(messages: Sequence[Message], tokens: int) -> list[Message]:

@@ -36,7 +36,7 @@ def look_back(turn: Turn) -> None:
         turn.companion.conversation, message.parent_id, HISTORY_MESSAGES, session=message.session_id
     )
     visible = [one for one in earlier if not one.is_hidden]
-    turn.history = prompts.fitting(visible, settings.CONTEXT_TOKENS // 2)
+    turn.history = prompts.fitting(visible, prompts.room(turn.companion, message, turn.reply))
 
 
 def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
