@@ -76,7 +76,8 @@ def room(companion: Companion, message: Message, reply: Reply) -> int:
     """How many tokens are left for the history beside the answer, what is remembered, and all that must be there."""
     needed = estimate(_system(companion)) + estimate(message.text) + FACTS_AND_TOOLS_TOKENS
     needed += estimate(reply.text) if reply.continues else 0
-    return max(settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - settings.CONTEXT_TOKENS // 4 - needed, 0)
+    left: int = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - settings.CONTEXT_TOKENS // 4 - needed
+    return max(left, 0)
 
 
 def fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
