@@ -23,6 +23,7 @@ from companions.replies.database import AWAY as DATABASE_AWAY
 from companions.replies.database import visit
 from companions.replies.follow import SILENCE_SECONDS, Follower
 from companions.replies.layer import AWAY as REDIS_AWAY
+from companions.replies.layer import layer
 from companions.replies.publish import group_of, tell
 from companions.replies.start import start
 from companions.replies.turn import spawn
@@ -40,7 +41,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.giving = asyncio.Lock()
-        self.watching: asyncio.Task[None] | None = None
+        self.tasks: list[asyncio.Task[None]] = []
         self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
         if not may_connect(self.scope):
@@ -51,14 +52,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
             await self.close(refusal)
         else:
             self._wait_for_frames()
-            self.watching = asyncio.create_task(self._watch())
-
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        """As Channels does, but straight where no database is used: it visits a thread to close old connections."""
-        if message["type"] == "reply.frames":
-            await self.reply_frames(message)
-        else:
-            await super().dispatch(message)
+            self.tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._watch())]
 
     async def _refusal(self) -> int | None:
         """The code with which the socket closes at once; None where the person and the companion are found."""
@@ -70,18 +64,19 @@ class CompanionConsumer(AsyncWebsocketConsumer):
             companion = await visit(self._companion)
             if companion is None:
                 return NO_SUCH_COMPANION
-            await self.channel_layer.group_add(group_of(companion.pk), self.channel_name)
+            self.channel = await layer().new_channel()
+            await layer().group_add(group_of(companion.pk), self.channel)
         except (DatabaseError, *REDIS_AWAY):
             return AWAY
         self.companion, self.follower = companion, Follower(companion)
         return None
 
     async def disconnect(self, code: int) -> None:
-        for task in filter(None, (self.idle, self.watching)):
+        for task in filter(None, (self.idle, *self.tasks)):
             task.cancel()
         if hasattr(self, "companion"):
             with contextlib.suppress(*REDIS_AWAY):
-                await self.channel_layer.group_discard(group_of(self.companion.pk), self.channel_name)
+                await layer().group_discard(group_of(self.companion.pk), self.channel)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not hasattr(self, "companion"):
@@ -113,12 +108,13 @@ class CompanionConsumer(AsyncWebsocketConsumer):
                 await self._resume(await self._reply(frame.id), frame.after)
 
     async def _send_message(self, frame: MessageSend) -> None:
-        started = await visit(start, self.companion, frame.text, frame.client_id, timezone.now())
-        if started.is_new:
-            self.follower.begin(started.reply.pk)
-        saved = frames.saved(started)
-        await self.send(orjson.dumps(saved).decode())
-        await tell(self.companion.pk, saved, but=self.channel_name)
+        async with self.giving:  # the reply's first frames wait until the message's own has gone out
+            started = await visit(start, self.companion, frame.text, frame.client_id, timezone.now())
+            if started.is_new:
+                self.follower.begin(started.reply.pk)
+            saved = frames.saved(started)
+            await self.send(orjson.dumps(saved).decode())
+        await tell(self.companion.pk, saved, but=self.channel)
         if started.is_new:
             spawn(started.reply.pk)
 
@@ -129,16 +125,26 @@ class CompanionConsumer(AsyncWebsocketConsumer):
             for frame in await self.follower.catch_up(str(reply.pk)):
                 await self.send(frame)
 
-    async def reply_frames(self, event: dict[str, Any]) -> None:
-        """Frames from the process that makes a reply."""
-        async with self.giving:
-            for frame in await self.follower.take(event["id"], event["frames"]):
-                await self.send(frame)
+    async def _hear(self) -> None:
+        """Pass on what this companion's listeners are told; a socket that cannot be told anything is closed.
 
-    async def companion_frame(self, event: dict[str, Any]) -> None:
-        """A frame that belongs to no reply."""
-        if event["but"] != self.channel_name:
-            await self.send(event["frame"])
+        A channel of its own and no handler of Channels', which would start two tasks and visit a thread for each frame.
+        """
+        try:
+            while True:
+                event = await layer().receive(self.channel)
+                if event["type"] == "reply.frames":
+                    await self._pass_on(event["id"], event["frames"])
+                elif event["but"] != self.channel:
+                    await self.send(event["frame"])
+        except (DatabaseError, RuntimeError, *REDIS_AWAY):
+            with contextlib.suppress(RuntimeError, OSError):
+                await self.close(AWAY)
+
+    async def _pass_on(self, reply_id: str, entries: list[Any]) -> None:
+        async with self.giving:
+            for frame in await self.follower.take(reply_id, entries):
+                await self.send(frame)
 
     async def _watch(self) -> None:
         """Look for what was missed of replies that have been silent, as they are when Redis was away."""

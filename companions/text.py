@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from companions.errors import TextError
 
 SURROGATE = re.compile("[\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def checked(text: str) -> str:
@@ -26,7 +27,7 @@ def checked(text: str) -> str:
 
 def is_storable(text: str) -> bool:
     """Whether PostgreSQL can keep it: no NUL, no lone surrogate."""
-    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    return not UNSTORABLE.search(text)
 
 
 def storable(text: str) -> str:
