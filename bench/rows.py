@@ -1,0 +1,99 @@
+"""The people, companions and memories that the bench needs."""
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Token, User
+from bench.sentences import sentence
+from companions.making import create
+from companions.models import Companion, Message, Session
+from companions.saying import say_all
+from memory.models import Embedding, Memory
+
+PERSONA = (
+    "Juno is a patient companion with a dry sense of humour. She likes the sea, old radios and short answers."
+)
+MESSAGES_A_SESSION = 40
+TURNED = 0.4  # a vector's length of noise, against its own of 1
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with a companion, and the way in."""
+
+    companion: Companion
+    path: str
+    header: str
+
+
+def person(name: str) -> Person:
+    """A new person with a companion and a token; the gate always lets them in."""
+    user = User.objects.create_user(
+        f"{name}@example.org",
+        name=name.title(),
+        time_zone="Europe/Berlin",
+        messages_per_minute=1_000_000,
+        tokens_per_day=2_000_000_000,
+    )
+    _, plaintext = Token.objects.issue(user, "bench")
+    companion = create(user, name="Juno", persona=PERSONA, greeting="", tint=40, now=timezone.now())
+    return Person(companion, f"/ws/companions/{companion.pk}/", f"Authorization: Bearer {plaintext}")
+
+
+def lend_vectors(companion: Companion, chance: np.random.Generator) -> int:
+    """Give the memories without an embedding those of others, each turned a little; how many."""
+    have = list(Embedding.objects.filter(companion=companion))
+    vectors = np.array([one.vector for one in have], dtype=np.float32)
+    lacking = list(Memory.objects.of(companion.pk).filter(embeddings=None).values_list("pk", flat=True))
+    made = vectors[chance.integers(len(have), size=len(lacking))]
+    made += chance.normal(scale=TURNED / np.sqrt(made.shape[1]), size=made.shape).astype(np.float32)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    space = have[0].space_id
+    Embedding.objects.bulk_create(
+        (
+            Embedding(companion=companion, memory_id=pk, space_id=space, window=0, vector=vector)
+            for pk, vector in zip(lacking, made, strict=True)
+        ),
+        batch_size=1000,
+    )
+    return len(lacking)
+
+
+@transaction.atomic
+def live_through(companion: Companion, count: int, chance: random.Random) -> None:
+    """Talk of many months: so many messages, an hour apart, in closed sessions, each with its memory."""
+    now = timezone.now()
+    sessions = [
+        _session(companion, now - timedelta(hours=count - n)) for n in range(0, count, MESSAGES_A_SESSION)
+    ]
+    Session.objects.bulk_create(sessions)
+    said: list[Message] = []
+    for n in range(count):
+        session = sessions[n // MESSAGES_A_SESSION]
+        said.append(_message(session, said[-1] if said else None, now - timedelta(hours=count - n), chance))
+    say_all(companion, said, now)
+    companion.conversation.head = said[-1]
+    companion.conversation.save(update_fields=["head"])
+
+
+def _session(companion: Companion, began: datetime) -> Session:
+    ended = began + timedelta(hours=MESSAGES_A_SESSION)
+    return Session(companion=companion, conversation=companion.conversation, started_at=began, ended_at=ended)
+
+
+def _message(session: Session, parent: Message | None, at: datetime, chance: random.Random) -> Message:
+    is_answer = parent is not None and parent.role == Message.Role.USER
+    return Message(
+        companion=session.companion,
+        conversation=session.conversation,
+        session=session,
+        parent=parent,
+        role=Message.Role.ASSISTANT if is_answer else Message.Role.USER,
+        text=sentence(chance),
+        said_at=at,
+    )

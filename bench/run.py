@@ -1,0 +1,179 @@
+"""`make bench`: what Kith adds to a provider's answer, and how many streams it carries; printed as a table.
+
+Everything is started here and ended here, in a folder of its own: Postgres, Valkey, the rehearsal model, a provider
+that only streams (source.py), and Kith's web and worker processes as `make up` starts them.
+"""
+
+import argparse
+import os
+import platform
+import random
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import psutil
+
+from bench.place import Place, megabytes, printing_its_port
+from config.up import servers
+from config.up.ports import is_answering
+from config.up.programs import Program
+from providers.rehearsal.running import RehearsalServer
+
+if TYPE_CHECKING:
+    from bench.load import Load
+
+MEMORIES = 10_000
+PAIRS = 60
+RATE = 20
+RATES = (40, 60, 80, 100, 150, 200, 250, 300, 400)
+STREAM_SECONDS = 20.0
+STEP_SECONDS = 5.0
+START_SECONDS = 25.0  # 200 turns begin meanwhile
+EMBEDDED = 600
+SEED = 20
+
+
+def main() -> None:
+    """Measure, and print as it goes."""
+    asked = _arguments()
+    began = time.monotonic()
+    print(
+        f"Kith on {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), seed {SEED}"
+    )
+    print(
+        f"Load average before: {os.getloadavg()[0]:.2f} (a machine that does nothing else gives the truest figures)"
+    )
+    with Place() as place:
+        if "first" in asked.only:
+            first_piece(place, asked.memories, asked.pairs)
+        if "streams" in asked.only:
+            streams(place, asked.seconds)
+    print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
+    parser.add_argument("--memories", type=int, default=MEMORIES)
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument(
+        "--seconds", type=float, default=STREAM_SECONDS, help="of the 200 streams at 20 a second"
+    )
+    parser.add_argument("--only", choices=("first", "streams"), nargs="*", default=("first", "streams"))
+    return parser.parse_args()
+
+
+def first_piece(place: Place, memories: int, pairs: int) -> None:
+    """Time to the first piece, beside the same request made straight."""
+    from bench import first_piece, rows
+    from memory.embedding import embed_waiting
+
+    chance = random.Random(SEED)
+    someone = rows.person("someone")
+    began = time.monotonic()
+    rows.live_through(someone.companion, memories, chance)
+    kept = time.monotonic()
+    embedded = embed_waiting(someone.companion.pk, EMBEDDED)
+    each = (time.monotonic() - kept) / max(1, embedded) * 1000
+    lent = rows.lend_vectors(someone.companion, np.random.default_rng(SEED)) if embedded else 0
+    print(
+        f"\n{memories} memories kept in {kept - began:.1f} s; {embedded} embedded at {each:.1f} ms each,",
+        end=" ",
+    )
+    print(
+        f"the vectors of the other {lent} are those, each a little turned (so that this does not take minutes)"
+    )
+    with ExitStack() as running:
+        rehearsal = running.enter_context(RehearsalServer())
+        running.enter_context(place.running(servers.worker()))
+        _, port = running.enter_context(place.web(servers.web, rehearsal.url, "rehearsal"))
+        measured = first_piece.run(port, someone, rehearsal, pairs, chance)
+    print(f"\nTime to the first piece, {len(measured)} pairs by turns, in milliseconds{'':12}median     p95")
+    _row("through Kith's socket", [pair.through_kith for pair in measured])
+    _row("the same request straight, openai SDK", [pair.straight for pair in measured])
+    _row("added by Kith (target: median at most 40)", [pair.added for pair in measured])
+    print("  of which, median:")
+    for name, part in first_piece.explain(measured).items():
+        print(f"    {name:<58}{part:>8.1f}")
+
+
+def _row(name: str, values: list[float]) -> None:
+    print(f"  {name:<60}{np.median(values):>8.1f}{np.percentile(values, 95):>8.1f}")
+
+
+def streams(place: Place, seconds: float) -> None:
+    """200 streams at 20 pieces a second, then ever more a second, until they are not kept up with."""
+    from bench import load
+
+    print(
+        f"\n{load.STREAMS} streams at once: a piece's delay from the provider to the client, in milliseconds;"
+    )
+    print("each process's share of a core (the client, the provider and Kith share this machine)")
+    print(f"{'':28}{'asked/s':>9}{'got/s':>9}{'frames/s':>9}{'median':>8}{'p95':>8}{'p99':>8}")
+    steps = [(RATE, seconds), *((rate, STEP_SECONDS) for rate in RATES)]
+    with printing_its_port("bench.source") as (source, source_port):
+        straight = load.straight(source_port, steps, 3, provider=source)
+        _lines("straight from the provider", straight)
+        with place.web(servers.web, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
+            web = psutil.Process(child.pid)
+            stores = {name: psutil.Process(getattr(place.stores, name).pid) for name in ("redis", "postgres")}
+            before = megabytes(web)
+            first = load.through_kith(port, steps[:1], START_SECONDS, web=web, provider=source, **stores)
+            after = megabytes(web)
+            kith = load.through_kith(port, steps[1:], START_SECONDS, web=web, provider=source, **stores)
+            child.kill()  # what is still under way after the last step is not waited for
+        _lines("through Kith", first)
+        _lines("", kith)
+    with place.running(_bare(port), lambda: is_answering(port)) as child:
+        bare = load.through_bare(port, steps, 3, web=psutil.Process(child.pid))
+    _lines("bare ASGI socket", bare)
+    _sum_up(first, kith, bare, straight)
+    print(
+        f"  Memory of the web process: {before:.0f} MB before, {after:.0f} MB with {load.STREAMS} sockets after their streams."
+    )
+
+
+def _sum_up(first: "Load", kith: "Load", bare: "Load", straight: "Load") -> None:
+    """The figures that were asked for."""
+    from bench.load import GROWN_MILLISECONDS, KEPT_SHARE, STREAMS
+
+    added = first.report.steps[0].p95 - straight.report.steps[0].p95
+    print(f"\n  Added to a piece by Kith at {RATE} pieces a second on each, 95th percentile: {added:.1f} ms.")
+    carried, most = kith.kept() or first.kept(), bare.kept()
+    print(
+        f"  Kept up with: Kith {carried * STREAMS} pieces a second, the bare socket {most * STREAMS},",
+        end=" ",
+    )
+    print(f"client and provider {straight.kept() * STREAMS}.")
+    print(f"  Kith carries {carried / most if most else 0:.0%} of the bare socket's (target: at least 50 %).")
+    print(f"  Kept up with: {KEPT_SHARE:.0%} of the pieces come in their step, half of them within", end=" ")
+    print(f"{GROWN_MILLISECONDS / 2:.0f} ms and 95 % within {GROWN_MILLISECONDS:.0f} ms.")
+
+
+def _bare(port: int) -> Program:
+    """The bare socket, under the options that Kith's web process runs with."""
+    kith = servers.web(port)
+    command = [word.replace("config.asgi:application", "bench.bare:application") for word in kith.command]
+    return replace(kith, name="bare", command=command)
+
+
+def _lines(name: str, done: "Load") -> None:
+    report = done.report
+    for step, shares in zip(report.steps, done.shares, strict=True):
+        told = ", ".join(f"{process} {share:.2f}" for process, share in shares.items())
+        print(
+            f"  {name:<26}{step.streams * step.rate:>9}{step.pieces_per_second:>9.0f}{step.frames_per_second:>9.0f}"
+            f"{step.median:>8.1f}{step.p95:>8.1f}{step.p99:>8.1f}  {told}"
+        )
+        name = ""
+    streams = report.steps[0].streams
+    if report.whole < streams or report.late:
+        print(
+            f"    ({streams - report.whole} streams were caught up from what is kept, {report.late} began late)"
+        )
+
+
+if __name__ == "__main__":
+    main()
