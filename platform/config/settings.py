@@ -331,6 +331,9 @@ UNFOLD = {
 }
 
 if "pytest" in sys.modules:
+    DATABASES["default"]["OPTIONS"].pop(
+        "pool"
+    )  # each test's threads have connections of their own, gone with them
     LOGGING["root"]["handlers"] = []  # pytest shows what was logged
     PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
