@@ -4,9 +4,9 @@ import asyncio
 import time
 from typing import Any
 
-from bench.plan import Plan
+from bench.plan import Plan, stamp
 
-FRAME = '{"type":"reply.piece","id":"00000000-0000-0000-0000-000000000000","text":"%d ","seq":%d}'
+FRAME = '{"type":"reply.piece","id":"00000000-0000-0000-0000-000000000000","text":"%08x ","seq":%d}'
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -22,6 +22,6 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     while due < plan.ends_at:
         await asyncio.sleep(due - time.time())
         due, seq = plan.after(due), seq + 1
-        await send({"type": "websocket.send", "text": FRAME % (time.time_ns(), seq)})
+        await send({"type": "websocket.send", "text": FRAME % (stamp(), seq)})
     await send({"type": "websocket.send", "text": '{"type":"reply.done"}'})
     await receive()

@@ -1,9 +1,23 @@
 """What is streamed, and when: the same plan for provider, bare socket and client, written into the first message."""
 
 import re
+import time
 from dataclasses import dataclass
 
 PLAN = re.compile(r"from=([\d.]+) plan=([\dx,.]+)")
+
+
+ROUND = 1 << 32
+
+
+def stamp() -> int:
+    """The time in microseconds, the part of it that eight hexadecimal digits show (they come round in 71 minutes)."""
+    return time.time_ns() // 1000 % ROUND
+
+
+def since(stamped: int) -> int:
+    """Microseconds since that stamp."""
+    return (stamp() - stamped) % ROUND
 
 
 @dataclass(frozen=True)

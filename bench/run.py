@@ -131,7 +131,7 @@ def streams(place: Place, seconds: float) -> None:
     _lines("bare ASGI socket", bare)
     _sum_up(first, kith, bare, straight)
     print(
-        f"  Memory of the web process: {before:.0f} MB before, {after:.0f} MB with {load.STREAMS} sockets after their streams."
+        f"  Memory of the web process: {before:.0f} MB before and {after:.0f} MB after those {load.STREAMS} streams."
     )
 
 

@@ -1,7 +1,7 @@
 """A chat provider that does nothing but stream: what Kith is measured with where many pieces a second are wanted.
 
 The rehearsal model spends about as much processor time on a piece as Kith does, and would be measured with it. The
-last plan in a request says what is streamed; a piece is the time in nanoseconds at which it left.
+last plan in a request says what is streamed; a piece is the time at which it left.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import cast
 
 import uvloop
 
-from bench.plan import Plan
+from bench.plan import Plan, stamp
 
 LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -49,7 +49,7 @@ class Source(asyncio.Protocol):
         """Send the pieces that are due, and come again for the next."""
         now = time.time()
         while due <= now and not self.transport.is_closing():
-            self.transport.write(_part(EVENT % (b'{"content":"%d "}' % time.time_ns())))
+            self.transport.write(_part(EVENT % (b'{"content":"%08x "}' % stamp())))
             due = plan.after(due)
         if self.transport.is_closing():
             return

@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.plan import Plan, Step
+from bench.plan import ROUND, Plan, Step, since, stamp
 
 Floats = NDArray[np.float64]
-STAMP = re.compile(rb"(\d{19}) ")
+STAMP = re.compile(rb"([0-9a-f]{8}) ")
 SEQ = re.compile(rb'"seq":(\d+)}$')
 SETTLE_SECONDS = 1.0
 END_SECONDS = 3.0
@@ -69,7 +69,7 @@ class Report:
 
 @dataclass
 class Log:
-    """When what arrived, of all streams together, in nanoseconds."""
+    """When pieces and frames arrived, of all streams together, in nanoseconds; the pieces' delays in microseconds."""
 
     arrivals: "array[int]" = field(default_factory=lambda: array("q"))
     delays: "array[int]" = field(default_factory=lambda: array("q"))
@@ -78,14 +78,14 @@ class Log:
 
 
 class Stream:
-    """One connection. `take` reads it and adds what came to `arrivals` and `delays` (nanoseconds)."""
+    """One connection. `take` reads it and logs what came."""
 
     def __init__(self, wanted: Wanted, index: int, log: Log) -> None:
         self.log, self.opening = log, wanted.opening[index].encode()
         self.is_socket = bool(wanted.paths)
         self.connection = socket.create_connection(("127.0.0.1", wanted.port), timeout=30)
         self.rest = b""
-        self.last, self.seq, self.is_whole = 0, 0, True
+        self.last, self.seq, self.is_whole = stamp(), 0, True
         self.first_at, self.is_ended = 0, False
         if self.is_socket:
             self._shake_hands(wanted.paths[index], wanted.headers[index])
@@ -176,11 +176,11 @@ class Stream:
         self.first_at = self.first_at or now
         self.log.frames.append(now)
         for text in STAMP.findall(payload):
-            stamp = int(text)
-            self.is_whole = self.is_whole and stamp >= self.last
-            self.last = stamp
+            stamped = int(text, 16)
+            self.is_whole = self.is_whole and (stamped - self.last) % ROUND < ROUND // 2
+            self.last = stamped
             self.log.arrivals.append(now)
-            self.log.delays.append(now - stamp)
+            self.log.delays.append(since(stamped))
 
 
 def run(wanted: Wanted) -> Report:
@@ -207,7 +207,7 @@ def run(wanted: Wanted) -> Report:
 
 def _report(plan: Plan, streams: list[Stream], log: Log, began: float, cpu: float) -> Report:
     arrivals, delays, frames = (np.array(one) for one in (log.arrivals, log.delays, log.frames))
-    steps = [_seen(step, len(streams), arrivals * NANO, delays / 1e6, frames * NANO) for step in plan.steps]
+    steps = [_seen(step, len(streams), arrivals * NANO, delays / 1e3, frames * NANO) for step in plan.steps]
     first = [one.first_at * NANO for one in streams]
     late = sum(at == 0 or at > plan.steps[0].begins_at for at in first)
     return Report(
