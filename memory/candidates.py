@@ -35,7 +35,7 @@ QUERY = """
 WITH held AS MATERIALIZED (
   SELECT id, happened_at, cardinality(terms) AS length FROM memory_memory WHERE {held}
 ),
-size AS (SELECT count(*)::float AS n, greatest(avg(length), 1)::float AS average FROM held),
+size AS MATERIALIZED (SELECT count(*)::float AS n, greatest(avg(length), 1)::float AS average FROM held),
 sharing AS MATERIALIZED (
   SELECT id, terms, cardinality(terms) AS length FROM memory_memory WHERE {held} AND terms && %(terms)s::text[]
 ),
@@ -45,24 +45,24 @@ hits AS MATERIALIZED (
    WHERE term = ANY(%(terms)s::text[])
    GROUP BY id, term, length
 ),
-rarity AS (
+rarity AS MATERIALIZED (
   SELECT term, ln(1 + (n - count(id) + 0.5) / (count(id) + 0.5)) AS weight
     FROM unnest(%(terms)s::text[]) AS term LEFT JOIN hits USING (term) CROSS JOIN size
    GROUP BY term, n
 ),
-words AS (
+words AS MATERIALIZED (
   SELECT id, sum(weight * times / (times + %(k)s * (1 - %(b)s + %(b)s * length / average)))
                / (SELECT sum(weight) FROM rarity) AS words
     FROM hits JOIN rarity USING (term) CROSS JOIN size
    GROUP BY id
 ),
-meaning AS ({meaning}),
+meaning AS MATERIALIZED ({meaning}),
 likened AS (
   SELECT id, happened_at, likeness, coalesce(words, 0) AS words,
          row_number() OVER (ORDER BY happened_at, id) AS place
     FROM held LEFT JOIN words USING (id) LEFT JOIN meaning USING (id)
 ),
-usual AS (
+usual AS MATERIALIZED (
   SELECT avg(likeness) AS likeness, nullif(stddev_pop(likeness), 0) AS likeness_spread,
          avg(words) AS words, nullif(stddev_pop(words), 0) AS words_spread
     FROM likened
