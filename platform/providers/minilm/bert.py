@@ -11,6 +11,7 @@ from providers.vectors import Floats, normalised
 HEADS = 12
 LAYERS = 6
 EPSILON = np.float32(1e-12)
+FEW_ROWS = 48
 BLOCK = 32_768  # numbers at a time, so that all steps over them stay in the processor's cache
 
 
@@ -63,9 +64,9 @@ class Bert:
     def _attended(self, hidden: Floats, absent: Floats, layer: int) -> Floats:
         texts, length, width = hidden.shape
         weights, bias = self._inputs[layer]
-        joined = (hidden.reshape(-1, width) @ weights.T + bias).reshape(
-            texts, length, 3, HEADS, width // HEADS
-        )
+        joined = times(hidden.reshape(-1, width), weights)
+        joined += bias
+        joined = joined.reshape(texts, length, 3, HEADS, width // HEADS)
         query, key, value = joined.transpose(2, 0, 3, 1, 4)
         scores = query @ key.transpose(0, 1, 3, 2)
         scores *= np.float32((width // HEADS) ** -0.5)
@@ -77,7 +78,7 @@ class Bert:
         return attended
 
     def _linear(self, hidden: Floats, name: str) -> Floats:
-        flat: Floats = hidden.reshape(-1, hidden.shape[-1]) @ self._tensors[f"{name}.weight"].T
+        flat = times(hidden.reshape(-1, hidden.shape[-1]), self._tensors[f"{name}.weight"])
         flat += self._tensors[f"{name}.bias"]
         return flat.reshape(*hidden.shape[:-1], -1)
 
@@ -89,6 +90,13 @@ class Bert:
         centred *= self._tensors[f"{name}.weight"]
         centred += self._tensors[f"{name}.bias"]
         return centred
+
+
+def times(rows: Floats, weights: Floats) -> Floats:
+    """rows · weightsᵀ. For a cue's few rows OpenBLAS takes half the time where the weights stand first."""
+    if len(rows) > FEW_ROWS:
+        return rows @ weights.T
+    return np.ascontiguousarray((weights @ rows.T).T)
 
 
 def gelu(x: Floats) -> Floats:
