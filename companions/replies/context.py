@@ -86,13 +86,17 @@ def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
     look_back(turn)
     remember(turn, vector, now)
     compose(turn, now)
-    return record_call(turn, 1, now)
+    return _written(turn, 1, now)
 
 
 @transaction.atomic
 def record_call(turn: Turn, round: int, now: datetime) -> ModelCall:
     """The rows of one request to the model, written before it is made: the prompt as sent, and a ModelCall."""
     hold_claimed(turn.reply)
+    return _written(turn, round, now)
+
+
+def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
     Reply.objects.filter(pk=turn.reply.pk).update(template=prompts.TEMPLATE)
     Prompt.objects.update_or_create(
         reply=turn.reply,

@@ -53,6 +53,9 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
         ended.answer = _answer(companion, ended, said.text, now)
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
     ended.tool_calls, ended.code, ended.ended_at = said.tool_calls, said.code, now
+    ended.first_piece_at = (
+        ended.first_piece_at or reply.first_piece_at
+    )  # a short one ends before it is marked
     ended.save()
     return ended
 
