@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ bench: dev ## measure latency and load on this machine
 bench-memorybank: dev ## measure recall on MemoryBank's files: DATA=folder with memory_bank_en.json and memory_bank_cn.json
 	@test -n "$(DATA)" || { echo "Say where the files are: make bench-memorybank DATA=folder"; exit 1; }
 	@exec $(BIN)/python -m bench.memorybank $(DATA)
+
+bench-recall: dev ## measure recall on talks with labelled questions: DATA=a LoCoMo file, or REALTALK's, or their folder
+	@test -n "$(DATA)" || { echo "Say where the talks are: make bench-recall DATA=path"; exit 1; }
+	@exec $(BIN)/python -m bench.recall $(DATA) $(OPTIONS)
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt

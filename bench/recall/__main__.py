@@ -1,0 +1,78 @@
+"""`make bench-recall DATA=path`: how much of what holds the answer does a companion recall?
+
+DATA is one or more files of LoCoMo's or REALTALK's shape, or folders of them. Each talk becomes a companion with a user
+of its own, in a database of its own, stored as talk is; each question goes through the `recall` that a reply uses.
+Beside it, over the same texts and vectors: plain BM25, plain cosine, and reciprocal-rank fusion of the two.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from bench.place import Place
+from bench.recall.reading import DataError, talks
+from bench.recall.talk import Talk
+
+
+def main() -> None:
+    """Measure, and print as it goes."""
+    asked = _arguments()
+    try:
+        read = talks(asked.data)[: asked.conversations]
+    except DataError as error:
+        sys.exit(str(error))
+    if asked.only_first:
+        read = [replace(talk, questions=talk.questions[: asked.only_first]) for talk in read]
+    began = time.monotonic()
+    _say_what(read)
+    with Place():
+        from bench.recall.report import Report
+
+        report = Report(read, is_markdown=asked.markdown)
+        report.quality()
+        report.speed()
+        if not asked.quick:
+            report.pool(is_alone=asked.alone)
+    print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.recall",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
+    parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
+    parser.add_argument("--conversations", type=int, metavar="N", help="only the first N conversations")
+    parser.add_argument(
+        "--only-first", type=int, metavar="N", help="only each conversation's first N questions"
+    )
+    parser.add_argument("--quick", action="store_true", help="without the ablation and the pool test")
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="in the pool test compare each companion's results with those it gives alone",
+    )
+    return parser.parse_args()
+
+
+def _say_what(read: list[Talk]) -> None:
+    turns, questions = (sum(len(part) for part in parts) for parts in zip(*map(_parts, read), strict=True))
+    print(
+        f"{len(read)} conversations, {turns:,} turns, {questions:,} questions with evidence; "
+        f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})",
+        flush=True,
+    )
+
+
+def _parts(talk: Talk) -> tuple[list[object], list[object]]:
+    return list(talk.turns), list(talk.questions)
+
+
+if __name__ == "__main__":
+    main()

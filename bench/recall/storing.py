@@ -1,0 +1,81 @@
+"""A talk as it lies in the database once it was really had: messages in closed sessions, each with its memory."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from accounts.models import User
+from bench.recall.talk import Talk, Turn
+from companions.making import create
+from companions.models import Companion, Message, Session
+from companions.saying import say_all
+from memory.embedding import embed_waiting
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A talk, the companion that it was had with, and the turn that each of its messages was."""
+
+    talk: Talk
+    companion: Companion
+    turns: dict[UUID, Turn]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the two speakers are called."""
+        return {"user": self.companion.user.name, "companion": self.companion.name}
+
+
+def store_all(talks: list[Talk]) -> list[Stored]:
+    """The talks, each with a new person of its own, embedded, and Postgres told what its tables hold."""
+    stored = [store(talk, person(f"speaker{n}", talk.user)) for n, talk in enumerate(talks)]
+    embed_waiting()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # autovacuum would within a minute
+    return stored
+
+
+def person(account: str, name: str) -> User:
+    """A new person of that name, whose days are those of UTC."""
+    return User.objects.create_user(f"{account}@example.org", name=name, time_zone="UTC")
+
+
+@transaction.atomic
+def store(talk: Talk, user: User) -> Stored:
+    """The talk in a new companion of that person, recallable by its words, and by meaning once it is embedded."""
+    began, now = talk.turns[0].at, talk.asked_at
+    companion = create(user, name=talk.companion, persona="", greeting="", tint=40, now=began)
+    turns: dict[UUID, Turn] = {}
+    messages: list[Message] = []
+    for said in talk.sessions:
+        session = _session(companion, said[0].at, said[-1].at)
+        for turn in said:
+            messages.append(_message(session, messages[-1] if messages else None, turn))
+            turns[messages[-1].pk] = turn
+    say_all(companion, messages, now)
+    companion.conversation.head = messages[-1]
+    companion.conversation.save(update_fields=["head"])
+    return Stored(talk, companion, turns)
+
+
+def _session(companion: Companion, began: datetime, ended: datetime) -> Session:
+    conversation = companion.conversation
+    return Session.objects.create(
+        companion=companion, conversation=conversation, started_at=began, ended_at=ended
+    )
+
+
+def _message(session: Session, parent: Message | None, turn: Turn) -> Message:
+    companion = session.companion
+    return Message(
+        companion=companion,
+        conversation=session.conversation,
+        session=session,
+        parent=parent,
+        role=Message.Role.USER if turn.is_users else Message.Role.ASSISTANT,
+        author=companion.user.name if turn.is_users else companion.name,
+        text=turn.text,
+        said_at=turn.at,
+    )
