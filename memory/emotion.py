@@ -1,0 +1,84 @@
+"""What recalls do to how a memory feels, and how deep it sits. Pure; the numbers are those of AIRI's playground."""
+
+from dataclasses import dataclass
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from memory.policies.remembered import require
+
+MOVED = 0.3  # a feeling above this may stir of itself
+STIRRED = 0.05
+
+
+class Reaction(TextChoices):
+    """How a recall was taken."""
+
+    STRONG_JOY = "strong_joy", _("strong joy")
+    JOY = "joy", _("joy")
+    NEUTRAL = "neutral", _("neutral")
+    AVERSION = "aversion", _("aversion")
+    STRONG_AVERSION = "strong_aversion", _("strong aversion")
+
+
+SHIFTS: dict[Reaction, tuple[float, float]] = {  # of joy, of aversion
+    Reaction.STRONG_JOY: (0.2, -0.1),
+    Reaction.JOY: (0.1, -0.05),
+    Reaction.NEUTRAL: (0.0, 0.0),
+    Reaction.AVERSION: (-0.05, 0.1),
+    Reaction.STRONG_AVERSION: (-0.1, 0.2),
+}
+
+
+class Depth(TextChoices):
+    """How deep a memory sits."""
+
+    SHORT_TERM = "short_term", _("short-term")
+    WORKING = "working", _("working")
+    LONG_TERM = "long_term", _("long-term")
+    MUSCLE = "muscle", _("muscle")
+
+
+@dataclass(frozen=True, slots=True)
+class Feeling:
+    """A memory's joy and aversion, each from 0 to 1, else ValueError."""
+
+    joy: float = 0.0
+    aversion: float = 0.0
+
+    def __post_init__(self) -> None:
+        require("joy", self.joy, 0, 1)
+        require("aversion", self.aversion, 0, 1)
+
+    def after(self, reaction: Reaction) -> "Feeling":
+        """The feeling once a recall was taken so."""
+        return self._moved(*SHIFTS[reaction])
+
+    def stirred(self) -> "Feeling":
+        """The feeling once the memory came to mind unasked: the stronger one grows a little, if it is strong at all."""
+        if self.joy > self.aversion and self.joy > MOVED:
+            return self._moved(STIRRED, 0.0)
+        return self._moved(0.0, STIRRED if self.aversion > MOVED else 0.0)
+
+    def _moved(self, joy: float, aversion: float) -> "Feeling":
+        return Feeling(_share(self.joy + joy), _share(self.aversion + aversion))
+
+
+def reaction_to(mood: float) -> Reaction:
+    """How a companion in that mood (−1 to 1, else ValueError) takes a recall: five equal steps, the middle neutral."""
+    require("mood", mood, -1, 1)
+    strength = "strong_" if abs(mood) >= 0.6 else ""
+    return Reaction(strength + ("joy" if mood > 0 else "aversion")) if abs(mood) >= 0.2 else Reaction.NEUTRAL
+
+
+def depth(recalls: int) -> Depth:
+    """Short-term without a recall, working with 1 to 4, long-term from 5, muscle from 40; ValueError below 0."""
+    if recalls < 0:
+        raise ValueError(f"recalls must not be negative: {recalls}.")
+    steps = [(40, Depth.MUSCLE), (5, Depth.LONG_TERM), (1, Depth.WORKING), (0, Depth.SHORT_TERM)]
+    return next(name for least, name in steps if recalls >= least)
+
+
+def _share(value: float) -> float:
+    """Within 0 to 1, and without the crumbs of binary fractions."""
+    return round(min(max(value, 0.0), 1.0), 6)

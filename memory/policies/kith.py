@@ -1,0 +1,69 @@
+"""Kith's own policy: how well a memory fits, times small factors.
+
+An addition would let a barely related memory overtake the right one; all factors together stay between 0.84 and 1.32.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log1p, prod
+from typing import ClassVar
+
+from memory.policies.hou import consolidation
+from memory.policies.remembered import Remembered, require
+
+RECENCY = 0.03
+RETENTION = 0.05
+EMOTION = 0.05
+IMPORTANCE = 0.1
+EVIDENCE = 0.05
+MONTH_DAYS = 30.0
+USUAL_IMPORTANCE = 5
+
+
+def relevance(fit: float) -> float:
+    """Softplus, ln(1 + e^fit): above 0 always, so that a factor above 1 raises what does not fit too."""
+    return max(fit, 0) + log1p(exp(-abs(fit)))
+
+
+def fading(days: float, half_days: float) -> float:
+    """From 1 down to 0, a half after `half_days`: a hyperbola, which still tells years apart."""
+    return 1 / (1 + days / half_days)
+
+
+def retention(row: Remembered) -> float:
+    """The share, 0 to 1, that is still there: half after a month, and a month later for each well-spaced recall."""
+    return fading(row.idle_days, MONTH_DAYS * consolidation(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Kith:
+    """The default. `mood` (−1 to 1) is the companion's: it brings to mind sooner what felt alike."""
+
+    mood: float = 0.0
+
+    name: ClassVar[str] = "kith"
+
+    def __post_init__(self) -> None:
+        require("mood", self.mood, -1, 1)
+
+    def score(self, rows: Sequence[Remembered]) -> list[float | None]:
+        """Above 0 for every row that could be."""
+        return [relevance(row.fit) * prod(self.factors(row).values()) for row in rows]
+
+    def factors(self, row: Remembered) -> dict[str, float]:
+        """What relevance is multiplied by, as reasons: the last three are 1 for a memory like any other.
+
+        recency 0.97 to 1.03, 1 after a month; retention 0.95 to 1.05; emotion 1 to 1.05; importance 0.92 to 1.1;
+        evidence 1 to 1.05.
+        """
+        return {
+            "recency": 1 + RECENCY * (2 * fading(row.age_days, MONTH_DAYS) - 1),
+            "retention": 1 + RETENTION * (2 * retention(row) - 1),
+            "emotion": 1 + EMOTION * self._feeling(row),
+            "importance": 1 + IMPORTANCE * (row.importance - USUAL_IMPORTANCE) / USUAL_IMPORTANCE,
+            "evidence": 1 + EVIDENCE * (1 - 1 / row.evidence),
+        }
+
+    def _feeling(self, row: Remembered) -> float:
+        """How strongly it is felt, 0 to 1: half of the stronger feeling, all of it in a mood alike, none in the other."""
+        return (max(row.joy, row.aversion) + self.mood * (row.joy - row.aversion)) / 2

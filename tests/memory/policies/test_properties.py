@@ -1,0 +1,111 @@
+"""What holds for every policy, whatever the rows."""
+
+from dataclasses import replace
+from math import isfinite
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.policies import CHOICES, Policy, Remembered, by_name
+from memory.policies.airi_decay import AiriDecay, Curve
+from memory.policies.hou import Hou
+from memory.policies.kith import Kith
+from memory.policies.memory_bank import MemoryBank
+
+POLICIES: list[Policy] = [by_name(name) for name, _ in CHOICES]
+POLICIES += [Hou(), Hou(threshold=0), Kith(mood=-1.0), MemoryBank(unit_days=365), AiriDecay(Curve())]
+EVERY = pytest.mark.parametrize("policy", POLICIES, ids=str)
+FEW = settings(max_examples=30, deadline=None)  # of each policy
+DAYS = st.floats(0, 40_000) | st.floats(0, 1) | st.sampled_from([0.0, 1.0, 30.0])
+SHARES = st.floats(0, 1)
+
+
+@st.composite
+def remembered(draw: st.DrawFn) -> Remembered:
+    recalls = draw(st.integers(0, 12) | st.integers(0, 10**6))
+    return Remembered(
+        fit=draw(st.floats(-50, 50)),
+        likeness=draw(st.none() | st.floats(-1, 1) | st.floats(0.5, 1)),
+        age_days=draw(DAYS),
+        idle_days=draw(DAYS),
+        recalls=recalls,
+        gaps_days=tuple(draw(st.lists(DAYS, max_size=min(recalls, 8)))),
+        importance=draw(st.integers(1, 10)),
+        joy=draw(SHARES),
+        aversion=draw(SHARES),
+        evidence=draw(st.integers(1, 1000)),
+    )
+
+
+ROWS = st.lists(remembered(), max_size=6)
+
+
+def no_weaker(after: float | None, before: float | None) -> bool:
+    """Whether it comes to mind as well as before, roundings aside."""
+    return before is None or (after is not None and after >= before - 1e-9 * max(1, abs(before)))
+
+
+@EVERY
+@FEW
+@given(rows=ROWS)
+def test_a_score_is_a_number_for_each_row_or_none(policy: Policy, rows: list[Remembered]) -> None:
+    scores = policy.score(rows)
+    assert len(scores) == len(rows)
+    assert all(score is None or isfinite(score) for score in scores)
+
+
+@EVERY
+@FEW
+@given(one=remembered(), others=ROWS)
+def test_a_recall_never_weakens(policy: Policy, one: Remembered, others: list[Remembered]) -> None:
+    gaps = one.gaps_days
+    if len(gaps) == one.recalls:
+        gaps = (*gaps, one.idle_days)
+    recalled = replace(one, recalls=one.recalls + 1, gaps_days=gaps, idle_days=0.0)
+    assert no_weaker(policy.score([recalled, *others])[0], policy.score([one, *others])[0])
+
+
+@EVERY
+@FEW
+@given(one=remembered(), others=ROWS, gap=DAYS)
+def test_one_more_recall_in_the_past_never_weakens(
+    policy: Policy, one: Remembered, others: list[Remembered], gap: float
+) -> None:
+    gaps = (*one.gaps_days, gap) if len(one.gaps_days) == one.recalls else one.gaps_days
+    more = replace(one, recalls=one.recalls + 1, gaps_days=gaps)
+    assert no_weaker(policy.score([more, *others])[0], policy.score([one, *others])[0])
+
+
+@EVERY
+@FEW
+@given(one=remembered(), others=ROWS, days=DAYS)
+def test_time_never_strengthens_without_a_recall(
+    policy: Policy, one: Remembered, others: list[Remembered], days: float
+) -> None:
+    later = replace(one, age_days=one.age_days + days, idle_days=one.idle_days + days)
+    assert no_weaker(policy.score([one, *others])[0], policy.score([later, *others])[0])
+
+
+@EVERY
+@FEW
+@given(rows=ROWS, data=st.data())
+def test_the_order_of_the_rows_does_not_matter(
+    policy: Policy, rows: list[Remembered], data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(rows))))
+    scores = policy.score(rows)
+    assert policy.score([rows[n] for n in order]) == [scores[n] for n in order]
+
+
+@EVERY
+@FEW
+@given(rows=ROWS, data=st.data())
+def test_a_better_fit_and_likeness_never_weaken(
+    policy: Policy, rows: list[Remembered], data: st.DataObject
+) -> None:
+    """Of one candidate alone: DigitalLife lets one that became clearly alike send others away, never the other way."""
+    for one in rows:
+        likeness = None if one.likeness is None else data.draw(st.floats(one.likeness, 1))
+        better = replace(one, fit=data.draw(st.floats(one.fit, 50)), likeness=likeness)
+        assert no_weaker(policy.score([better])[0], policy.score([one])[0])
