@@ -18,7 +18,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from accounts.models import ModelCall
-from companions.locking import hold
+from companions.locking import lock
 from companions.models import Companion, Conversation, Message, Prompt, Reply
 from companions.replies import stream
 from companions.replies.finish import Said, finish, said_so_far
@@ -28,7 +28,7 @@ from memory.models import Memory, Recall
 @transaction.atomic
 def delete_message(message: Message, now: datetime) -> None:
     """The message is gone, with its memory and with all that was drawn from it."""
-    hold(message.companion_id)
+    lock(message.companion_id)
     if not Message.objects.filter(pk=message.pk).exists():
         return
     answering = set(Reply.objects.filter(message=message).values_list("pk", flat=True))
@@ -45,7 +45,7 @@ def delete_message(message: Message, now: datetime) -> None:
 @transaction.atomic
 def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
     """The memory is gone; the message that it came from is hidden from every later prompt, or deleted too."""
-    hold(memory.companion_id)
+    lock(memory.companion_id)
     sources = [memory.message] if memory.message else list(memory.sources.all())
     drawn = Memory.objects.filter(sources=memory.message) if memory.message else Memory.objects.none()
     gone = {memory.pk, *drawn.values_list("pk", flat=True)}
@@ -61,7 +61,7 @@ def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
 @transaction.atomic
 def delete_companion(companion: Companion) -> None:
     """The companion is gone with everything of it; how much was used stays counted."""
-    hold(companion.pk)
+    lock(companion.pk)
     # Whoever embeds holds memories first and then needs the companion; asked for in that order, neither waits forever.
     list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
     companion.delete()

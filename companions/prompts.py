@@ -75,7 +75,7 @@ def quoted(text: str) -> str:
 def room(companion: Companion, message: Message, reply: Reply) -> int:
     """How many tokens are left for the history beside the answer, what is remembered, and all that must be there."""
     needed = estimate(_system(companion)) + estimate(message.text) + FACTS_AND_TOOLS_TOKENS
-    needed += estimate(reply.text) if reply.continues else 0
+    needed += estimate(reply.text) if reply.continues_id else 0
     left: int = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - settings.CONTEXT_TOKENS // 4 - needed
     return max(left, 0)
 
@@ -105,7 +105,7 @@ def render(
     lines.append(
         {"role": "user", "content": f"{neutral(message.text)}\n\n{context(found, facts, companion)}"}
     )
-    if reply.continues and reply.text:
+    if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})
         lines.append(
             {"role": "user", "content": "Go on from exactly where you were cut off. Repeat nothing."}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from time import perf_counter
 from typing import Any
 from uuid import UUID
@@ -125,7 +126,9 @@ TOOLS = {
 }
 
 
+@cache
 def offered() -> list[dict[str, Any]]:
+    """All tools in the form of the chat protocol; the same list each time, not to be changed."""
     return [tool.offer for tool in TOOLS.values()]
 
 

@@ -12,6 +12,8 @@ from memory.tasks import embed_companion
 from memory.terms import memory_terms
 from memory.text import storable
 
+NUDGED_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
@@ -89,6 +91,6 @@ def nudge(companion_id: UUID) -> None:
     """Ask for embedding after the commit. An unreachable broker is only logged: beat finds the rows within a minute."""
 
     def ask() -> None:
-        embed_companion.delay(str(companion_id))
+        embed_companion.apply_async([str(companion_id)], countdown=NUDGED_SECONDS)
 
     transaction.on_commit(ask, robust=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from accounts.models import ModelCall
-from companions.locking import hold
+from companions.locking import lock
 from companions.models import Prompt, Reply
 from companions.prompts import Line
 from companions.text import storable
@@ -57,7 +57,7 @@ def end_call(
 def _write_end(call: ModelCall, outcome: Outcome, usage: Usage, meter: Meter, now: float, words: str) -> None:
     """The provider may have quoted the prompt: where that was scrubbed meanwhile, its words are not kept either."""
     if words and call.companion_id:
-        hold(call.companion_id)
+        lock(call.companion_id)
         words = words if Prompt.objects.filter(reply=call.reply_id).exists() else ""
     ModelCall.objects.filter(pk=call.pk).update(
         outcome=outcome,

@@ -12,31 +12,22 @@ from numpy.typing import NDArray
 
 from accounts.models import ModelCall
 from companions import history, prompts, tools
-from companions.models import Message, Prompt, Reply
+from companions.models import Prompt
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
-from memory.models import Recall
+from memory.models import Recall, Recalled
 from memory.recall import recall, record
 
 Vector = NDArray[np.float32]
 HISTORY_MESSAGES = 400
 
 
-def load(reply_id: UUID) -> Turn | None:
-    """The turn as it begins; None where the reply has been deleted."""
-    related = ("companion__user", "companion__conversation", "message", "continues")
-    reply = Reply.objects.select_related(*related).filter(pk=reply_id).first()
-    return Turn(reply, reply.companion, reply.message) if reply else None
-
-
 def look_back(turn: Turn) -> None:
     """Fetch the history: the messages of this session that fit into the prompt, oldest first."""
-    message = Message.objects.get(pk=turn.message.pk)  # its parent may have changed
-    earlier = history.path(
-        turn.companion.conversation, message.parent_id, HISTORY_MESSAGES, session=message.session_id
-    )
-    visible = [one for one in earlier if not one.is_hidden]
-    turn.history = prompts.fitting(visible, prompts.room(turn.companion, message, turn.reply))
+    companion, message = turn.companion, turn.message
+    path = history.path(companion.conversation, message.pk, HISTORY_MESSAGES + 1, session=message.session_id)
+    visible = [one for one in path[1:] if not one.is_hidden]
+    turn.history = prompts.fitting(visible, prompts.room(companion, message, turn.reply))
 
 
 def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
@@ -66,10 +57,8 @@ def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
 
 def recalled_before(turn: Turn) -> Sequence[UUID]:
     """The memories that other turns of this session were given."""
-    recalls = Recall.objects.filter(
-        companion=turn.companion, reply__message__session=turn.message.session_id
-    ).exclude(reply__message=turn.message)
-    return list(recalls.values_list("found__memory", flat=True).exclude(found=None))
+    found = Recalled.objects.filter(recall__reply__message__session=turn.message.session_id)
+    return list(found.exclude(recall__reply__message=turn.message).values_list("memory", flat=True))
 
 
 def compose(turn: Turn, now: datetime) -> None:
@@ -97,18 +86,17 @@ def record_call(turn: Turn, round: int, now: datetime) -> ModelCall:
 
 
 def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
-    Reply.objects.filter(pk=turn.reply.pk).update(template=prompts.TEMPLATE)
-    Prompt.objects.update_or_create(
+    prompt = Prompt(
+        companion=turn.companion,
         reply=turn.reply,
         round=round,
-        defaults={
-            "companion": turn.companion,
-            "messages": turn.prompt,
-            "tools": tools.offered(),
-            "shown": sorted(turn.shown),
-            "created_at": now,
-        },
+        messages=turn.prompt,
+        tools=tools.offered(),
+        shown=sorted(turn.shown),
+        created_at=now,
     )
+    which, what = ["reply", "round"], ["messages", "tools", "shown", "created_at"]
+    Prompt.objects.bulk_create([prompt], update_conflicts=True, unique_fields=which, update_fields=what)
     return ModelCall.objects.create(
         user=turn.companion.user,
         companion=turn.companion,

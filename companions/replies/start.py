@@ -77,11 +77,13 @@ def queue(companion: Companion, message: Message, now: datetime, continues: Repl
 
     GateError where too many wait already.
     """
-    if companion.replies.waiting().count() >= settings.REPLIES_WAITING:
+    most = settings.REPLIES_WAITING
+    newest = list(companion.replies.order_by("-created_at").values_list("state", "created_at")[:most])
+    waiting = [state for state, _created_at in newest if state == Reply.State.QUEUED]  # no older one waits
+    if len(waiting) >= most:
         detail = _("%(name)s has many messages to answer yet. Wait for an answer, then go on.")
         raise GateError("too_many_waiting", detail % {"name": companion.name}, WAITING_SECONDS)
-    last = companion.replies.order_by("-created_at").values_list("created_at", flat=True).first()
-    created_at = max(now, last + timedelta(microseconds=1)) if last else now
+    created_at = max(now, newest[0][1] + timedelta(microseconds=1)) if newest else now
     return Reply.objects.create(
         companion=companion,
         message=message,

@@ -12,7 +12,6 @@ from companions.models import Reply
 from companions.replies import frames, stream
 from companions.replies.background import later
 from companions.replies.claim import claim, next_waiting
-from companions.replies.context import load
 from companions.replies.database import insist, visit
 from companions.replies.finish import Said, checkpoint, finish
 from companions.replies.layer import AWAY
@@ -37,9 +36,7 @@ def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
 
 async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Make the reply if it is its turn, then hand over to the one that waits behind it."""
-    if not await visit(claim, reply_id, clock()):
-        return
-    turn = await insist(load, reply_id)
+    turn = await visit(claim, reply_id, clock())
     if turn is None:
         return
     with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):

@@ -9,7 +9,8 @@ from django.utils import timezone
 from companions import tools
 from companions.importing import Line, import_log
 from companions.models import Companion, Message, Session
-from companions.replies.context import compose, load, look_back, remember
+from companions.replies.claim import load
+from companions.replies.context import compose, look_back, remember
 from companions.replies.material import Turn
 from companions.replies.start import start
 from providers.tokens import estimate_messages

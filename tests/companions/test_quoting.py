@@ -18,7 +18,7 @@ def rendered(**fields: Any) -> list[str]:
     )
     memory = SimpleNamespace(happened_at=now, speaker="user", text=given["remembered"])
     facts = Facts(now=now, zone="UTC", first_met=now, last_spoke=now)
-    reply: Any = SimpleNamespace(continues=None, text="")
+    reply: Any = SimpleNamespace(continues_id=None, text="")
     message: Any = SimpleNamespace(text=given["text"])
     found: Any = [SimpleNamespace(memory=memory)]
     prompt = render(companion, [], message, found, facts, reply)  # type: ignore[arg-type]
