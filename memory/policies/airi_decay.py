@@ -9,7 +9,7 @@ What it multiplies by for a flashback is left out: chance has no place in an ord
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil, exp, log
+from math import ceil, exp, log, pow
 from typing import ClassVar
 
 from memory.policies.remembered import Remembered, require
@@ -65,7 +65,7 @@ AIRIS = Curve()
 def lasting(recalls: int, curve: Curve = AIRIS) -> float:
     """L: the share, 0 to 1, of decay that recalls have stopped."""
     if recalls >= curve.long_term_at:
-        return 1 - curve.residual ** (min(recalls, MOST_RECALLS) / curve.long_term_at)
+        return 1 - pow(curve.residual, min(recalls, MOST_RECALLS) / curve.long_term_at)
     return (1 - curve.residual) * recalls / curve.long_term_at if curve.is_eased else 0.0
 
 

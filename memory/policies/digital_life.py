@@ -27,11 +27,9 @@ class DigitalLife:
 
     def score(self, rows: Sequence[Remembered]) -> list[float | None]:
         """The cosine of those that come, None for the others."""
-        alike = sorted((row.likeness for row in rows if self._may_come(row.likeness)), reverse=True)
+        known = (row.likeness for row in rows if row.likeness is not None)
+        alike = sorted((likeness for likeness in known if likeness > self.floor), reverse=True)
         clear = sum(likeness > self.clear for likeness in alike)
         last = clear if 1 <= clear <= self.few else min(self.few, len(alike))
         coming = set(alike[:last])
         return [row.likeness if row.likeness in coming else None for row in rows]
-
-    def _may_come(self, likeness: float | None) -> bool:
-        return likeness is not None and likeness > self.floor
