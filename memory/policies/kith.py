@@ -21,7 +21,7 @@ USUAL_IMPORTANCE = 5
 
 
 def relevance(fit: float) -> float:
-    """Softplus, ln(1 + e^fit): above 0 always, so that a factor above 1 raises what does not fit too."""
+    """Softplus, ln(1 + e^fit): never below 0, so that a factor above 1 raises what does not fit too."""
     return max(fit, 0) + log1p(exp(-abs(fit)))
 
 
@@ -47,7 +47,7 @@ class Kith:
         require("mood", self.mood, -1, 1)
 
     def score(self, rows: Sequence[Remembered]) -> list[float | None]:
-        """Above 0 for every row that could be."""
+        """From 0 up, never None: whatever was found may come to mind."""
         return [relevance(row.fit) * prod(self.factors(row).values()) for row in rows]
 
     def factors(self, row: Remembered) -> dict[str, float]:
