@@ -21,9 +21,9 @@ class DataError(ValueError):
 
 
 def talks(paths: Iterable[Path]) -> list[Talk]:
-    """The talks of all files, a folder standing for the `*.json` in it; raises DataError."""
-    read = [talk for path in paths for file in _files(path) for talk in _read(file)]
-    if not any(talk.questions for talk in read):
+    """The talks of all files that have questions, a folder standing for the `*.json` in it; raises DataError."""
+    read = [talk for path in paths for file in _files(path) for talk in _read(file) if talk.questions]
+    if not read:
         raise DataError("These files hold no question with evidence.")
     return read
 

@@ -23,7 +23,7 @@ def percent(share: float) -> str:
 
 def points(share: float, of: float) -> str:
     """By how many percentage points a share differs, with its sign."""
-    return f"{(share - of) * 100:+.1f}"
+    return f"{round((share - of) * 100, 1) + 0.0:+.1f}"  # never -0.0
 
 
 def _line(row: Row, widths: Sequence[int], is_markdown: bool) -> str:

@@ -68,4 +68,4 @@ def test_a_table_is_plain_or_markdown() -> None:
     assert table(["way", "@5"], [["Kith", "9.1"]], is_markdown=True) == (
         "| way  |  @5 |\n|:-----|----:|\n| Kith | 9.1 |"
     )
-    assert points(0.5, 0.505) == "-0.5"
+    assert [points(0.5, of) for of in (0.505, 0.4, 0.50001)] == ["-0.5", "+10.0", "+0.0"]
