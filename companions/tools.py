@@ -88,7 +88,9 @@ def _recall(turn: Turn, arguments: RecallIn, now: datetime) -> dict[str, Any]:
         arguments.count,
         now=now,
         zone=turn.companion.user.zone,
-        vector=embed_cue(arguments.cue, turn.payer),
+        vector=embed_cue(arguments.cue, turn.payer, turn.companion.names),
+        names=turn.companion.names,
+        policy=turn.companion.recall_policy,
         leaving_out=[turn.message.pk, *(message.pk for message in turn.history)],
         leaving_out_memories=[one.memory.pk for one in turn.found],
     )
@@ -102,6 +104,7 @@ def _recall(turn: Turn, arguments: RecallIn, now: datetime) -> dict[str, Any]:
             now,
             _since(began),
             reply_id=turn.reply.pk,
+            policy=turn.companion.recall_policy,
         )
     turn.found += found
     turn.shown |= {one.memory.pk for one in found}

@@ -1,6 +1,9 @@
 """Dates that a text names, and dates of what was said, as terms: `@2023-05-02`, `@05-02`, `@2023-05`."""
 
+import unicodedata
+from calendar import monthrange
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 
 import regex
@@ -31,12 +34,9 @@ DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\b(?!\s*(?:%|km\b|am\b|pm\b|:\d))"
 YEAR = r"(?P<year>(?:19|20)\d\d)"
 HAN = r"[一二三四五六七八九十\d]{1,3}"
 
+YEARS_BACK = 10
+
 Reader = Callable[["regex.Match[str]", date | None], Iterator[str]]
-
-
-def day_terms(day: date) -> list[str]:
-    """The terms of a day: with its year, without it, and its month."""
-    return [f"@{day:%Y-%m-%d}", f"@{day:%m-%d}", f"@{day:%Y-%m}"]
 
 
 def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
@@ -55,6 +55,27 @@ def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
 
         text = pattern.sub(take, text)
     return found, text
+
+
+def days_named(text: str, when: datetime) -> list[tuple[date, date]]:
+    """The stretches, first and last day, that `text` names; words such as "yesterday" only where no date is written."""
+    folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
+    written, _ = read_dates(folded, None)
+    named = written or read_dates(folded, when)[0]
+    return [stretch for term in dict.fromkeys(named) for stretch in _stretches(term, when.date())]
+
+
+def _stretches(term: str, today: date) -> Iterator[tuple[date, date]]:
+    numbers = [int(part) for part in term[1:].split("-")]
+    if len(numbers) == 3:
+        yield (day := date(*numbers)), day
+    elif len(term) == len("@2023-05"):
+        year, month = numbers
+        yield date(year, month, 1), date(year, month, monthrange(year, month)[1])
+    else:  # a day of any year: the last ones
+        for year in range(today.year - YEARS_BACK, today.year + 1):
+            with suppress(ValueError):  # the 29th of February
+                yield (day := date(year, *numbers)), day
 
 
 def _number(text: str) -> int:

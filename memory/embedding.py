@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
+from memory.cue import NOBODY, Names, without_names
 from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
@@ -44,9 +45,12 @@ def space_of(serving: Embedder) -> Space:
     return space
 
 
-def embed_cue(cue: str, payer: Payer | None = None) -> Floats | None:
-    """The cue's vector (its space's width), a long cue's from its windows' mean; None where no embedder answers."""
-    cue = storable(cue)
+def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> Floats | None:
+    """The cue's vector (its space's width), a long cue's from its windows' mean; None where no embedder answers.
+
+    `names` are what "user" and "companion" are called; they are left out of it.
+    """
+    cue = without_names(storable(cue), names)
     serving = embedder()
     if serving is None or not cue.strip():
         return None
@@ -128,7 +132,7 @@ def _batches(space: Space, companion_id: UUID | None, limit: int | None) -> Iter
                 .filter(scope, half, after)
                 .order_by("pk")
                 .select_related("companion")
-                .defer("terms")[:size]
+                .defer("entry")[:size]
             )
             if not batch:
                 break

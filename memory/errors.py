@@ -2,6 +2,8 @@
 
 MemoryError is Python's own, so the tree starts here:
 WidthError   a vector has another width than its space; nothing is stored
+VectorError  a vector that is to be searched with holds no direction, or what is no number
+LimitError   more, or fewer, memories were asked for than a recall gives
 PolicyError  there is no scoring policy of that name
 """
 
@@ -13,6 +15,24 @@ class WidthError(ValueError):
 
     def __init__(self, model: str, width: int, got: tuple[int, ...]) -> None:
         super().__init__(f"{model} gave vectors of shape {got}; its space is {width} wide.")
+
+
+class VectorError(ValueError):
+    """A cue's vector is all zeros, or holds NaN or infinity."""
+
+    code = "no_direction"
+
+    def __init__(self) -> None:
+        super().__init__("The cue's vector must hold numbers, not all of them 0.")
+
+
+class LimitError(ValueError):
+    """So many memories cannot be asked for."""
+
+    code = "limit_out_of_range"
+
+    def __init__(self, limit: int, most: int) -> None:
+        super().__init__(f"A recall gives 0 to {most} memories, not {limit}.")
 
 
 class PolicyError(ValueError):

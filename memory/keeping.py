@@ -7,10 +7,12 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory.entries import pack
 from memory.models import Memory
 from memory.tasks import embed_companion
-from memory.terms import memory_terms
+from memory.terms import terms
 from memory.text import storable
+from memory.traits import traits
 
 NUDGED_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both
 
@@ -39,7 +41,7 @@ def keep_said(companion_id: UUID, said: Sequence[Said], now: datetime, *, zone: 
             happened_at=one.happened_at,
             learnt_at=now,
             message_id=one.message_id,
-            terms=memory_terms(one.text, one.happened_at.astimezone(zone)),
+            entry=entry_of(one.text, one.speaker, one.happened_at, zone),
         )
         for one in said
     ]
@@ -68,7 +70,7 @@ def keep_fact(
             happened_at=happened_at,
             learnt_at=now,
             call_id=call_id,
-            terms=memory_terms(text, happened_at.astimezone(zone)),
+            entry=entry_of(text, "", happened_at, zone),
         )
         Source = Memory.sources.through
         Source.objects.bulk_create(Source(memory_id=memory.pk, message_id=pk) for pk in source_ids)
@@ -76,13 +78,19 @@ def keep_fact(
     return memory
 
 
+def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo) -> bytes:
+    """What recall reads of such a memory: in the user's zone, for "yesterday" in it is theirs."""
+    when = happened_at.astimezone(zone)
+    return pack(when, traits(text, speaker), terms(text, when))
+
+
 def correct(memory: Memory, text: str, now: datetime) -> None:
     """Give a memory another text: found by the new words at once, and by the new meaning when it is embedded again."""
     with transaction.atomic():
         memory.text = storable(text)
         memory.edited_at = now
-        memory.terms = memory_terms(text, memory.happened_at.astimezone(memory.companion.user.zone))
-        memory.save(update_fields=["text", "edited_at", "terms"])
+        memory.entry = entry_of(text, memory.speaker, memory.happened_at, memory.companion.user.zone)
+        memory.save(update_fields=["text", "edited_at", "entry"])
         memory.embeddings.all().delete()
         nudge(memory.companion_id)
 

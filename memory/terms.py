@@ -15,7 +15,7 @@ from itertools import pairwise
 import regex
 import snowballstemmer
 
-from memory.dates import day_terms, read_dates
+from memory.dates import read_dates
 
 LONGEST_TERM = 40
 MOST_OF_ONE_TERM = 16  # more repetitions than that weigh nothing
@@ -56,11 +56,6 @@ def terms(text: str, when: datetime | None = None) -> list[str]:
     dates, rest = read_dates(unicodedata.normalize("NFKC", text).replace("’", "'").casefold(), when)
     every = list(_read(rest))
     return _bounded(dates + [term for term in every if not _is_function(term)] or every)
-
-
-def memory_terms(text: str, happened_at: datetime) -> list[str]:
-    """The terms of what was said at `happened_at`, in the speaker's zone, with those of its own day."""
-    return _bounded([*day_terms(happened_at.date()), *terms(text, happened_at)])
 
 
 def is_question(text: str) -> bool:

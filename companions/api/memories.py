@@ -100,11 +100,19 @@ def delete_memory(
 )
 def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) -> Out:
     companion, now, began = my_companion(request, companion_id), timezone.now(), perf_counter()
-    vector = embed_cue(body.cue, Payer(companion.user_id, companion.pk))
     found = recall(
-        companion.pk, body.cue, body.limit, now=now, zone=companion.user.zone, vector=vector, as_of=body.as_of
+        companion.pk,
+        body.cue,
+        body.limit,
+        now=now,
+        zone=companion.user.zone,
+        vector=embed_cue(body.cue, Payer(companion.user_id, companion.pk), companion.names),
+        names=companion.names,
+        as_of=body.as_of,
+        policy=companion.recall_policy,
     )
-    record(companion.pk, Recall.By.API, body.cue, found, now, round((perf_counter() - began) * 1000))
+    milliseconds = round((perf_counter() - began) * 1000)
+    record(companion.pk, Recall.By.API, body.cue, found, now, milliseconds, policy=companion.recall_policy)
     prefetch_related_objects([one.memory for one in found], "sources")
     return {"results": results_out(found)}
 

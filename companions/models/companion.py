@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.models.owned import OwnedQuerySet
+from memory.policies import CHOICES, DEFAULT
 
 
 class CompanionQuerySet(OwnedQuerySet["Companion"]):
@@ -21,6 +22,7 @@ class Companion(models.Model):
     persona = models.TextField(_("persona"), blank=True, max_length=20_000)
     greeting = models.TextField(_("greeting"), blank=True, max_length=4_000)
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
+    recall_policy = models.CharField(_("what comes to mind"), max_length=32, choices=CHOICES, default=DEFAULT)
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
     objects = CompanionQuerySet.as_manager()
@@ -33,3 +35,8 @@ class Companion(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the two who talk are called."""
+        return {"user": self.user.name, "companion": self.name}

@@ -40,6 +40,8 @@ def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
         now=now,
         zone=turn.companion.user.zone,
         vector=vector,
+        names=turn.companion.names,
+        policy=turn.companion.recall_policy,
         leaving_out=[turn.message.pk, *(message.pk for message in turn.history)],
         leaving_out_memories=recalled_before(turn),
     )
@@ -52,6 +54,7 @@ def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
         now,
         milliseconds,
         reply_id=turn.reply.pk,
+        policy=turn.companion.recall_policy,
     )
 
 

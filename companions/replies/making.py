@@ -78,7 +78,7 @@ class Making:
         return State.DONE
 
     async def _answer(self) -> None:
-        vector = await visit(embed_cue, self.turn.message.text, self.turn.payer)
+        vector = await visit(embed_cue, self.turn.message.text, self.turn.payer, self.turn.companion.names)
         call = await insist(prepare, self.turn, vector, self.clock())
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):

@@ -77,13 +77,15 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
         MOST_FOUND,
         now=timezone.now(),
         zone=companion.user.zone,
-        vector=embed_cue(cue, Payer(companion.user_id, companion.pk)),
+        vector=embed_cue(cue, Payer(companion.user_id, companion.pk), companion.names),
+        names=companion.names,
+        policy=companion.recall_policy,
     )
     return [Line(one.memory, one.reasons) for one in found if kind in ("", one.memory.kind)], None
 
 
 def _listed(companion: Companion, kind: str, cursor: str | None) -> tuple[list[Line], str | None]:
-    open_ones = Memory.objects.of(companion.pk).open().select_related("message").defer("terms")
+    open_ones = Memory.objects.of(companion.pk).open().select_related("message").defer("entry")
     chosen = (
         open_ones.filter(is_pinned=True)
         if kind == "pinned"

@@ -1,11 +1,14 @@
 import uuid
+from collections.abc import Collection
+from datetime import datetime
 
-from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
+
+SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
 class MemoryQuerySet(OwnedQuerySet["Memory"]):
@@ -15,6 +18,17 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
     def open(self) -> "MemoryQuerySet":
         """Those that still hold: not closed by what replaced them."""
         return self.filter(closed_at=None)
+
+    def as_of(self, moment: datetime) -> "MemoryQuerySet":
+        """Those that held then: they had happened, and had not been closed."""
+        return self.filter(models.Q(closed_at=None) | models.Q(closed_at__gt=moment), happened_at__lte=moment)
+
+    def leaving_out(
+        self, messages: Collection[uuid.UUID], memories: Collection[uuid.UUID]
+    ) -> "MemoryQuerySet":
+        """All but these memories, and those of these messages."""
+        left = self.exclude(pk__in=memories) if memories else self
+        return left.exclude(message__in=messages) if messages else left
 
 
 class Memory(models.Model):
@@ -49,7 +63,15 @@ class Memory(models.Model):
     )
     sources = models.ManyToManyField("companions.Message", blank=True, related_name="derived_memories")
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
-    terms = ArrayField(models.TextField(), default=list, editable=False)
+    importance = models.PositiveSmallIntegerField(
+        _("importance"), default=5, validators=[MinValueValidator(1), MaxValueValidator(10)]
+    )
+    evidence = models.PositiveIntegerField(_("times told"), default=1, validators=[MinValueValidator(1)])
+    joy = models.FloatField(_("joy"), default=0.0, validators=SHARE)
+    aversion = models.FloatField(_("aversion"), default=0.0, validators=SHARE)
+    times_recalled = models.PositiveIntegerField(_("times recalled"), default=0, editable=False)
+    recalled_at = models.DateTimeField(_("last recalled"), null=True, blank=True, editable=False)
+    entry = models.BinaryField(default=b"", editable=False)  # what recall reads of it (memory.entries)
 
     objects = MemoryQuerySet.as_manager()
 
@@ -61,11 +83,18 @@ class Memory(models.Model):
             models.Index(
                 fields=["companion", "-happened_at", "-id"], name="memory_companion_time"
             ),  # the list
-            GinIndex(fields=["terms"], name="memory_terms"),  # recall by words
         ]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(message=None) | models.Q(kind="said"), name="memory_of_a_message_is_said"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(importance__range=(1, 10)), name="memory_importance_1_to_10"
+            ),
+            models.CheckConstraint(condition=models.Q(evidence__gte=1), name="memory_evidence_from_1"),
+            models.CheckConstraint(
+                condition=models.Q(joy__range=(0, 1), aversion__range=(0, 1)),
+                name="memory_feelings_0_to_1",
             ),
         ]
 

@@ -25,6 +25,7 @@ class Recall(models.Model):
     cue = models.TextField(_("cue"), blank=True)
     at = models.DateTimeField(_("when"))
     milliseconds = models.PositiveIntegerField(_("took (ms)"))
+    policy = models.CharField(_("scoring policy"), max_length=32, blank=True)
 
     objects = OwnedQuerySet["Recall"].as_manager()
 
@@ -52,6 +53,9 @@ class Recalled(models.Model):
     rank = models.PositiveSmallIntegerField(_("rank"))
     score = models.FloatField(_("score"))
     reasons = models.JSONField(_("reasons"))
+    is_used = models.BooleanField(
+        _("used"), default=False
+    )  # shown in a reply that was given: this strengthens
 
     objects = RecalledQuerySet.as_manager()
 

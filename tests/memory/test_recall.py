@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from memory.errors import WidthError
+from memory.errors import LimitError, VectorError, WidthError
 from memory.models import Memory, Recall
 from memory.recall import Found, recall, record
 from tests.memory.conftest import DAY, Say
@@ -47,8 +47,8 @@ def test_what_shares_no_word_is_recalled_by_its_meaning(mira: Companion, say: Sa
     embed_waiting(mira.pk)
     found = ask(mira, "animals", vector=embed_cue("animals"))
     assert found[0].memory == cat
-    assert found[0].reasons["meaning_rank"] == 1
-    assert found[0].reasons["words_rank"] is None
+    assert found[0].reasons["parts"]["meaning"] > 0
+    assert "words" not in found[0].reasons["parts"]
     assert 0.2 < found[0].reasons["likeness"] < 1
 
 
@@ -104,7 +104,7 @@ def test_a_question_brings_its_answer_to_mind(mira: Companion, say: Say) -> None
     say(mira, "It rains.", at=DAY + timedelta(days=1))
     found = ask(mira, "What painters did you recommend to me?")
     assert answer in [one.memory for one in found]
-    assert next(one for one in found if one.memory == answer).reasons["near"] > 0
+    assert next(one for one in found if one.memory == answer).reasons["parts"]["answers"] > 0
 
 
 def test_who_is_meant_decides_between_equals(mira: Companion, say: Say) -> None:
@@ -122,7 +122,7 @@ def test_a_pin_decides_between_equals(mira: Companion, say: Say) -> None:
     Memory.objects.filter(pk=pinned.pk).update(is_pinned=True)
     found = ask(mira, "fig jam")
     assert found[0].memory == pinned
-    assert found[0].reasons["pinned"] > 0
+    assert found[0].reasons["parts"]["pinned"] > 0
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,12 @@ def test_a_date_brings_its_day_to_mind(mira: Companion, say: Say, cue: str, day:
 def test_a_day_is_the_users_day(mira: Companion, say: Say) -> None:
     """Alice lives in Berlin: at 22:30 UTC her next day has begun."""
     say(mira, "Walk.", at=datetime(2023, 5, 1, 22, 30, tzinfo=UTC))
-    assert len(ask(mira, "May 2nd")) == 1
-    assert ask(mira, "May 1st") == []
+    berlin = ZoneInfo("Europe/Berlin")
+    assert len(ask(mira, "May 2nd", zone=berlin)) == 1
+    assert ask(mira, "May 1st", zone=berlin) == []
     late = datetime(2023, 5, 2, 23, 0, tzinfo=UTC)
     assert len(ask(mira, "yesterday", now=late, zone=ZoneInfo("Europe/Berlin"))) == 1
-    assert ask(mira, "yesterday", now=late, zone=ZoneInfo("America/Los_Angeles")) == []
+    assert ask(mira, "yesterday", now=late + timedelta(days=1), zone=ZoneInfo("America/Los_Angeles")) == []
 
 
 def test_looking_back_finds_what_had_happened_and_still_held(mira: Companion, say: Say) -> None:
@@ -193,13 +194,27 @@ def test_a_hostile_cue_is_only_a_cue(mira: Companion, say: Say, cue: str) -> Non
     assert texts(ask(mira, cue, vector=embed_cue(cue[:4000]))) == ["Tea with milk."]
 
 
-@pytest.mark.parametrize(("limit", "most"), [(0, 1), (1, 1), (3, 3), (1000, 100)])
+@pytest.mark.parametrize(("limit", "most"), [(0, 0), (1, 1), (3, 3), (100, 100)])
 def test_the_number_found_is_bounded(mira: Companion, say: Say, limit: int, most: int) -> None:
     say(mira, *(f"tea {number}" for number in range(120)))
     assert len(ask(mira, "tea", limit)) == most
 
 
-def test_a_recall_takes_two_queries_however_much_there_is(mira: Companion, say: Say) -> None:
+@pytest.mark.parametrize("limit", [-1, 101, 1_000_000])
+def test_so_many_cannot_be_asked_for(mira: Companion, limit: int) -> None:
+    with pytest.raises(LimitError, match=f"0 to 100 memories, not {limit}"):
+        ask(mira, "tea", limit)
+
+
+@pytest.mark.parametrize("number", [0.0, np.nan, np.inf])
+def test_a_vector_without_a_direction_is_refused(mira: Companion, say: Say, number: float) -> None:
+    say(mira, "Tea.")
+    embed_waiting(mira.pk)
+    with pytest.raises(VectorError, match="not all of them 0"):
+        ask(mira, "tea", vector=np.full(384, number, dtype=np.float32))
+
+
+def test_a_recall_takes_so_many_queries_however_much_there_is(mira: Companion, say: Say) -> None:
     say(mira, *(f"tea {number}" for number in range(50)))
     embed_waiting(mira.pk)
     vector = embed_cue("tea")
@@ -207,7 +222,7 @@ def test_a_recall_takes_two_queries_however_much_there_is(mira: Companion, say: 
         connection,
     ) as queries:
         assert len(ask(mira, "tea", 50, vector=vector)) == 50
-    assert len(queries) == 2
+    assert len(queries) == 5
 
 
 def test_a_vector_of_another_width_is_refused(mira: Companion, say: Say) -> None:

@@ -1,13 +1,13 @@
 """The one tokeniser: any script, dates, bounds."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from time import perf_counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.terms import LONGEST_TERM, MOST_OF_ONE_TERM, MOST_TERMS, is_question, memory_terms, terms
+from memory.terms import LONGEST_TERM, MOST_OF_ONE_TERM, MOST_TERMS, is_question, terms
 
 WHEN = datetime(2023, 5, 10, 12, tzinfo=UTC)  # a Wednesday
 
@@ -109,11 +109,6 @@ def test_relative_days_are_words_where_the_time_is_unknown() -> None:
     assert terms("昨天") == ["昨天"]
 
 
-def test_a_memory_holds_its_day_in_its_zone() -> None:
-    late = datetime(2023, 5, 1, 23, 30, tzinfo=UTC).astimezone(timezone(timedelta(hours=2)))
-    assert memory_terms("Tea.", late) == ["@2023-05-02", "@05-02", "@2023-05", "tea"]
-
-
 def test_terms_are_bounded() -> None:
     assert terms("a" * 100_000) == ["a" * LONGEST_TERM]
     assert terms("tea " * 25_000) == ["tea"] * MOST_OF_ONE_TERM
@@ -133,7 +128,7 @@ def test_no_text_takes_long(text: str) -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_has_storable_terms(text: str) -> None:
-    for term in memory_terms(text, WHEN):
+    for term in terms(text, WHEN):
         assert 0 < len(term) <= 80
         assert "\x00" not in term
         term.encode()
@@ -141,7 +136,7 @@ def test_any_text_has_storable_terms(text: str) -> None:
 
 @given(st.text(min_size=1, max_size=50))
 def test_a_text_shares_all_its_terms_with_itself_in_capitals(text: str) -> None:
-    assert set(terms(text)) == set(terms(text)) & set(memory_terms(text, WHEN)) or "@" in "".join(terms(text))
+    assert set(terms(text)) == set(terms(text)) & set(terms(text, WHEN)) or "@" in "".join(terms(text))
 
 
 @pytest.mark.parametrize("text", ["Really?", "真的吗？", '"Really?"', "What? ", "（是吗？）"])

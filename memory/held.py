@@ -1,0 +1,98 @@
+"""What recall looks at: the entries of one companion's memories, and how near in meaning each is to a cue."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+from django.db.models import Aggregate, BinaryField, F, Func
+from numpy.typing import NDArray
+from pgvector import Vector
+
+from memory.entries import Entries, Numbers
+from memory.models import Space
+from memory.models.memory import MemoryQuerySet
+from providers.vectors import Floats
+
+ID_BYTES = 16
+MEANING = """
+SELECT string_agg(uuid_send(memory_id), ''), string_agg(float4send((-(vector <#> %s::vector))::float4), '')
+  FROM memory_embedding WHERE companion_id = %s AND space_id = %s
+"""
+
+Ids = NDArray[np.uint64]
+
+
+class Packed(Aggregate):
+    """The values of all rows, one after the other."""
+
+    function = "string_agg"
+    template = "%(function)s(%(expressions)s, '')"
+    output_field = BinaryField()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """n memories in the order of time: their ids (n, 2 halves of 64 bits), their entries, and how like the cue each is.
+
+    `likeness` is a cosine, NaN where a memory has no embedding.
+    """
+
+    ids: Ids
+    entries: Entries
+    likeness: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def id(self, place: int) -> UUID:
+        """The id of the memory in that place."""
+        return UUID(bytes=self.ids[place].astype(">u8").tobytes())
+
+
+def held(memories: MemoryQuerySet, companion_id: UUID, space: Space | None, vector: Floats | None) -> Held:
+    """These memories of the companion; two SQL queries, one without a vector. `vector` has length 1."""
+    packed = (
+        memories.exclude(entry=b"")
+        .order_by()
+        .aggregate(ids=Packed(Func(F("id"), function="uuid_send")), entries=Packed("entry"))
+    )
+    ids = _ids(packed["ids"])
+    entries = Entries.unpack(bytes(packed["entries"] or b""))
+    order = np.lexsort((ids[:, 1], ids[:, 0], entries.times))
+    likeness = np.full(len(ids), np.nan)
+    if space is not None and vector is not None:
+        likeness = _likeness(ids, *_meaning(companion_id, space, vector))
+    return Held(ids[order], entries.sorted(order), likeness[order])
+
+
+def _meaning(companion_id: UUID, space: Space, vector: Floats) -> tuple[Ids, NDArray[np.float64]]:
+    """The memories that have an embedding in the space, one a window, and the cosine of each."""
+    with connection.cursor() as cursor:
+        cursor.execute(MEANING, [Vector(vector).to_text(), companion_id, space.pk])
+        ids, cosines = cursor.fetchone()
+    return _ids(ids), np.frombuffer(bytes(cosines or b""), dtype=">f4").astype(np.float64)
+
+
+def _ids(packed: bytes | None) -> Ids:
+    return np.frombuffer(bytes(packed or b""), dtype=">u8").astype(np.uint64).reshape(-1, 2)
+
+
+def _likeness(ids: Ids, embedded: Ids, cosines: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each of the ids the best cosine of its windows; NaN where it has none."""
+    likeness = np.full(len(ids), np.nan)
+    if not len(ids) or not len(embedded):
+        return likeness
+    keys, wanted = _keys(ids), _keys(embedded)
+    order: Numbers = np.argsort(keys)
+    at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+    is_there = keys[at] == wanted
+    rising = np.argsort(cosines[is_there], kind="stable")
+    likeness[at[is_there][rising]] = cosines[is_there][rising]  # of several windows the last, the best, stays
+    return likeness
+
+
+def _keys(ids: Ids) -> Ids:
+    """One number for each id: of its 122 random bits, 64 folded ones are enough to tell a companion's memories apart."""
+    keys: Ids = ids[:, 0] ^ ids[:, 1]
+    return keys

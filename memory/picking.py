@@ -1,0 +1,147 @@
+"""From what fits to what comes to mind: the best, looked at closely, held apart, and scored by a policy."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.held import Held
+from memory.models import Memory, Recalled
+from memory.policies import Policy, Remembered
+from memory.policies.kith import Kith
+from memory.relevance import Relevance
+from memory.stages import Stages
+
+PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
+SPREAD = 1.0  # what a memory loses where the next to it was picked before: it says much the same
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that is looked at closely: its place in the order of time, and its fit among those picked before it."""
+
+    memory: Memory
+    place: int
+    fit: float
+    row: Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """A candidate with its score by the policy, and the reasons for it."""
+
+    candidate: Candidate
+    score: float
+    reasons: dict[str, Any]
+
+
+def pick(
+    held: Held, found: Relevance, policy: Policy, now: datetime, most: int, stages: Stages
+) -> list[Picked]:
+    """What comes to mind of the best `most`, best first; two SQL queries, one where nothing was recalled before."""
+    values = found.fit if isinstance(policy, Kith) else np.nan_to_num(held.likeness, nan=-np.inf)
+    places = best(values, found.can_come, most)
+    memories = _memories(held.id(place) for place in places)
+    there = {place: memories[id] for place in places if (id := held.id(place)) in memories}
+    fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in there.items()}
+    if stages.spread:
+        fits = spread(fits, found.around.talks)
+    rows = _rows(there, fits, held, now)
+    candidates = [Candidate(there[place], place, fit, rows[place]) for place, fit in fits.items()]
+    return _scored(candidates, held, found, policy, stages)
+
+
+def best(values: NDArray[np.float64], can_come: NDArray[np.bool_], most: int) -> list[int]:
+    """The places of the highest values that can come to mind, best first."""
+    values = np.where(can_come, values, -np.inf)
+    top = np.argpartition(-values, most)[:most] if most < len(values) else np.arange(len(values))
+    return [int(place) for place in top[np.argsort(-values[top], kind="stable")] if values[place] > -np.inf]
+
+
+def spread(fits: dict[int, float], talks: NDArray[np.int64]) -> dict[int, float]:
+    """The fits in the order of picking: whoever stands next to one that is picked already is held back."""
+    left, picked = dict(fits), {}
+    while left:
+        place = max(left, key=lambda one: (left[one], -one))
+        picked[place] = left.pop(place)
+        for other in (place - 1, place + 1):
+            if other in left and talks[other] == talks[place]:
+                left[other] -= SPREAD
+    return picked
+
+
+def _memories(ids: Iterable[UUID]) -> dict[UUID, Memory]:
+    return Memory.objects.defer("entry").in_bulk(list(ids))
+
+
+def _rows(
+    there: dict[int, Memory], fits: dict[int, float], held: Held, now: datetime
+) -> dict[int, Remembered]:
+    """What the policy looks at in each."""
+    used = _used(memory for memory in there.values() if memory.times_recalled)
+    return {
+        place: _row(memory, fits[place], held.likeness[place], used, now) for place, memory in there.items()
+    }
+
+
+def _row(
+    memory: Memory, fit: float, likeness: float, used: dict[UUID, list[datetime]], now: datetime
+) -> Remembered:
+    return Remembered.at(
+        now,
+        happened_at=memory.happened_at,
+        learnt_at=memory.learnt_at,
+        recalled_at=used.get(memory.pk, ()),
+        fit=fit,
+        likeness=None if np.isnan(likeness) else float(likeness),
+        importance=memory.importance,
+        joy=memory.joy,
+        aversion=memory.aversion,
+        evidence=memory.evidence,
+    )
+
+
+def _used(memories: Iterable[Memory]) -> dict[UUID, list[datetime]]:
+    """When each of the memories was shown in a reply."""
+    times: dict[UUID, list[datetime]] = defaultdict(list)
+    ids = [memory.pk for memory in memories]
+    if ids:
+        events = Recalled.objects.filter(memory__in=ids, is_used=True)
+        for id, at in events.values_list("memory_id", "recall__at"):
+            times[id].append(at)
+    return times
+
+
+def _scored(
+    candidates: Sequence[Candidate], held: Held, found: Relevance, policy: Policy, stages: Stages
+) -> list[Picked]:
+    rows = [one.row for one in candidates]
+    scores = policy.score(rows) if stages.policy else [row.fit for row in rows]
+    picked = [
+        Picked(one, score, reasons(one, found, policy))
+        for one, score in zip(candidates, scores, strict=True)
+        if score is not None
+    ]
+    return sorted(picked, key=lambda one: (-one.score, -one.candidate.fit, one.candidate.memory.pk))
+
+
+def reasons(one: Candidate, found: Relevance, policy: Policy) -> dict[str, Any]:
+    """In numbers: `likeness`, `words`, `matched` terms, `parts` and `factors`, as memory.recall tells."""
+    parts = {name: round(float(values[one.place]), 3) for name, values in found.parts.items()}
+    if one.memory.is_pinned:
+        parts["pinned"] = PINNED
+    if held_back := round(one.fit - sum(parts.values()), 3):
+        parts["spread"] = held_back
+    factors = policy.factors(one.row) if isinstance(policy, Kith) else {}
+    return {
+        "likeness": None if one.row.likeness is None else round(one.row.likeness, 4),
+        "words": round(found.words.share(one.place), 4),
+        "matched": found.words.matched(one.place),
+        "parts": {name: value for name, value in parts.items() if value},
+        "factors": {name: round(value, 3) for name, value in factors.items()},
+    }

@@ -1,0 +1,127 @@
+"""How well each memory fits a cue, by words, meaning and what surrounds it: sums in standard deviations.
+
+The constants are few, round and have a reason; docs/recall.md shows what each stage is worth.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.cue import Cue
+from memory.held import Held
+from memory.stages import Stages
+from memory.surroundings import Surroundings
+from memory.traits import SPEAKERS, Trait
+from memory.words import Words
+
+Values = NDArray[np.float64]
+
+MEANING_AROUND = (
+    (0.25, 0.1),
+    (0.25, 0.1),
+)  # shares of what stands before and after: next to it, and next but one
+ANSWERS = 0.2  # the share of its own fit that a question lends to what the other says next
+SPEAKER = 1.0
+FIRST_PERSON = 0.5  # who speaks of themselves says something worth remembering
+QUESTION = -0.5  # what only asks tells nothing
+LENGTH = 0.15
+NUMBER = 0.5
+TIME = 0.25
+DATES = 3.0  # a day that is named decides: nobody names one in passing
+DAYS_AFTER, DAYS_BEFORE, DAY_SECONDS = (
+    7.0,
+    2.0,
+    86_400.0,
+)  # what happened is told within days; plans are made shortly before
+TALK = 0.1  # the share that the best of a talk lends to all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """For n memories in the order of time: `fit` in standard deviations, and the parts that it is the sum of.
+
+    `can_come` tells which of them share anything with the cue at all.
+    """
+
+    fit: Values
+    parts: Mapping[str, Values]
+    can_come: NDArray[np.bool_]
+    words: Words
+    around: Surroundings
+
+
+def relevance(cue: Cue, held: Held, stages: Stages) -> Relevance:
+    """How well each of the memories held fits the cue. No model is asked."""
+    around = Surroundings.of(held.entries, reach=stages.surroundings)
+    words = Words.of(cue.terms if stages.words else [], held.entries, around)
+    parts = {"words": standardised(words.scores), "meaning": _meaning(held, around, stages)}
+    alike = parts["words"] + parts["meaning"]
+    dates = _dates(cue, held) if stages.dates else np.zeros(len(held))
+    can_come = (words.scores > 0) | (dates == 1)
+    if stages.meaning:
+        can_come |= ~np.isnan(held.likeness)
+    parts |= {"answers": ANSWERS * _answers(alike, held, around)} if stages.answers else {}
+    parts |= _traits(cue, held, stages) | {"dates": DATES * dates}
+    fit = np.sum(list(parts.values()), axis=0)
+    if stages.talks:
+        parts["talks"] = TALK * around.best_of_talk(fit)
+        fit = fit + parts["talks"]
+    return Relevance(fit, parts, can_come, words, around)
+
+
+def standardised(values: Values) -> Values:
+    """(values - mean) / standard deviation; zeros where all are the same, and for NaN."""
+    known = values[~np.isnan(values)]
+    spread = known.std() if len(known) else 0.0
+    if not spread:
+        return np.zeros(len(values))
+    return np.nan_to_num((values - known.mean()) / spread)
+
+
+def _meaning(held: Held, around: Surroundings, stages: Stages) -> Values:
+    """The cosine of each with its neighbours' shares: what is said around a memory tells what it is about."""
+    if not stages.meaning or np.isnan(held.likeness).all():
+        return np.zeros(len(held))
+    centred = np.nan_to_num(held.likeness - np.nanmean(held.likeness))
+    return np.where(np.isnan(held.likeness), 0, standardised(around.lent(centred, *MEANING_AROUND)))
+
+
+def _answers(alike: Values, held: Held, around: Surroundings) -> Values:
+    """What a question that fits lends to the next in the same talk, where the other speaks."""
+    lent = np.zeros(len(held))
+    traits = held.entries.traits
+    is_question = (traits[:-1] & Trait.QUESTION) > 0
+    is_other = ((traits[:-1] ^ traits[1:]) & (Trait.OF_USER | Trait.OF_COMPANION)) > 0
+    lent[1:] = np.maximum(alike[:-1], 0) * (is_question & is_other & around.is_next)
+    return lent
+
+
+def _traits(cue: Cue, held: Held, stages: Stages) -> dict[str, Values]:
+    """What speaks for a memory by what kind of thing it is."""
+
+    def having(trait: Trait) -> Values:
+        return (held.entries.traits & trait > 0).astype(np.float64)
+
+    said_by = having(SPEAKERS[cue.speaker]) if cue.speaker else np.zeros(len(held))
+    length = standardised(np.log1p(held.entries.lengths.astype(np.float64)))
+    every = {
+        "speaker": (stages.speaker, SPEAKER * said_by),
+        "questions": (stages.questions, QUESTION * having(Trait.QUESTION)),
+        "first_person": (stages.first_person, FIRST_PERSON * having(Trait.FIRST_PERSON)),
+        "length": (stages.length, LENGTH * length),
+        "numbers": (stages.numbers and cue.asks_how_many, NUMBER * having(Trait.NUMBER)),
+        "times": (stages.times and cue.asks_when, TIME * having(Trait.TIME)),
+    }
+    return {name: values for name, (is_on, values) in every.items() if is_on}
+
+
+def _dates(cue: Cue, held: Held) -> Values:
+    """From 1 on a day that the cue names down to 0 days away from it; 0 where it names none."""
+    near = np.zeros(len(held))
+    for begins, ends in cue.days:
+        after = np.maximum(held.entries.times - ends, 0) / (DAYS_AFTER * DAY_SECONDS)
+        before = np.maximum(begins - held.entries.times, 0) / (DAYS_BEFORE * DAY_SECONDS)
+        near = np.maximum(near, np.exp(-(after + before)))
+    return near

@@ -1,0 +1,65 @@
+"""Words in common: BM25 with one companion's own statistics, over what a memory says and what was said around it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.entries import Entries, code
+from memory.surroundings import Surroundings, Values
+
+SATURATION = 0.6  # BM25's k1: how soon a repeated word stops counting more; low, for neighbours repeat words
+LENGTH = 0.4  # BM25's b: how much a long memory is held back
+# The shares of words said before and after: four each side, a little more of what came before, for answers refer to it.
+BEFORE, AFTER = (0.5, 0.3, 0.2, 0.1), (0.4, 0.2, 0.1, 0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """For n memories: BM25 scores, and for t terms how rare each is and where it was said, (n, t)."""
+
+    scores: Values
+    terms: Sequence[str]
+    rarity: Values
+    said: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, terms: Sequence[str], entries: Entries, around: Surroundings) -> "Words":
+        """BM25 (Robertson and Zaragoza 2009) of the terms, counts of neighbours saturating together with its own."""
+        n = len(entries.times)
+        if not terms or not n:
+            return cls(np.zeros(n), [], np.zeros(0), np.zeros((n, 0), dtype=np.float32))
+        said = _counts(terms, entries)
+        frequency = np.count_nonzero(said, axis=0)
+        rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
+        counts = around.lent(said, BEFORE, AFTER)
+        lengths = around.lent(np.maximum(entries.lengths, 1).astype(np.float64), BEFORE, AFTER)
+        slack = SATURATION * (1 - LENGTH + LENGTH * lengths / lengths.mean())
+        scores = (counts / (counts + slack[:, np.newaxis])) @ rarity
+        return cls(scores, terms, rarity, said)
+
+    def matched(self, place: int) -> list[str]:
+        """The terms that the memory in this place says itself, the rarest first."""
+        has = [n for n in range(len(self.terms)) if self.said[place, n]]
+        return [self.terms[n] for n in sorted(has, key=lambda n: (-self.rarity[n], self.terms[n]))]
+
+    def share(self, place: int) -> float:
+        """The score in this place as a share, 0 to 1, of what would say every term without end."""
+        most = float(self.rarity.sum())
+        return float(self.scores[place]) / most if most else 0.0
+
+
+def _counts(terms: Sequence[str], entries: Entries) -> NDArray[np.float32]:
+    """(n, t): how often each memory says each of the terms."""
+    columns = {code(term): column for column, term in enumerate(terms)}
+    wanted = np.array(sorted(columns), dtype=np.uint32)
+    is_wanted = np.zeros(1 << 16, dtype=bool)  # by their lower halves, most are told apart at once
+    is_wanted[wanted & 0xFFFF] = True
+    maybe = np.flatnonzero(is_wanted[entries.codes & 0xFFFF])
+    at = np.searchsorted(wanted, entries.codes[maybe])
+    is_hit = (at < len(wanted)) & (wanted[np.minimum(at, len(wanted) - 1)] == entries.codes[maybe])
+    order = np.array([columns[value] for value in wanted.tolist()], dtype=np.int64)
+    n, t = len(entries.times), len(terms)
+    cells = entries.rows[maybe[is_hit]] * t + order[at[is_hit]]
+    return np.bincount(cells, minlength=n * t).reshape(n, t).astype(np.float32)
