@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 PLAN = re.compile(r"from=([\d.]+) plan=([\dx,.]+)")
 
-
+SLOWLY_SECONDS = 0.5
 ROUND = 1 << 32
 
 
@@ -30,7 +30,7 @@ class Step:
 
 
 class Plan:
-    """Steps, each of its rate and its length in seconds; who streams earlier streams at the first rate."""
+    """Steps, each of its rate and its length in seconds; who streams earlier streams slowly, while others begin."""
 
     def __init__(self, begins_at: float, steps: list[tuple[int, float]]) -> None:
         self.text = f"from={begins_at:.3f} plan=" + ",".join(f"{rate}x{seconds}" for rate, seconds in steps)
@@ -49,4 +49,6 @@ class Plan:
 
     def after(self, due: float) -> float:
         """When the piece is due that follows the one that was due then."""
+        if due < self.steps[0].begins_at:
+            return due + SLOWLY_SECONDS
         return due + 1 / next((step.rate for step in self.steps if due < step.ends_at), self.steps[-1].rate)

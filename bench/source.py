@@ -17,6 +17,8 @@ from bench.plan import Plan, stamp
 LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 EVENT = b'data: {"id":"0","object":"chat.completion.chunk","choices":[{"index":0,"delta":%b}]}\n\n'
+MODELS = b'{"object":"list","data":[{"id":"source","object":"model"}]}'
+LISTED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(MODELS)
 END = (
     b'data: {"id":"0","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
     b'data: {"id":"0","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\n'
@@ -42,8 +44,14 @@ class Source(asyncio.Protocol):
         length = LENGTH.search(head)
         if mark and len(body) >= (int(length[1]) if length else 0):
             self.received = b""
-            self.transport.write(HEAD)
-            self._stream(Plan.read(body.decode()), time.time())
+            self._answer(head, body)
+
+    def _answer(self, head: bytes, body: bytes) -> None:
+        if head.startswith(b"GET "):
+            self.transport.write(LISTED + MODELS)
+            return
+        self.transport.write(HEAD)
+        self._stream(Plan.read(body.decode()), time.time())
 
     def _stream(self, plan: Plan, due: float) -> None:
         """Send the pieces that are due, and come again for the next."""

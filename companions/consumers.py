@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -148,10 +149,12 @@ class CompanionConsumer(AsyncWebsocketConsumer):
 
     async def _watch(self) -> None:
         """Look for what was missed of replies that have been silent, as they are when Redis was away."""
-        checked_at = time.monotonic()
+        seconds = settings.SOCKET_CHECKED_SECONDS
+        share = self.companion.pk.int / 2**128  # sockets opened together are not all checked together
+        checked_at = time.monotonic() - seconds * share
         while True:
             await asyncio.sleep(SILENCE_SECONDS)
-            if time.monotonic() - checked_at >= settings.SOCKET_CHECKED_SECONDS:
+            if time.monotonic() - checked_at >= seconds:
                 checked_at = time.monotonic()
                 if ending := await self._no_longer():
                     await self.close(ending)
@@ -165,11 +168,13 @@ class CompanionConsumer(AsyncWebsocketConsumer):
     async def _no_longer(self) -> int | None:
         """The code with which the socket closes where its session or token has ended, or the companion is gone."""
         with contextlib.suppress(DatabaseError):
-            if await visit(sender, self.scope, timezone.now()) != self.user:
-                return NOT_SIGNED_IN
-            if await visit(self._companion) is None:
-                return NO_SUCH_COMPANION
+            return await visit(self._standing, timezone.now())
         return None
+
+    def _standing(self, now: datetime) -> int | None:
+        if sender(self.scope, now) != self.user:
+            return NOT_SIGNED_IN
+        return NO_SUCH_COMPANION if self._companion() is None else None
 
     async def _refuse(self, code: str, detail: str, client_id: str | None) -> None:
         given = {"client_id": client_id} if client_id else {}

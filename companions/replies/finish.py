@@ -1,12 +1,13 @@
 """The end of a reply: its text becomes a message, in one transaction with its memory and its state."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 
 from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
@@ -15,6 +16,17 @@ from companions.replies.stream import Place
 from companions.saying import open_session, say
 from memory.keeping import correct
 from memory.models import Memory
+
+# All replies of a process at once: one by one, two hundred keep its streams waiting for a third of a second.
+CHECKPOINT = """
+UPDATE companions_reply reply
+SET lease_at = %(now)s, text = said.text, thought = said.thought, seq = said.seq,
+    tool_calls = said.calls::jsonb, state = CASE said.text WHEN '' THEN reply.state ELSE 'streaming' END
+FROM unnest(%(ids)s::uuid[], %(texts)s::text[], %(thoughts)s::text[], %(seqs)s::int[], %(calls)s::text[])
+  AS said (id, text, thought, seq, calls)
+WHERE reply.id = said.id AND reply.lease_by = %(process)s AND reply.state IN ('thinking', 'streaming')
+RETURNING reply.id
+"""
 
 
 @dataclass(slots=True)
@@ -108,16 +120,12 @@ def _take_place(
         Conversation.objects.filter(pk=conversation.pk).update(head=answer)
 
 
-def checkpoint(reply: Reply, said: Said, now: datetime, *, held_by: str) -> bool:
-    """Renew the lease and save what was said so far; False where another process has taken the reply over."""
-    held = Reply.objects.filter(pk=reply.pk, lease_by=held_by).under_way()
-    return bool(
-        held.update(
-            lease_at=now,
-            text=said.text,
-            thought=said.thought,
-            seq=said.seq,
-            tool_calls=said.tool_calls,
-            state=Reply.State.STREAMING if said.text else F("state"),
-        )
-    )
+def checkpoint(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> set[UUID]:
+    """Renew the leases and save what was said so far; those that no other process has taken over."""
+    said = saying.values()
+    named = {"process": held_by, "now": now, "ids": list(saying), "seqs": [one.seq for one in said]}
+    named |= {"texts": [one.text for one in said], "thoughts": [one.thought for one in said]}
+    named |= {"calls": [orjson.dumps(one.tool_calls).decode() for one in said]}
+    with connection.cursor() as cursor:
+        cursor.execute(CHECKPOINT, named)
+        return {id for (id,) in cursor.fetchall()}

@@ -1,7 +1,6 @@
 """A turn from claim to end, a task of the event loop; and the leases of what this process makes."""
 
 import contextlib
-from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -13,7 +12,7 @@ from companions.replies import frames, stream
 from companions.replies.background import later
 from companions.replies.claim import claim, next_waiting
 from companions.replies.database import insist, visit
-from companions.replies.finish import Said, checkpoint, finish
+from companions.replies.finish import checkpoint, finish
 from companions.replies.layer import AWAY
 from companions.replies.making import Clock, Making, State
 from companions.replies.process import process_name
@@ -94,13 +93,8 @@ async def _making(making: Making) -> State:
 async def renew(clock: Clock) -> None:
     """Renew the leases of what this process makes; let go of what another has ended or taken over."""
     makings = [one for one in Running.makings.values() if not one.publisher.is_sealed]
-    held = await visit(_hold, [(one.turn.reply, one.so_far()) for one in makings], clock())
+    saying = {one.turn.reply.pk: one.so_far() for one in makings}
+    held = await visit(checkpoint, saying, clock(), held_by=process_name()) if saying else set()
     for making in list(Running.makings.values()):
         if making.publisher.is_sealed or (making in makings and making.turn.reply.pk not in held):
             making.end(State.INTERRUPTED)
-
-
-def _hold(saying: list[tuple[Reply, Said]], now: datetime) -> set[UUID]:
-    """Those that are still this process's to make; all in one visit, for a busy loop has long ways to a thread."""
-    name = process_name()
-    return {reply.pk for reply, said in saying if checkpoint(reply, said, now, held_by=name)}
