@@ -2,7 +2,8 @@
 
 DATA is one or more files of LoCoMo's or REALTALK's shape, or folders of them. Each talk becomes a companion with a user
 of its own, in a database of its own, stored as talk is; each question goes through the `recall` that a reply uses.
-Beside it, over the same texts and vectors: plain BM25, plain cosine, and reciprocal-rank fusion of the two.
+Beside it, over the same texts and vectors: plain BM25, plain cosine, and reciprocal-rank fusion of the two; then
+recall with one stage at a time switched off, and every question put to every companion that was never told.
 """
 
 import argparse
@@ -36,6 +37,7 @@ def main() -> None:
         report.quality()
         report.speed()
         if not asked.quick:
+            report.ablation()
             report.pool(is_alone=asked.alone)
     print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
 

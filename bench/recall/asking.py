@@ -15,6 +15,7 @@ from bench.recall.talk import Question
 from memory.embedding import embed_cue, serving_space
 from memory.models import Embedding, Memory
 from memory.recall import Found, recall
+from memory.stages import ALL, Stages
 from memory.terms import terms
 from providers.tokens import estimate
 from providers.vectors import Floats
@@ -45,7 +46,7 @@ def cues(stored: Iterable[Stored]) -> list[Cue]:
     return [_cue(one, question) for one in stored for question in one.talk.questions]
 
 
-def ask(stored: Stored, cue: Cue) -> list[Found]:
+def ask(stored: Stored, cue: Cue, stages: Stages = ALL) -> list[Found]:
     """What the companion recalls for a cue, which may be another's: the one place that calls recall."""
     return recall(
         stored.companion.pk,
@@ -54,12 +55,14 @@ def ask(stored: Stored, cue: Cue) -> list[Found]:
         now=stored.talk.asked_at,
         zone=UTC,
         vector=cue.vector,
+        names=stored.names,
+        stages=stages,
     )
 
 
-def answers(asked: Sequence[Cue]) -> list[Timed]:
+def answers(asked: Sequence[Cue], stages: Stages = ALL) -> list[Timed]:
     """Each cue's answer from the companion whose talk it is about."""
-    return [_timed(cue) for cue in asked]
+    return [_timed(cue, stages) for cue in asked]
 
 
 def plain_answers(asked: Sequence[Cue]) -> dict[str, list[Answer]]:
@@ -105,9 +108,9 @@ def _cue(stored: Stored, question: Question) -> Cue:
     return Cue(stored, question, vector, (perf_counter() - began) * 1000)
 
 
-def _timed(cue: Cue) -> Timed:
+def _timed(cue: Cue, stages: Stages) -> Timed:
     began = perf_counter()
-    found = ask(cue.stored, cue)
+    found = ask(cue.stored, cue, stages)
     milliseconds = (perf_counter() - began) * 1000
     turns = [cue.stored.turns[one.memory.message_id] for one in found if one.memory.message_id]
     return Timed(_answer(cue, [turn.id for turn in turns]), milliseconds)
