@@ -99,6 +99,6 @@ def nudge(companion_id: UUID) -> None:
     """Ask for embedding after the commit. An unreachable broker is only logged: beat finds the rows within a minute."""
 
     def ask() -> None:
-        embed_companion.apply_async([str(companion_id)], countdown=NUDGED_SECONDS)
+        embed_companion.apply_async((str(companion_id),), countdown=NUDGED_SECONDS)
 
     transaction.on_commit(ask, robust=True)

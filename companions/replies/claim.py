@@ -1,6 +1,7 @@
 """Whose turn it is: one companion answers one message at a time, in order."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
@@ -36,10 +37,10 @@ def claim(reply_id: UUID, now: datetime) -> Turn | None:
 
 
 def _is_claimed(reply_id: UUID, now: datetime) -> bool:
-    named = {"id": reply_id, "now": now, "process": process_name(), "template": TEMPLATE}
+    named: dict[str, Any] = {"id": reply_id, "now": now, "process": process_name(), "template": TEMPLATE}
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, named)
-        return cursor.rowcount == 1
+        return bool(cursor.rowcount)
 
 
 def load(reply_id: UUID) -> Turn | None:

@@ -42,7 +42,7 @@ class Publisher:
     """
 
     def __init__(self, companion_id: UUID, reply_id: UUID, seq: int = 0) -> None:
-        self.group, self.reply_id, self.seq = group_of(companion_id), reply_id, seq
+        self.group, self.reply_id, self.seq = group_of(companion_id), str(reply_id), seq
         self.sent = {"reply.piece": 0, "reply.thought": 0}  # characters that have a number
         self.is_sealed = False
         self._between = 0
@@ -55,7 +55,7 @@ class Publisher:
 
     def send(self, type: str, **fields: object) -> None:
         """Send a frame that has no number."""
-        self._put({"type": type, "id": str(self.reply_id), **fields})
+        self._put({"type": type, "id": self.reply_id, **fields})
 
     def add(self, type: str, text: str) -> None:
         """Send a piece (or a thought); one that still waits and is of the same kind grows by it."""
@@ -63,7 +63,7 @@ class Publisher:
         if last is not None and last["type"] == type and "seq" not in last:
             last["text"] = f"{last['text']}{text}"
         else:
-            self._put({"type": type, "id": str(self.reply_id), "text": text})
+            self._put({"type": type, "id": self.reply_id, "text": text})
 
     @property
     def last_seq(self) -> int:
@@ -72,7 +72,7 @@ class Publisher:
 
     async def close(self, type: str = "", **fields: object) -> None:
         """Send the ending, if there is one, and wait until all is sent, or Redis has been away for too long."""
-        self._ending = {"type": type, "id": str(self.reply_id), **fields} if type else None
+        self._ending = {"type": type, "id": self.reply_id, **fields} if type else None
         self._is_closing = True
         self._outlet.wake(self)
         with contextlib.suppress(TimeoutError):
@@ -93,7 +93,7 @@ class Publisher:
             if self._is_closing:
                 self._is_done.set()
             return None
-        message = {"type": "reply.frames", "id": str(self.reply_id), "frames": self._leaving}
+        message = {"type": "reply.frames", "id": self.reply_id, "frames": self._leaving}
         return Parcel(self.reply_id, self._leaving, *posted(self.group, message))
 
     def _numbered(self, frame: Frame) -> Entry:

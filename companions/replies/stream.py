@@ -85,7 +85,7 @@ def entry(frame: Frame, place: Place, seq: int) -> Entry:
 class Parcel(NamedTuple):
     """Entries of one reply, and the message that tells of them: to be PUBLISHed on a channel."""
 
-    reply_id: UUID
+    reply_id: str
     entries: Sequence[Entry]
     channel: str
     message: bytes
@@ -101,7 +101,7 @@ async def write(parcels: Sequence[Parcel]) -> list[bool]:
     for one in parcels:
         words += (one.channel, one.message, len(one.entries))
         for entry in one.entries:
-            words += ("{}-{}".format(*entry.place), entry.seq, entry.json)
+            words += (f"{entry.place.seq}-{entry.place.between}", entry.seq, entry.json)
     keys = [key_of(one.reply_id) for one in parcels]
     return [taken == 1 for taken in await client().eval(WRITE, len(keys), *keys, *words)]
 
