@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -123,7 +124,12 @@ def _take_place(
 def checkpoint(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> set[UUID]:
     """Renew the leases and save what was said so far; those that no other process has taken over."""
     said = saying.values()
-    named = {"process": held_by, "now": now, "ids": list(saying), "seqs": [one.seq for one in said]}
+    named: dict[str, Any] = {
+        "process": held_by,
+        "now": now,
+        "ids": list(saying),
+        "seqs": [one.seq for one in said],
+    }
     named |= {"texts": [one.text for one in said], "thoughts": [one.thought for one in said]}
     named |= {"calls": [orjson.dumps(one.tool_calls).decode() for one in said]}
     with connection.cursor() as cursor:
