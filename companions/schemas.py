@@ -1,15 +1,17 @@
 """What goes into the API and comes out of it."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from ninja import Field, Schema
-from pydantic import AfterValidator, AwareDatetime, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, StringConstraints, model_validator
 
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from companions.text import is_storable
+from memory.among import Among
 from memory.models import Memory
+from memory.picking import MOST_FOUND
 
 
 def _storable(text: str) -> str:
@@ -144,10 +146,39 @@ class MemoriesOut(Schema):
     next: str | None
 
 
-class RecallIn(Schema):
+class WhichIn(Schema):
+    since: Moment | None = Field(None, description="What happened from this time on.")
+    until: Moment | None = Field(None, description="What happened before this time.")
+    speaker: Memory.Speaker | None = Field(None, description="What this one of the two said.")
+    message_ids: list[UUID] = Field([], max_length=100, description="What comes from one of these messages.")
+    as_of: Moment | None = Field(None, description="What had happened, and still held, at this time.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.since and self.until and self.since > self.until:
+            raise ValueError("since lies after until")
+        return self
+
+    def among(self, *kinds: Memory.Kind) -> Among:
+        return Among(
+            kinds=kinds,
+            speaker=self.speaker or "",
+            since=self.since,
+            until=self.until,
+            sources=self.message_ids,
+            as_of=self.as_of,
+        )
+
+
+class ListedIn(WhichIn):
+    kind: Memory.Kind | None = None
+
+
+class RecallIn(WhichIn):
     cue: Told = Field(max_length=32_000)
-    limit: int = Field(10, ge=1, le=100)
-    as_of: Moment | None = None
+    kinds: list[Memory.Kind] = Field([], max_length=20, description="Only memories of these kinds.")
+    limit: int = Field(10, ge=1, le=MOST_FOUND)
+    offset: int = Field(0, ge=0, le=MOST_FOUND, description="Skip the best so many.")
 
 
 class ResultOut(Schema):

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
 from companions.text import is_storable
+from memory.among import Among
 from memory.embedding import embed_cue
 from memory.keeping import keep_fact
 from memory.models import Recall
@@ -91,8 +92,8 @@ def _recall(turn: Turn, arguments: RecallIn, now: datetime) -> dict[str, Any]:
         vector=embed_cue(arguments.cue, turn.payer, turn.companion.names),
         names=turn.companion.names,
         policy=turn.companion.recall_policy,
-        leaving_out=[turn.message.pk, *(message.pk for message in turn.history)],
-        leaving_out_memories=[one.memory.pk for one in turn.found],
+        mood=turn.mood,
+        among=Among(leaving_out=turn.given, leaving_out_memories=[one.memory.pk for one in turn.found]),
     )
     with transaction.atomic():
         hold_claimed(turn.reply)

@@ -4,6 +4,8 @@ MemoryError is Python's own, so the tree starts here:
 WidthError   a vector has another width than its space; nothing is stored
 VectorError  a vector that is to be searched with holds no direction, or what is no number
 LimitError   more, or fewer, memories were asked for than a recall gives
+OffsetError  more were to be skipped than a recall gives, or fewer than none
+AmongError   a filter names what there is not, or a time that cannot be
 PolicyError  there is no scoring policy of that name
 """
 
@@ -33,6 +35,21 @@ class LimitError(ValueError):
 
     def __init__(self, limit: int, most: int) -> None:
         super().__init__(f"A recall gives 0 to {most} memories, not {limit}.")
+
+
+class OffsetError(ValueError):
+    """So many memories cannot be skipped."""
+
+    code = "offset_out_of_range"
+
+    def __init__(self, offset: int, most: int) -> None:
+        super().__init__(f"A recall can skip 0 to {most} memories, not {offset}.")
+
+
+class AmongError(ValueError):
+    """A filter that means nothing; the message says why."""
+
+    code = "bad_filter"
 
 
 class PolicyError(ValueError):

@@ -5,16 +5,16 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import Aggregate, BinaryField, F, Func
+from django.db.models import Aggregate, BinaryField, Case, F, Func, Q, Value, When
 from numpy.typing import NDArray
 from pgvector import Vector
 
+from memory.among import Among
 from memory.entries import Entries, Numbers
-from memory.models import Space
-from memory.models.memory import MemoryQuerySet
+from memory.models import Memory, Space
 from providers.vectors import Floats
 
-ID_BYTES = 16
+YES, NO = b"\x01", b"\x00"
 MEANING = """
 SELECT string_agg(uuid_send(memory_id), ''), string_agg(float4send((-(vector <#> %s::vector))::float4), '')
   FROM memory_embedding WHERE companion_id = %s AND space_id = %s
@@ -33,14 +33,17 @@ class Packed(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """n memories in the order of time: their ids (n, 2 halves of 64 bits), their entries, and how like the cue each is.
+    """n memories of one companion in the order of time, with what is known of each without reading it.
 
-    `likeness` is a cosine, NaN where a memory has no embedding.
+    Their ids (n, 2 halves of 64 bits), their entries, how like the cue each is (`likeness`, a cosine, NaN where a
+    memory has no embedding), and whether it is wanted (`may_come`): what is not still counts.
     """
 
+    companion_id: UUID
     ids: Ids
     entries: Entries
     likeness: NDArray[np.float64]
+    may_come: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -50,20 +53,27 @@ class Held:
         return UUID(bytes=self.ids[place].astype(">u8").tobytes())
 
 
-def held(memories: MemoryQuerySet, companion_id: UUID, space: Space | None, vector: Floats | None) -> Held:
-    """These memories of the companion; two SQL queries, one without a vector. `vector` has length 1."""
-    packed = (
-        memories.exclude(entry=b"")
-        .order_by()
-        .aggregate(ids=Packed(Func(F("id"), function="uuid_send")), entries=Packed("entry"))
-    )
+def held(companion_id: UUID, among: Among, space: Space | None, vector: Floats | None) -> Held:
+    """The companion's memories; two SQL queries, one without a vector. `vector` has length 1."""
+    there = among.there(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
+    packed = there.aggregate(**_columns(among.wanted))
     ids = _ids(packed["ids"])
+    may_come = np.frombuffer(bytes(packed.get("wanted") or YES * len(ids)), dtype=np.bool_)
     entries = Entries.unpack(bytes(packed["entries"] or b""))
     order = np.lexsort((ids[:, 1], ids[:, 0], entries.times))
     likeness = np.full(len(ids), np.nan)
     if space is not None and vector is not None:
         likeness = _likeness(ids, *_meaning(companion_id, space, vector))
-    return Held(ids[order], entries.sorted(order), likeness[order])
+    return Held(companion_id, ids[order], entries.sorted(order), likeness[order], may_come[order])
+
+
+def _columns(wanted: Q) -> dict[str, Packed]:
+    """What is read of every memory; whether it is wanted only where not all are."""
+    every = {"ids": Packed(Func(F("id"), function="uuid_send")), "entries": Packed("entry")}
+    if wanted:
+        is_wanted = Case(When(wanted, then=Value(YES)), default=Value(NO), output_field=BinaryField())
+        every["wanted"] = Packed(is_wanted)
+    return every
 
 
 def _meaning(companion_id: UUID, space: Space, vector: Floats) -> tuple[Ids, NDArray[np.float64]]:

@@ -1,7 +1,7 @@
 """From what fits to what comes to mind: the best, looked at closely, held apart, and scored by a policy."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,9 @@ from memory.policies.kith import Kith
 from memory.relevance import Relevance
 from memory.stages import Stages
 
+MOST_FOUND = (
+    100  # so many are looked at closely, however few are wanted: a longer list begins with the shorter one
+)
 PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
 SPREAD = 1.0  # what a memory loses where the next to it was picked before: it says much the same
 
@@ -41,19 +44,20 @@ class Picked:
 
 
 def pick(
-    held: Held, found: Relevance, policy: Policy, now: datetime, most: int, stages: Stages
+    held: Held, found: Relevance, policy: Policy, now: datetime, page: slice, stages: Stages
 ) -> list[Picked]:
-    """What comes to mind of the best `most`, best first; two SQL queries, one where nothing was recalled before."""
+    """This page of what comes to mind, best first; two SQL queries, one where nothing was recalled before."""
     values = found.fit if isinstance(policy, Kith) else np.nan_to_num(held.likeness, nan=-np.inf)
-    places = best(values, found.can_come, most)
-    memories = _memories(held.id(place) for place in places)
+    places = best(values, found.can_come, MOST_FOUND)
+    memories = _memories(held.companion_id, [held.id(place) for place in places])
     there = {place: memories[id] for place in places if (id := held.id(place)) in memories}
     fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in there.items()}
     if stages.spread:
         fits = spread(fits, found.around.talks)
     rows = _rows(there, fits, held, now)
     candidates = [Candidate(there[place], place, fit, rows[place]) for place, fit in fits.items()]
-    return _scored(candidates, held, found, policy, stages)
+    scored = _scored(candidates, policy, stages)[page]
+    return [Picked(one, score, reasons(one, found, policy)) for one, score in scored]
 
 
 def best(values: NDArray[np.float64], can_come: NDArray[np.bool_], most: int) -> list[int]:
@@ -75,15 +79,15 @@ def spread(fits: dict[int, float], talks: NDArray[np.int64]) -> dict[int, float]
     return picked
 
 
-def _memories(ids: Iterable[UUID]) -> dict[UUID, Memory]:
-    return Memory.objects.defer("entry").in_bulk(list(ids))
+def _memories(companion_id: UUID, ids: list[UUID]) -> dict[UUID, Memory]:
+    return Memory.objects.of(companion_id).defer("entry").in_bulk(ids)
 
 
 def _rows(
     there: dict[int, Memory], fits: dict[int, float], held: Held, now: datetime
 ) -> dict[int, Remembered]:
     """What the policy looks at in each."""
-    used = _used(memory for memory in there.values() if memory.times_recalled)
+    used = _used(held.companion_id, [memory.pk for memory in there.values() if memory.times_recalled])
     return {
         place: _row(memory, fits[place], held.likeness[place], used, now) for place, memory in there.items()
     }
@@ -106,28 +110,23 @@ def _row(
     )
 
 
-def _used(memories: Iterable[Memory]) -> dict[UUID, list[datetime]]:
+def _used(companion_id: UUID, ids: list[UUID]) -> dict[UUID, list[datetime]]:
     """When each of the memories was shown in a reply."""
     times: dict[UUID, list[datetime]] = defaultdict(list)
-    ids = [memory.pk for memory in memories]
     if ids:
-        events = Recalled.objects.filter(memory__in=ids, is_used=True)
+        events = Recalled.objects.of(companion_id).filter(memory__in=ids, is_used=True)
         for id, at in events.values_list("memory_id", "recall__at"):
             times[id].append(at)
     return times
 
 
-def _scored(
-    candidates: Sequence[Candidate], held: Held, found: Relevance, policy: Policy, stages: Stages
-) -> list[Picked]:
+def _scored(candidates: Sequence[Candidate], policy: Policy, stages: Stages) -> list[tuple[Candidate, float]]:
+    """The candidates that the policy lets come to mind, each with its score, best first."""
     rows = [one.row for one in candidates]
     scores = policy.score(rows) if stages.policy else [row.fit for row in rows]
-    picked = [
-        Picked(one, score, reasons(one, found, policy))
-        for one, score in zip(candidates, scores, strict=True)
-        if score is not None
-    ]
-    return sorted(picked, key=lambda one: (-one.score, -one.candidate.fit, one.candidate.memory.pk))
+    pairs = zip(candidates, scores, strict=True)
+    scored = [(one, score) for one, score in pairs if score is not None]
+    return sorted(scored, key=lambda pair: (-pair[1], -pair[0].fit, pair[0].memory.pk))
 
 
 def reasons(one: Candidate, found: Relevance, policy: Policy) -> dict[str, Any]:

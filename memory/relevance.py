@@ -18,23 +18,20 @@ from memory.words import Words
 
 Values = NDArray[np.float64]
 
-MEANING_AROUND = (
-    (0.25, 0.1),
-    (0.25, 0.1),
-)  # shares of what stands before and after: next to it, and next but one
+AROUND = (0.5, 0.25), (0.5, 0.25)  # shares of what stands before and after, next to it and next but one
 ANSWERS = 0.2  # the share of its own fit that a question lends to what the other says next
 SPEAKER = 1.0
-FIRST_PERSON = 0.5  # who speaks of themselves says something worth remembering
+FIRST_PERSON = 0.75  # who speaks of themselves says something worth remembering
 QUESTION = -0.5  # what only asks tells nothing
 LENGTH = 0.15
 NUMBER = 0.5
-TIME = 0.25
+TIME = 0.5
 DATES = 3.0  # a day that is named decides: nobody names one in passing
-DAYS_AFTER, DAYS_BEFORE, DAY_SECONDS = (
-    7.0,
-    2.0,
-    86_400.0,
-)  # what happened is told within days; plans are made shortly before
+DAY_SECONDS = 86_400.0
+AFTER_SECONDS, BEFORE_SECONDS = (
+    7 * DAY_SECONDS,
+    2 * DAY_SECONDS,
+)  # things are told within days, planned shortly before
 TALK = 0.1  # the share that the best of a talk lends to all of it
 
 
@@ -42,7 +39,7 @@ TALK = 0.1  # the share that the best of a talk lends to all of it
 class Relevance:
     """For n memories in the order of time: `fit` in standard deviations, and the parts that it is the sum of.
 
-    `can_come` tells which of them share anything with the cue at all.
+    `can_come` tells which of them are wanted and share anything with the cue at all.
     """
 
     fit: Values
@@ -68,7 +65,7 @@ def relevance(cue: Cue, held: Held, stages: Stages) -> Relevance:
     if stages.talks:
         parts["talks"] = TALK * around.best_of_talk(fit)
         fit = fit + parts["talks"]
-    return Relevance(fit, parts, can_come, words, around)
+    return Relevance(fit, parts, can_come & held.may_come, words, around)
 
 
 def standardised(values: Values) -> Values:
@@ -81,11 +78,12 @@ def standardised(values: Values) -> Values:
 
 
 def _meaning(held: Held, around: Surroundings, stages: Stages) -> Values:
-    """The cosine of each with its neighbours' shares: what is said around a memory tells what it is about."""
+    """How like each is by itself, and with its neighbours' shares, half and half: they tell what it is about."""
     if not stages.meaning or np.isnan(held.likeness).all():
         return np.zeros(len(held))
     centred = np.nan_to_num(held.likeness - np.nanmean(held.likeness))
-    return np.where(np.isnan(held.likeness), 0, standardised(around.lent(centred, *MEANING_AROUND)))
+    halves = standardised(centred) + standardised(around.lent(centred, *AROUND))
+    return np.where(np.isnan(held.likeness), 0, halves / 2)
 
 
 def _answers(alike: Values, held: Held, around: Surroundings) -> Values:
@@ -121,7 +119,7 @@ def _dates(cue: Cue, held: Held) -> Values:
     """From 1 on a day that the cue names down to 0 days away from it; 0 where it names none."""
     near = np.zeros(len(held))
     for begins, ends in cue.days:
-        after = np.maximum(held.entries.times - ends, 0) / (DAYS_AFTER * DAY_SECONDS)
-        before = np.maximum(begins - held.entries.times, 0) / (DAYS_BEFORE * DAY_SECONDS)
+        after = np.maximum(held.entries.times - ends, 0) / AFTER_SECONDS
+        before = np.maximum(begins - held.entries.times, 0) / BEFORE_SECONDS
         near = np.maximum(near, np.exp(-(after + before)))
     return near

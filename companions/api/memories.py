@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db.models import prefetch_related_objects
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Router, Status
+from ninja import Query, Router, Status
 
 from accounts.idempotency import once
 from accounts.usage import Payer
@@ -13,7 +13,7 @@ from companions import deletion
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, my_memory, person
 from companions.api.parameters import IdempotencyKey, WithMessage
-from companions.schemas import MemoriesOut, MemoryIn, MemoryOut, MemoryPatch, RecallIn, ResultsOut
+from companions.schemas import ListedIn, MemoriesOut, MemoryIn, MemoryOut, MemoryPatch, RecallIn, ResultsOut
 from memory.embedding import embed_cue
 from memory.keeping import correct, keep_fact
 from memory.models import Memory, Recall
@@ -26,12 +26,11 @@ Out = dict[str, object]
 @router.get(
     "/{uuid:companion_id}/memories", response=MemoriesOut, operation_id="list_memories", summary="Memories"
 )
-def list_memories(
-    request: HttpRequest, companion_id: UUID, asked: PageQuery, kind: Memory.Kind | None = None
-) -> Out:
-    memories = Memory.objects.of(my_companion(request, companion_id).pk).open()
+def list_memories(request: HttpRequest, companion_id: UUID, asked: PageQuery, which: Query[ListedIn]) -> Out:
+    among = which.among(*[which.kind] if which.kind else [])
+    memories = among.of(Memory.objects.of(my_companion(request, companion_id).pk)).defer("entry")
     memories = memories.select_related("message").prefetch_related("sources")
-    items, following = page(memories.filter(kind=kind) if kind else memories, "happened_at", asked)
+    items, following = page(memories, "happened_at", asked)
     return {"items": [memory_out(one) for one in items], "next": following}
 
 
@@ -108,11 +107,20 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
         zone=companion.user.zone,
         vector=embed_cue(body.cue, Payer(companion.user_id, companion.pk), companion.names),
         names=companion.names,
-        as_of=body.as_of,
+        among=body.among(*body.kinds),
+        offset=body.offset,
         policy=companion.recall_policy,
     )
-    milliseconds = round((perf_counter() - began) * 1000)
-    record(companion.pk, Recall.By.API, body.cue, found, now, milliseconds, policy=companion.recall_policy)
+    record(
+        companion.pk,
+        Recall.By.API,
+        body.cue,
+        found,
+        now,
+        round((perf_counter() - began) * 1000),
+        policy=companion.recall_policy,
+        offset=body.offset,
+    )
     prefetch_related_objects([one.memory for one in found], "sources")
     return {"results": results_out(found)}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from random import Random
 from time import perf_counter
 from uuid import UUID
 
@@ -15,8 +16,13 @@ from companions import history, prompts, tools
 from companions.models import Prompt
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
-from memory.models import Recall, Recalled
-from memory.recall import recall, record
+from companions.replies.using import recalled_in
+from memory import flashback
+from memory.among import Among
+from memory.models import Recall
+from memory.mood import Felt, mood
+from memory.recall import Found, recall, record
+from memory.unasked import unasked
 
 Vector = NDArray[np.float32]
 HISTORY_MESSAGES = 400
@@ -33,35 +39,50 @@ def look_back(turn: Turn) -> None:
 def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
     """Recall for this turn, and record it: nothing that the prompt shows anyway, nothing twice in a session."""
     began = perf_counter()
+    companion, before = turn.companion, recalled_before(turn, now)
     turn.found = recall(
-        turn.companion.pk,
+        companion.pk,
         turn.message.text,
         settings.RECALL_LIMIT,
         now=now,
-        zone=turn.companion.user.zone,
+        zone=companion.user.zone,
         vector=vector,
-        names=turn.companion.names,
-        policy=turn.companion.recall_policy,
-        leaving_out=[turn.message.pk, *(message.pk for message in turn.history)],
-        leaving_out_memories=recalled_before(turn),
+        names=companion.names,
+        policy=companion.recall_policy,
+        mood=turn.mood,
+        among=Among(leaving_out=turn.given, leaving_out_memories=before),
     )
+    turn.found += comes_unasked(turn, before, now)
     milliseconds = round((perf_counter() - began) * 1000)
     record(
-        turn.companion.pk,
+        companion.pk,
         Recall.By.TURN,
         turn.message.text,
         turn.found,
         now,
         milliseconds,
         reply_id=turn.reply.pk,
-        policy=turn.companion.recall_policy,
+        policy=companion.recall_policy,
     )
 
 
-def recalled_before(turn: Turn) -> Sequence[UUID]:
-    """The memories that other turns of this session were given."""
-    found = Recalled.objects.filter(recall__reply__message__session=turn.message.session_id)
-    return list(found.exclude(recall__reply__message=turn.message).values_list("memory", flat=True))
+def recalled_before(turn: Turn, now: datetime) -> list[UUID]:
+    """The memories that other turns of this session were given; the mood that those make is now the turn's."""
+    others = recalled_in(turn.message.session_id).exclude(recall__reply__message=turn.message)
+    felt = ("is_used", "recall__at", "memory__joy", "memory__aversion")
+    rows = list(others.values_list("memory", *felt))
+    turn.mood = mood((Felt(*felt) for _, is_used, *felt in rows if is_used), now)
+    return [id for id, *_ in rows]
+
+
+def comes_unasked(turn: Turn, before: Sequence[UUID], now: datetime) -> list[Found]:
+    """What comes to mind of itself in this turn, now and then; the reply's id decides, so that again it is the same."""
+    chance = Random(turn.reply.pk.int)
+    if not flashback.comes_unasked(chance, settings.FLASHBACK_PROBABILITY):
+        return []
+    known = [*before, *(one.memory.pk for one in turn.found)]
+    found = unasked(turn.companion.pk, Among(leaving_out=turn.given, leaving_out_memories=known), chance, now)
+    return [found] if found else []
 
 
 def compose(turn: Turn, now: datetime) -> None:

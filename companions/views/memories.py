@@ -21,13 +21,15 @@ from companions.forms import MemoryForm, MemoryTextForm
 from companions.models import Companion
 from companions.text import is_storable
 from companions.views.finding import my_companion, my_memory
+from memory.among import Among
 from memory.embedding import embed_cue
 from memory.keeping import correct, keep_fact
 from memory.models import Memory
 from memory.recall import recall
 
 PAGE = 30
-KINDS = {"", "pinned", *Memory.Kind.values}
+PINNED = "pinned"
+KINDS = {"", PINNED, *Memory.Kind.values}
 MOST_FOUND = 30
 CUE_CHARACTERS = 1_000
 UNPROCESSABLE = 422
@@ -79,25 +81,24 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
         zone=companion.user.zone,
         vector=embed_cue(cue, Payer(companion.user_id, companion.pk), companion.names),
         names=companion.names,
+        among=_among(kind),
         policy=companion.recall_policy,
     )
-    return [Line(one.memory, one.reasons) for one in found if kind in ("", one.memory.kind)], None
+    return [Line(one.memory, one.reasons) for one in found], None
 
 
 def _listed(companion: Companion, kind: str, cursor: str | None) -> tuple[list[Line], str | None]:
-    open_ones = Memory.objects.of(companion.pk).open().select_related("message").defer("entry")
-    chosen = (
-        open_ones.filter(is_pinned=True)
-        if kind == "pinned"
-        else open_ones.filter(kind=kind)
-        if kind
-        else open_ones
-    )
+    chosen = _among(kind).of(Memory.objects.of(companion.pk)).select_related("message").defer("entry")
     try:
         rows, following = page(chosen, "happened_at", PageIn(limit=PAGE, cursor=cursor or None))
     except (CursorError, ValueError) as error:
         raise Http404 from error
     return [Line(one) for one in rows], following
+
+
+def _among(kind: str) -> Among:
+    """What this choice of the page shows: one kind, what is pinned, or all."""
+    return Among(is_pinned=True) if kind == PINNED else Among(kinds=[kind] if kind else [])
 
 
 @require_POST

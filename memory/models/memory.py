@@ -11,6 +11,12 @@ from accounts.models.owned import OwnedQuerySet
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
+def from_messages(ids: Collection[uuid.UUID]) -> models.Q:
+    """Whether a memory comes from one of these messages: mirrors it, or was drawn from it."""
+    drawn = Memory.sources.through.objects.filter(message__in=ids)
+    return models.Q(message__in=ids) | models.Q(pk__in=drawn.values("memory"))
+
+
 class MemoryQuerySet(OwnedQuerySet["Memory"]):
     def of(self, companion_id: uuid.UUID) -> "MemoryQuerySet":
         return self.filter(companion_id=companion_id)

@@ -44,6 +44,9 @@ class Recall(models.Model):
 class RecalledQuerySet(OwnedQuerySet["Recalled"]):
     owner = "recall__companion__user"
 
+    def of(self, companion_id: uuid.UUID) -> "RecalledQuerySet":
+        return self.filter(recall__companion_id=companion_id)
+
 
 class Recalled(models.Model):
     """One memory that a recall found: its rank from 1, its score, and the reasons in numbers."""

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from companions.models import Companion
+from memory.among import Among
 from memory.embedding import embed_cue, embed_waiting
 from memory.errors import LimitError, VectorError, WidthError
 from memory.models import Memory, Recall
@@ -94,7 +95,7 @@ def test_a_memory_that_was_told_is_recalled_like_one_that_was_said(mira: Compani
 
 def test_messages_and_memories_that_are_shown_anyway_are_left_out(mira: Companion, say: Say) -> None:
     first, second, third = say(mira, "Tea at four.", "Tea at five.", "Tea at six.")
-    found = ask(mira, "tea", leaving_out=[first.message_id], leaving_out_memories=[second.pk])
+    found = ask(mira, "tea", among=Among(leaving_out=[first.message_id], leaving_out_memories=[second.pk]))
     assert [one.memory for one in found] == [third]
 
 
@@ -159,8 +160,10 @@ def test_looking_back_finds_what_had_happened_and_still_held(mira: Companion, sa
     old, new = say(mira, "I live in Bonn.")[0], say(mira, "I live in Kiel.", at=DAY + timedelta(days=2))[0]
     Memory.objects.filter(pk=old.pk).update(closed_at=new.happened_at, replaced_by=new)
     assert texts(ask(mira, "where do I live")) == ["I live in Kiel."]
-    assert texts(ask(mira, "where do I live", as_of=DAY + timedelta(days=1))) == ["I live in Bonn."]
-    assert ask(mira, "where do I live", as_of=DAY - timedelta(days=1)) == []
+    assert texts(ask(mira, "where do I live", among=Among(as_of=DAY + timedelta(days=1)))) == [
+        "I live in Bonn."
+    ]
+    assert ask(mira, "where do I live", among=Among(as_of=DAY - timedelta(days=1))) == []
 
 
 def test_chinese_is_recalled_by_its_words(tian: Companion, say: Say) -> None:
