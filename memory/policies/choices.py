@@ -30,9 +30,9 @@ OFFERED: list[tuple[Policy, Promise]] = [
 CHOICES: list[tuple[str, Promise]] = [(policy.name, words) for policy, words in OFFERED]
 
 
-def by_name(name: str) -> Policy:
-    """The policy of that name; PolicyError where there is none."""
+def by_name(name: str, mood: float = 0.0) -> Policy:
+    """The policy of that name, in that mood (-1 to 1) where it knows moods; PolicyError where there is none."""
     policies = {policy.name: policy for policy, _words in OFFERED}
     if name not in policies:
         raise PolicyError(name, list(policies))
-    return policies[name]
+    return Kith(mood) if name == Kith.name and mood else policies[name]
