@@ -16,8 +16,9 @@ from companions.models import Companion, Message, Reply
 from memory.recall import Found
 from providers.tokens import estimate
 
-TEMPLATE = "turn-1"
+TEMPLATE = "turn-2"
 FACTS_AND_TOOLS_TOKENS = 500
+UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 Line = dict[str, object]
 
 RULES = """\
@@ -127,9 +128,10 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion) -> str:
         if facts.last_spoke
         else "This is your first conversation.",
     ]
-    remembered = list(_remembered(found, facts, companion))
-    if remembered:
-        lines += ["Remembered:", *remembered]
+    for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
+        some = [one for one in found if bool(one.reasons.get("flashback")) == is_flashback]
+        if remembered := list(_remembered(some, facts, companion)):
+            lines += [title, *remembered]
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])
 
 

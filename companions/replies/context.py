@@ -77,7 +77,7 @@ def recalled_before(turn: Turn, now: datetime) -> list[UUID]:
 
 def comes_unasked(turn: Turn, before: Sequence[UUID], now: datetime) -> list[Found]:
     """What comes to mind of itself in this turn, now and then; the reply's id decides, so that again it is the same."""
-    chance = Random(turn.reply.pk.int)
+    chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
     if not flashback.comes_unasked(chance, settings.FLASHBACK_PROBABILITY):
         return []
     known = [*before, *(one.memory.pk for one in turn.found)]

@@ -14,6 +14,7 @@ from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
 from companions.replies import stream
 from companions.replies.stream import Place
+from companions.replies.using import use_shown
 from companions.saying import open_session, say
 from memory.keeping import correct
 from memory.models import Memory
@@ -70,6 +71,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
         ended.first_piece_at or reply.first_piece_at
     )  # a short one ends before it is marked
     ended.save()
+    use_shown(ended, now)
     return ended
 
 

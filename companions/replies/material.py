@@ -20,6 +20,12 @@ class Turn:
     found: list[Found] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
+    mood: float = 0.0
+
+    @property
+    def given(self) -> list[UUID]:
+        """The messages that the prompt shows as they are."""
+        return [self.message.pk, *(one.pk for one in self.history)]
 
     @property
     def payer(self) -> Payer:

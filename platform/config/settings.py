@@ -223,6 +223,7 @@ PIECES_KEPT = timedelta(hours=1)
 PROMPTS_KEPT = timedelta(days=30)
 MESSAGE_CHARACTERS = 32_000
 RECALL_LIMIT = 10
+FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)  # of each turn; 0 turns it off
 TOOL_ROUNDS = 4
 TOOL_CALLS = 16  # in one round
 TOOL_CHARACTERS = 20_000  # of one call's arguments

@@ -1,0 +1,239 @@
+"""What a reply was shown is used when it ends: once, in the mood of the session; looking uses nothing."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import User
+from companions.importing import Line, import_log
+from companions.models import Companion, Reply
+from companions.replies import actions
+from companions.replies.claim import claim
+from companions.replies.context import compose, look_back, remember
+from companions.replies.finish import Said, finish
+from companions.replies.material import Turn
+from companions.replies.process import process_name
+from companions.replies.pulse import end_lost, take_over
+from companions.replies.start import start
+from companions.replies.using import mood_in, use_shown
+from companions.tools import call
+from memory.keeping import keep_fact
+from memory.models import Memory, Recall, Recalled
+from tests.fixtures.rest import Api
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now()
+State = Reply.State
+
+
+@pytest.fixture
+def fact(mira: Companion) -> Memory:
+    return keep_fact(mira.pk, "Alice is allergic to walnuts.", NOW - timedelta(days=9), NOW)
+
+
+def begun(reply: Reply, now: datetime = NOW) -> Turn:
+    """The turn with its recall, as it stands when the model is asked."""
+    turn = claim(reply.pk, now)
+    assert turn
+    look_back(turn)
+    remember(turn, None, now)
+    compose(turn, now)
+    return turn
+
+
+def asked(companion: Companion, text: str = "What about walnuts?", now: datetime = NOW) -> Turn:
+    return begun(start(companion, text, None, now).reply, now)
+
+
+def end(
+    turn: Turn, state: State = State.DONE, text: str = "No walnuts.", now: datetime = NOW
+) -> Reply | None:
+    return finish(turn.reply, state, Said(text), now, held_by=process_name())
+
+
+def times(memory: Memory) -> int:
+    memory.refresh_from_db()
+    return memory.times_recalled
+
+
+@pytest.mark.parametrize(
+    ("state", "text", "counted"),
+    [
+        (State.DONE, "No walnuts.", 1),
+        (State.STOPPED, "No wal", 1),
+        (State.INTERRUPTED, "No", 1),
+        (State.STOPPED, "", 0),
+        (State.INTERRUPTED, " \n", 0),
+        (State.DONE, "", 0),
+        (State.FAILED, "No wal", 0),
+    ],
+)
+def test_a_reply_that_said_something_uses_what_it_was_shown(
+    mira: Companion, fact: Memory, state: State, text: str, counted: int
+) -> None:
+    turn = asked(mira)
+    assert [one.memory for one in turn.found] == [fact]
+    assert times(fact) == 0  # not before the end
+    end(turn, state, text, NOW + timedelta(minutes=1))
+    assert times(fact) == counted
+    assert fact.recalled_at == (NOW + timedelta(minutes=1) if counted else None)
+    assert Recalled.objects.filter(is_used=True).count() == counted
+
+
+def test_it_counts_once_however_often_the_end_is_told(mira: Companion, fact: Memory) -> None:
+    turn = asked(mira)
+    ended = end(turn)
+    assert ended
+    assert end(turn) is None
+    use_shown(ended, NOW)
+    assert times(fact) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_reply_whose_process_died_counts_once_when_it_is_taken_over(
+    mira: Companion, fact: Memory, rehearsal: object
+) -> None:
+    from companions.replies.database import visit
+
+    turn = await visit(asked, mira)
+    await visit(Reply.objects.filter(pk=turn.reply.pk).update, text="No wal", lease_by="a dead one")
+    for minutes in (5, 10):
+        later = NOW + timedelta(minutes=minutes)
+        for lost in await visit(take_over, later):
+            await end_lost(lost, lambda later=later: later)
+    assert await visit(times, fact) == 1
+    assert (await visit(Reply.objects.get)).state == State.INTERRUPTED
+
+
+def test_a_reply_that_goes_on_counts_only_what_is_new(mira: Companion, fact: Memory) -> None:
+    first = end(asked(mira), State.STOPPED, "No")
+    assert first
+    other = keep_fact(mira.pk, "Walnuts grow behind the house.", NOW, NOW)
+    again = end(begun(actions.go_on(first, NOW)), State.INTERRUPTED, "No walnuts")
+    assert again
+    assert (times(fact), times(other)) == (1, 1)
+    end(begun(actions.go_on(again, NOW)), State.DONE, "No walnuts for you.")
+    assert (times(fact), times(other)) == (1, 1)
+
+
+def test_a_reply_that_goes_on_and_says_nothing_more_uses_nothing(mira: Companion, fact: Memory) -> None:
+    first = end(asked(mira), State.STOPPED, "No")
+    assert first
+    other = keep_fact(mira.pk, "Walnuts grow behind the house.", NOW, NOW)
+    end(begun(actions.go_on(first, NOW)), State.STOPPED, "No")
+    assert (times(fact), times(other)) == (1, 0)
+
+
+def test_an_answer_made_again_is_another_reply(mira: Companion, fact: Memory) -> None:
+    first = end(asked(mira))
+    assert first
+    end(begun(actions.retry(first, NOW)))
+    assert times(fact) == 2
+
+
+def test_what_the_tool_found_is_used_as_well(mira: Companion, fact: Memory) -> None:
+    turn = asked(mira, "Hello there!")
+    assert turn.found == []
+    assert "walnuts" in str(call(turn, "recall", '{"cue": "walnuts"}', NOW))
+    assert times(fact) == 0
+    end(turn)
+    assert times(fact) == 1
+
+
+def test_looking_changes_nothing(
+    as_alice: Api, alice: User, client: Client, mira: Companion, fact: Memory
+) -> None:
+    before = Memory.objects.values().get(pk=fact.pk)
+    assert as_alice.post(f"/companions/{mira.pk}/recall", {"cue": "walnuts"}).json()["results"]
+    client.force_login(alice)
+    assert "walnuts" in client.get(f"/companions/{mira.pk}/memories/?q=walnuts").content.decode()
+    as_alice.get(f"/companions/{mira.pk}/memories/{fact.pk}")
+    assert Memory.objects.values().get(pk=fact.pk) == before
+    assert not Recalled.objects.filter(is_used=True).exists()
+
+
+def test_a_mood_goes_from_memories_to_the_mood_and_back(mira: Companion, fact: Memory) -> None:
+    Memory.objects.filter(pk=fact.pk).update(joy=0.9)
+    lake = keep_fact(mira.pk, "We swam in the lake at night.", NOW, NOW)
+    first = asked(mira)
+    assert first.mood == 0
+    end(first)
+    assert mood_in(first.message.session_id, NOW) == pytest.approx(0.45)
+    second = asked(mira, "And the lake?", NOW + timedelta(minutes=1))
+    assert second.mood == pytest.approx(0.45, abs=0.01)
+    end(second, now=NOW + timedelta(minutes=1))
+    lake.refresh_from_db()
+    assert (lake.joy, lake.aversion) == (0.1, 0)
+    assert mood_in(first.message.session_id, NOW + timedelta(days=2)) == 0
+
+
+def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
+    mira: Companion, fact: Memory, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    end(asked(mira))
+    for n in range(12):
+        keep_fact(mira.pk, f"The walnut tree number {n} is old.", NOW, NOW)
+    turn = claim(start(mira, "And walnut trees?", None, NOW).reply.pk, NOW)
+    assert turn
+    look_back(turn)
+    with django_assert_max_num_queries(8):
+        remember(turn, None, NOW)
+    ended = end(turn)
+    assert ended
+    Recalled.objects.update(is_used=False)
+    with django_assert_max_num_queries(2):
+        use_shown(ended, NOW)
+    assert Recalled.objects.filter(is_used=True).count() == 10
+
+
+def reply_id(companion: Companion, text: str, id: int) -> Reply:
+    """A waiting reply with an id of the test's choice: the id is the seed."""
+    made = start(companion, text, None, NOW).reply
+    Reply.objects.filter(pk=made.pk).update(id=UUID(int=id))
+    return Reply.objects.get(pk=UUID(int=id))
+
+
+def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings: Any) -> None:
+    settings.FLASHBACK_PROBABILITY = 1.0
+    at = NOW - timedelta(days=300)
+    import_log(
+        mira, [Line(role="user", text=f"We walked to the lake, day {n}.", at=at) for n in range(8)], at
+    )
+    Memory.objects.update(learnt_at=at)
+    turn = begun(reply_id(mira, "Quantum?", 7))
+    (found,) = turn.found
+    assert found.reasons == {"flashback": True}
+    again = Turn(turn.reply, turn.companion, turn.message)
+    remember(again, None, NOW)
+    assert [one.memory for one in again.found] == [found.memory]
+    assert Recalled.objects.filter(reasons={"flashback": True}, memory=found.memory).count() == 2
+    prompt = str(turn.prompt[-1]["content"])
+    assert "Just came to mind, unasked" in prompt
+    assert found.memory.text in prompt
+    assert "Remembered:" not in prompt
+    assert found.memory.pk in turn.shown
+    Memory.objects.filter(pk=found.memory.pk).update(joy=0.5)
+    end(turn)
+    found.memory.refresh_from_db()
+    assert (found.memory.times_recalled, found.memory.joy) == (1, 0.55)
+
+
+def test_without_the_chance_nothing_comes_unasked(mira: Companion, fact: Memory, settings: Any) -> None:
+    Memory.objects.update(joy=0.9)
+    settings.FLASHBACK_PROBABILITY = 0.0
+    assert asked(mira, "Quantum?").found == []
+
+
+def test_what_the_recall_found_does_not_come_a_second_time(
+    mira: Companion, fact: Memory, settings: Any
+) -> None:
+    Memory.objects.update(joy=0.9)
+    settings.FLASHBACK_PROBABILITY = 1.0
+    (found,) = asked(mira).found
+    assert "flashback" not in found.reasons
+    assert Recall.objects.get().found.count() == 1
