@@ -11,6 +11,7 @@ from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from companions.text import is_storable
 from memory.among import Among
 from memory.models import Memory
+from memory.news import ALIKE, MOST_OBSERVATIONS
 from memory.picking import MOST_FOUND
 
 
@@ -179,6 +180,27 @@ class RecallIn(WhichIn):
     kinds: list[Memory.Kind] = Field([], max_length=20, description="Only memories of these kinds.")
     limit: int = Field(10, ge=1, le=MOST_FOUND)
     offset: int = Field(0, ge=0, le=MOST_FOUND, description="Skip the best so many.")
+
+
+class NewsIn(Schema):
+    observations: list[Annotated[Told, StringConstraints(max_length=8_000)]] = Field(
+        max_length=MOST_OBSERVATIONS
+    )
+    threshold: float = Field(
+        ALIKE, ge=0, le=1, allow_inf_nan=False, description="The likeness, a cosine, from which it is known."
+    )
+
+
+class KnownOut(Schema):
+    observation: str
+    likeness: float
+    memory: MemoryOut
+
+
+class NewsOut(Schema):
+    new: list[str]
+    known: list[KnownOut]
+    by_meaning: bool = Field(description="Whether meanings were compared, or equal texts alone.")
 
 
 class ResultOut(Schema):

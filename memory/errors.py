@@ -2,10 +2,12 @@
 
 MemoryError is Python's own, so the tree starts here:
 WidthError   a vector has another width than its space; nothing is stored
+WidestError  an embedder's vectors are wider than any space can be
 VectorError  a vector that is to be searched with holds no direction, or what is no number
 LimitError   more, or fewer, memories were asked for than a recall gives
 OffsetError  more were to be skipped than a recall gives, or fewer than none
 AmongError   a filter names what there is not, or a time that cannot be
+NewsError    more is asked to be told from what is known than one question may hold, or by a likeness that is none
 PolicyError  there is no scoring policy of that name
 """
 
@@ -17,6 +19,15 @@ class WidthError(ValueError):
 
     def __init__(self, model: str, width: int, got: tuple[int, ...]) -> None:
         super().__init__(f"{model} gave vectors of shape {got}; its space is {width} wide.")
+
+
+class WidestError(ValueError):
+    """No space can be so wide."""
+
+    code = "too_wide"
+
+    def __init__(self, model: str, width: int, most: int) -> None:
+        super().__init__(f"{model} gives vectors of {width} numbers; a space holds at most {most}.")
 
 
 class VectorError(ValueError):
@@ -50,6 +61,12 @@ class AmongError(ValueError):
     """A filter that means nothing; the message says why."""
 
     code = "bad_filter"
+
+
+class NewsError(ValueError):
+    """So much cannot be told from what is known; the message says why."""
+
+    code = "bad_news_question"
 
 
 class PolicyError(ValueError):

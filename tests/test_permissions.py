@@ -70,6 +70,7 @@ BODIES: dict[str, object] = {
     "add_memory": {"text": "A fact"},
     "change_memory": {"is_pinned": True},
     "recall": {"cue": "hello"},
+    "find_news": {"observations": ["hello"]},
     "import_log": {"messages": []},
 }
 QUERIES = {"send_message": "?wait=0"}

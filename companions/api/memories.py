@@ -13,10 +13,21 @@ from companions import deletion
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, my_memory, person
 from companions.api.parameters import IdempotencyKey, WithMessage
-from companions.schemas import ListedIn, MemoriesOut, MemoryIn, MemoryOut, MemoryPatch, RecallIn, ResultsOut
+from companions.schemas import (
+    ListedIn,
+    MemoriesOut,
+    MemoryIn,
+    MemoryOut,
+    MemoryPatch,
+    NewsIn,
+    NewsOut,
+    RecallIn,
+    ResultsOut,
+)
 from memory.embedding import embed_cue
 from memory.keeping import correct, keep_fact
 from memory.models import Memory, Recall
+from memory.news import Known, find_news
 from memory.recall import Found, recall, record
 
 router = Router(tags=["memories"])
@@ -53,6 +64,26 @@ def add_memory(
 
     made_id, _ = once(person(request), f"add_memory {companion_id}", key, request.body, make)
     return Status(201, memory_out(my_memory(request, companion_id, made_id)))
+
+
+@router.post(
+    "/{uuid:companion_id}/memories/news",
+    response=NewsOut,
+    operation_id="find_news",
+    summary="Which of these observations it does not know yet",
+)
+def memories_news(request: HttpRequest, companion_id: UUID, body: NewsIn) -> Out:
+    companion = my_companion(request, companion_id)
+    news = find_news(
+        companion.pk,
+        body.observations,
+        now=timezone.now(),
+        zone=companion.user.zone,
+        threshold=body.threshold,
+        payer=Payer(companion.user_id, companion.pk),
+    )
+    prefetch_related_objects([one.memory for one in news.known], "sources")
+    return {"new": news.new, "known": known_out(news.known), "by_meaning": news.by_meaning}
 
 
 @router.get(
@@ -128,6 +159,13 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
 def memory_out(memory: Memory) -> Out:
     fields = ("id", "kind", "text", "speaker", "happened_at", "learnt_at", "is_pinned")
     return {**{name: getattr(memory, name) for name in fields}, "sources": sources_of(memory)}
+
+
+def known_out(known: Iterable[Known]) -> list[Out]:
+    return [
+        {"observation": one.observation, "likeness": one.likeness, "memory": memory_out(one.memory)}
+        for one in known
+    ]
 
 
 def results_out(found: Iterable[Found]) -> list[Out]:
