@@ -15,12 +15,13 @@ BATCH = 1000
 def pack_entries(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Give each memory without an entry its own; may run again."""
     memory = apps.get_model("memory", "Memory")
-    waiting = memory.objects.filter(entry=b"").select_related("companion__user").order_by("pk")
+    memories = memory.objects.using(schema_editor.connection.alias)
+    waiting = memories.filter(entry=b"").select_related("companion__user").order_by("pk")
     while batch := list(waiting[:BATCH]):
         for one in batch:
             when = one.happened_at.astimezone(ZoneInfo(one.companion.user.time_zone))
             one.entry = pack(when, traits(one.text, one.speaker), terms(one.text, when))
-        memory.objects.bulk_update(batch, ["entry"])
+        memories.bulk_update(batch, ["entry"])
 
 
 class Migration(migrations.Migration):
