@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from memory.models import Embedding, Memory, Recall, Recalled, Space
+from memory.terms import terms
 from safety.admin import PrivateAdmin, link_to, marks, moment
 
 RECALLS_PER_PAGE = 20
@@ -25,7 +26,7 @@ class MemoryAdmin(PrivateAdmin):
 
     annotations = {"length": Length("text")}
     list_display = (
-        *("short_id", "owner", "of_companion", "kind", "speaker", "length"),
+        *("short_id", "owner", "of_companion", "kind", "speaker", "length", "times_recalled", "importance"),
         *(moment("happened_at", _("happened")), moment("learnt_at", _("learnt")), "marks"),
     )
     list_filter = (
@@ -55,9 +56,10 @@ class MemoryAdmin(PrivateAdmin):
 
     def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
         """Its text and terms, the messages behind it, its vectors, and a page of the recalls that found it."""
-        found = thing.recalled.select_related("recall").order_by("-recall__at", "-pk")
+        found = thing.recalled.select_related("recall", "memory").order_by("-recall__at", "-pk")
         return {
             "memory": thing,
+            "terms": terms(thing.text, thing.happened_at.astimezone(thing.companion.user.zone)),
             "sources": sources(thing),
             "vectors": thing.embeddings.order_by()
             .values("space__model", "space__width")
@@ -84,11 +86,12 @@ class RecallAdmin(PrivateAdmin):
         "by",
         moment("at", _("when")),
         "milliseconds",
+        "policy",
         "count",
     )
-    list_filter = ("by", "at")
+    list_filter = ("by", "policy", "at")
     search_ids = ("pk", "companion", "reply")
-    fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", "reply")
+    fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", "policy", "reply")
     private_template = "admin/memory/recall.html"
 
     @admin.display(description=_("found"), ordering="count")
@@ -104,10 +107,10 @@ class RecalledAdmin(PrivateAdmin):
     """One memory that a recall found."""
 
     owner_path = "recall__companion__user"
-    list_display = ("id", "owner", "of_recall", "of_memory", "rank", "score")
+    list_display = ("id", "owner", "of_recall", "of_memory", "rank", "score", "is_used")
     search_ids = ("pk", "recall", "memory")
     ordering = ("-pk",)
-    fields = ("id", "owner", "recall", "memory", "rank", "score")
+    fields = ("id", "owner", "recall", "memory", "rank", "score", "is_used")
     private_template = "admin/memory/recalled.html"
 
     @admin.display(description=_("recall"))

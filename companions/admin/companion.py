@@ -28,10 +28,11 @@ class CompanionAdmin(PrivateAdmin):
         "persona_length",
         "greeting_length",
         "tint",
+        "recall_policy",
         moment("created_at", _("made")),
     )
-    list_filter = ("created_at",)
-    fields = ("id", "owner", "tint", "created_at", "conversation")
+    list_filter = ("recall_policy", "created_at")
+    fields = ("id", "owner", "tint", "recall_policy", "created_at", "conversation")
     private_template = "admin/companions/companion.html"
 
     @admin.display(description=_("characters of persona"), ordering="persona_length")

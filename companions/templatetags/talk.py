@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from companions.markdown import as_html
-from companions.reasons import as_percent, in_words
+from companions.reasons import Named, as_percent, factors_of, in_words, parts_of
 from companions.replies.problems import detail_of
 from companions.tints import PRESETS, nearest
-from memory.models import Recalled
+from memory.emotion import depth
+from memory.models import Memory, Recalled
 from memory.recall import Found
 
 register = template.Library()
@@ -63,6 +64,24 @@ def percent(share: float | None) -> str:
 def why(found: Found | Recalled) -> str:
     """The reasons of a recall in plain words; nothing where there are none."""
     return in_words(found.reasons or {}, found.memory.text)
+
+
+@register.filter
+def parts(found: Found | Recalled) -> list[Named]:
+    """What the fit of a recalled memory is the sum of, by name."""
+    return parts_of(found.reasons or {})
+
+
+@register.filter
+def factors(found: Found | Recalled) -> list[Named]:
+    """What its fit is multiplied by, by name."""
+    return factors_of(found.reasons or {})
+
+
+@register.filter
+def depth_name(memory: Memory) -> str:
+    """How deep the memory sits, by how often it came to mind."""
+    return str(depth(memory.times_recalled).label)
 
 
 @register.filter

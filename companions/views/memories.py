@@ -19,13 +19,13 @@ from companions import deletion
 from companions.api.cursor import CursorError, PageIn, page
 from companions.forms import MemoryForm, MemoryTextForm
 from companions.models import Companion
-from companions.text import is_storable
 from companions.views.finding import my_companion, my_memory
 from memory.among import Among
 from memory.embedding import embed_cue
 from memory.keeping import correct, keep_fact
 from memory.models import Memory
 from memory.recall import recall
+from memory.text import is_storable
 
 PAGE = 30
 PINNED = "pinned"
@@ -41,6 +41,7 @@ class Line:
 
     memory: Memory
     reasons: dict[str, Any] | None = None
+    score: float | None = None
 
 
 @require_safe
@@ -84,7 +85,7 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
         among=_among(kind),
         policy=companion.recall_policy,
     )
-    return [Line(one.memory, one.reasons) for one in found], None
+    return [Line(one.memory, one.reasons, one.score) for one in found], None
 
 
 def _listed(companion: Companion, kind: str, cursor: str | None) -> tuple[list[Line], str | None]:

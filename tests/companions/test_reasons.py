@@ -1,0 +1,65 @@
+"""Why a memory came to mind: one sentence of what matters, and every number by its name."""
+
+from typing import Any
+
+import pytest
+from django.utils import translation
+
+from companions.reasons import FACTORS, PARTS, factors_of, in_words, parts_of
+from memory.policies import Remembered
+from memory.policies.kith import Kith
+
+TEXT = "We baked bread at Lena's on the second of May."
+
+
+@pytest.mark.parametrize(
+    ("reasons", "sentence"),
+    [
+        ({}, ""),
+        ({"flashback": True}, "came to mind unasked"),
+        ({"likeness": 0.613, "parts": {"meaning": 1.2}}, "alike in meaning: 61\u00a0%"),
+        ({"likeness": 0.1, "parts": {"meaning": -0.4, "speaker": 1.0}}, "said by the one who was meant"),
+        ({"matched": ["bake", "bread"], "parts": {"words": 3}}, "words in common: baked, bread"),
+        ({"matched": [], "parts": {"words": 1.5}}, "what was said around it fits"),
+        ({"matched": [], "parts": {"words": -0.5}}, ""),
+        ({"matched": ["@2023-05-02"], "parts": {"words": 2}}, "the same date"),
+        ({"matched": ["@2023-05-02"], "parts": {"dates": 3.0}}, "on the day that was named"),
+        ({"parts": {"dates": 1.4}}, "near the day that was named"),
+        ({"parts": {"dates": 0.2}}, ""),
+        ({"parts": {"answers": 0.6, "times": 0.5}}, "answers a question like this; tells when"),
+        ({"parts": {"answers": 0.05, "talks": 0.1, "length": 2, "questions": -0.5, "spread": -1}}, ""),
+        ({"parts": {"talks": 0.8, "pinned": 0.5}}, "from a talk about it; pinned"),
+        ({"factors": {"recency": 1.01, "retention": 0.99, "emotion": 1.0, "importance": 1.0}}, ""),
+        ({"factors": {"emotion": 1.03, "importance": 1.1}}, "felt strongly; important"),
+        ({"factors": {"importance": 0.92, "evidence": 1.025}}, "not so important; told more than once"),
+        (
+            {"likeness": 0.5, "words": 0.2, "matched": []},
+            "alike in meaning: 50\u00a0%",
+        ),  # of an earlier version
+    ],
+    ids=str,
+)
+def test_the_sentence_says_what_matters(reasons: dict[str, Any], sentence: str) -> None:
+    assert in_words(reasons, TEXT) == sentence
+
+
+def test_the_numbers_have_names() -> None:
+    reasons = {"parts": {"meaning": 1.234, "questions": -0.5}, "factors": {"importance": 1.1}}
+    assert [(one.name, one.value) for one in parts_of(reasons)] == [
+        ("meaning", "+1.23"),
+        ("only asks", "−0.50"),
+    ]
+    assert [(one.name, one.value) for one in factors_of(reasons)] == [("importance", "×\u00a01.100")]
+    assert parts_of({"flashback": True}) == factors_of({}) == []
+
+
+def test_a_part_without_a_name_is_called_as_it_is() -> None:
+    assert [one.name for one in parts_of({"parts": {"weather": 1.0}})] == ["weather"]
+
+
+def test_every_factor_has_a_name_in_every_language() -> None:
+    row = Remembered(fit=0, likeness=None, age_days=0, idle_days=0)
+    assert set(Kith().factors(row)) == set(FACTORS)
+    with translation.override("zh-hans"):
+        named = [str(name) for name in (*PARTS.values(), *FACTORS.values())]
+    assert not [name for name in named if name.isascii()]
