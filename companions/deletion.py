@@ -6,6 +6,7 @@ holds in its hands could otherwise come back. Whatever writes such things holds 
 """
 
 from collections.abc import Collection, Iterable
+from copy import copy
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -56,6 +57,22 @@ def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
             delete_message(message, now)
         else:
             Message.objects.filter(pk=message.pk).update(is_hidden=True)
+
+
+@transaction.atomic
+def forget_newest(companion: Companion, now: datetime, with_message: bool = False) -> Memory | None:
+    """The newest memory that holds, as it was before it was forgotten; None where there is none.
+
+    It stands here and not beside `MemoryQuerySet.newest`: memory knows nothing of prompts, replies and streams, and
+    a queryset's own `delete` would leave there what the memory said.
+    """
+    lock(companion.pk)
+    newest = Memory.objects.of(companion.pk).open().select_related("message").newest(1).first()
+    if newest is None:
+        return None
+    gone = copy(newest)
+    forget(newest, now, with_message=with_message)
+    return gone
 
 
 @transaction.atomic

@@ -8,11 +8,13 @@ from ninja import Field, Schema
 from pydantic import AfterValidator, AwareDatetime, StringConstraints, model_validator
 
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
-from companions.text import is_storable
 from memory.among import Among
+from memory.errors import PolicyError
 from memory.models import Memory
 from memory.news import ALIKE, MOST_OBSERVATIONS
 from memory.picking import MOST_FOUND
+from memory.policies import CHOICES, by_name
+from memory.text import is_storable
 
 
 def _storable(text: str) -> str:
@@ -33,11 +35,26 @@ def _near(at: datetime) -> datetime:
     return at
 
 
+def _policy(name: str) -> str:
+    try:
+        return by_name(name).name
+    except PolicyError as error:
+        raise ValueError(str(error)) from error
+
+
 Moment = Annotated[AwareDatetime, AfterValidator(_near)]
 Text = Annotated[str, AfterValidator(_storable)]
 Told = Annotated[str, AfterValidator(_storable), AfterValidator(_told)]
 Name = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(_storable)
+]
+Policy = Annotated[
+    str,
+    AfterValidator(_policy),
+    Field(
+        description="The rule by which memories come to mind.",
+        json_schema_extra={"enum": [name for name, _words in CHOICES]},
+    ),
 ]
 ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
 
@@ -54,6 +71,7 @@ class CompanionPatch(Schema):
     persona: Text | None = Field(None, max_length=20_000)
     greeting: Text | None = Field(None, max_length=4_000)
     tint: int | None = Field(None, ge=0, le=359)
+    recall_policy: Policy | None = None
 
 
 class CompanionOut(Schema):
@@ -62,6 +80,7 @@ class CompanionOut(Schema):
     persona: str
     greeting: str
     tint: int
+    recall_policy: Policy
     created_at: datetime
 
 
@@ -97,6 +116,7 @@ class RecalledOut(Schema):
     happened_at: datetime
     score: float
     reasons: dict[str, Any]
+    why: str
     message_id: UUID | None
 
 
@@ -129,6 +149,7 @@ class MemoryIn(Schema):
 class MemoryPatch(Schema):
     text: Told | None = Field(None, max_length=8_000)
     is_pinned: bool | None = None
+    importance: int | None = Field(None, ge=1, le=10, description="5 is usual.")
 
 
 class MemoryOut(Schema):
@@ -139,6 +160,11 @@ class MemoryOut(Schema):
     happened_at: datetime
     learnt_at: datetime
     is_pinned: bool
+    importance: int
+    joy: float
+    aversion: float
+    times_recalled: int
+    recalled_at: datetime | None
     sources: list[SourceOut]
 
 
@@ -210,6 +236,7 @@ class ResultOut(Schema):
     happened_at: datetime
     score: float
     reasons: dict[str, Any]
+    why: str
     sources: list[SourceOut]
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from companions.errors import TextError
-from companions.text import is_storable
+from memory.text import is_storable
 
 
 class MessageSend(BaseModel):

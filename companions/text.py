@@ -1,14 +1,10 @@
 """What may be said: text that a database can keep, not empty, not too long."""
 
-import re
-
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from companions.errors import TextError
-
-SURROGATE = re.compile("[\ud800-\udfff]")
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+from memory.text import is_storable
 
 
 def checked(text: str) -> str:
@@ -23,13 +19,3 @@ def checked(text: str) -> str:
     if not is_storable(text):
         raise TextError("bad_text", _("This message holds characters that are not text."))
     return text
-
-
-def is_storable(text: str) -> bool:
-    """Whether PostgreSQL can keep it: no NUL, no lone surrogate."""
-    return not UNSTORABLE.search(text)
-
-
-def storable(text: str) -> str:
-    """The text without what PostgreSQL cannot keep: NULs are left out, lone surrogates become U+FFFD."""
-    return text if is_storable(text) else SURROGATE.sub("\ufffd", text.replace("\x00", ""))

@@ -14,13 +14,13 @@ from pydantic import BaseModel, Field, ValidationError
 
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
-from companions.text import is_storable
 from memory.among import Among
 from memory.embedding import embed_cue
 from memory.keeping import keep_fact
 from memory.models import Recall
 from memory.recall import recall, record
 from memory.terms import terms
+from memory.text import is_storable
 
 
 class RememberIn(BaseModel):

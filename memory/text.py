@@ -1,13 +1,21 @@
 """Text that a database and a tokeniser can take, and no more of it than tells something."""
 
+import re
 from typing import TypeVar
 
 Part = TypeVar("Part")
+SURROGATE = re.compile("[\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_storable(text: str) -> bool:
+    """Whether PostgreSQL can keep it: no NUL, no lone surrogate."""
+    return not UNSTORABLE.search(text)
 
 
 def storable(text: str) -> str:
-    """The text without NULs and lone surrogates, which neither UTF-8 nor Postgres can hold."""
-    return text.replace("\x00", "").encode("utf-8", "ignore").decode()
+    """The text without what PostgreSQL cannot keep: NULs are left out, lone surrogates become U+FFFD."""
+    return text if is_storable(text) else SURROGATE.sub("\ufffd", text.replace("\x00", ""))
 
 
 def ends(parts: list[Part], most: int) -> list[Part]:

@@ -8,7 +8,7 @@ from accounts.models import ModelCall
 from companions.locking import lock
 from companions.models import Prompt, Reply
 from companions.prompts import Line
-from companions.text import storable
+from memory.text import storable
 from providers.errors import ProviderError, ProviderRefused
 from providers.pieces import Usage
 from providers.tokens import estimate_answer, estimate_messages

@@ -22,8 +22,8 @@ from companions.replies.database import insist, visit
 from companions.replies.finish import Said
 from companions.replies.material import Turn
 from companions.replies.publish import Publisher
-from companions.text import storable
 from memory.embedding import embed_cue
+from memory.text import storable
 from providers.clients import chat
 from providers.errors import ProviderError
 from providers.pieces import Event, Piece, Thought, ToolCall, Usage

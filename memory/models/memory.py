@@ -7,6 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
+from memory.text import storable
 
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
@@ -35,6 +36,32 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         """All but these memories, and those of these messages."""
         left = self.exclude(pk__in=memories) if memories else self
         return left.exclude(message__in=messages) if messages else left
+
+    def by_speaker(self, speaker: str) -> "MemoryQuerySet":
+        """What the user ("user") or the companion ("companion") said."""
+        return self.filter(speaker=speaker)
+
+    def by_role(self, role: str) -> "MemoryQuerySet":
+        """What was said in messages of that role: "user", "assistant" or "system", as models are told."""
+        return self.filter(message__role=role)
+
+    def by_content(self, text: str) -> "MemoryQuerySet":
+        """What holds this text, in capitals or not."""
+        return self.filter(text__icontains=storable(text))
+
+    def by_cause(self, *, message: uuid.UUID | None = None, call: int | None = None) -> "MemoryQuerySet":
+        """What comes from this message, and what this model call made: of both, where both are given.
+
+        ValueError where neither is.
+        """
+        if message is None and call is None:
+            raise ValueError("The cause is a message or a call.")
+        from_message = self.filter(from_messages([message])) if message else self
+        return from_message.filter(call_id=call) if call is not None else from_message
+
+    def newest(self, most: int) -> "MemoryQuerySet":
+        """The latest so many to have happened, the newest first; ValueError below 0."""
+        return self.order_by("-happened_at", "-id")[:most]
 
 
 class Memory(models.Model):
