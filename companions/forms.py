@@ -34,6 +34,22 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
         self.initial["tint"] = nearest(int(self.initial.get("tint", 40)))
 
 
+class CompanionSettingsForm(CompanionForm):
+    """The same of a companion that is there already, and the rule by which memories come to its mind."""
+
+    class Meta(CompanionForm.Meta):
+        fields = (*CompanionForm.Meta.fields, "recall_policy")
+        widgets = {**CompanionForm.Meta.widgets, "recall_policy": forms.RadioSelect}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["recall_policy"].required = False
+
+    def clean_recall_policy(self) -> str:
+        picked: str = self.cleaned_data["recall_policy"]
+        return picked or self.instance.recall_policy
+
+
 class TypedNameForm(forms.Form):
     """The companion's name, typed, so that none is deleted by a slip."""
 
@@ -63,10 +79,23 @@ class MemoryForm(forms.Form):
 
 
 class MemoryTextForm(MemoryForm):
-    """A memory's words to be corrected: what was said may be as long as a message."""
+    """A memory's words to be corrected, and its importance: what was said may be as long as a message."""
+
+    importance = forms.IntegerField(
+        label=_("How important it is, from 1 to 10"),
+        min_value=1,
+        max_value=10,
+        required=False,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        help_text=_("5 is usual. What is more important comes to mind a little sooner."),
+    )
 
     def __init__(self, *args: Any, longest: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["text"] = forms.CharField(
             label=self.fields["text"].label, max_length=longest, widget=self.fields["text"].widget
         )
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"]
+        return text.replace("\r\n", "\n")

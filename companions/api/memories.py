@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 from django.http import HttpRequest
-from django.utils import timezone
+from django.utils import timezone, translation
 from ninja import Query, Router, Status
 
 from accounts.idempotency import once
@@ -13,6 +13,7 @@ from companions import deletion
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, my_memory, person
 from companions.api.parameters import IdempotencyKey, WithMessage
+from companions.reasons import in_words
 from companions.schemas import (
     ListedIn,
     MemoriesOut,
@@ -100,15 +101,16 @@ def get_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Out
     "/{uuid:companion_id}/memories/{uuid:memory_id}",
     response=MemoryOut,
     operation_id="change_memory",
-    summary="Correct or pin it",
+    summary="Correct it, pin it, or say how important it is",
 )
 def change_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Out:
     memory = my_memory(request, companion_id, memory_id)
     if body.text is not None:
         correct(memory, body.text, timezone.now())
-    if body.is_pinned is not None:
-        memory.is_pinned = body.is_pinned
-        memory.save(update_fields=["is_pinned"])
+    marks = body.dict(include={"is_pinned", "importance"}, exclude_none=True)
+    for name, value in marks.items():
+        setattr(memory, name, value)
+    memory.save(update_fields=list(marks))
     return memory_out(memory)
 
 
@@ -153,11 +155,13 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
         offset=body.offset,
     )
     prefetch_related_objects([one.memory for one in found], "sources")
-    return {"results": results_out(found)}
+    with translation.override(companion.user.language or "en"):
+        return {"results": results_out(found)}
 
 
 def memory_out(memory: Memory) -> Out:
-    fields = ("id", "kind", "text", "speaker", "happened_at", "learnt_at", "is_pinned")
+    fields = ("id", "kind", "text", "speaker", "happened_at", "learnt_at", "is_pinned", "importance")
+    fields += ("joy", "aversion", "times_recalled", "recalled_at")
     return {**{name: getattr(memory, name) for name in fields}, "sources": sources_of(memory)}
 
 
@@ -177,6 +181,7 @@ def results_out(found: Iterable[Found]) -> list[Out]:
             "happened_at": one.memory.happened_at,
             "score": one.score,
             "reasons": one.reasons,
+            "why": in_words(one.reasons, one.memory.text),
             "sources": sources_of(one.memory),
         }
         for one in found

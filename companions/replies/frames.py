@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils import translation
 
 from companions.models import Companion, Message, Reply
+from companions.reasons import in_words
 from companions.replies.problems import detail_of
 from memory.recall import Found
 
@@ -53,9 +54,17 @@ def _recalled(memory: Any, score: float, reasons: dict[str, Any]) -> dict[str, A
 
 
 def recalled_for(reply: Reply) -> list[dict[str, Any]]:
-    """What was recalled for the reply, from its rows, best first."""
+    """What was recalled for the reply, from its rows, best first, each with a sentence that says why."""
     recalls = reply.recalls.order_by("at").prefetch_related("found__memory")
-    return [_recalled(one.memory, one.score, one.reasons) for recall in recalls for one in recall.found.all()]
+    found = [one for recall in recalls for one in recall.found.all()]
+    with translation.override(reply.companion.user.language or "en"):
+        return [
+            {
+                **_recalled(one.memory, one.score, one.reasons),
+                "why": in_words(one.reasons, one.memory.text),
+            }
+            for one in found
+        ]
 
 
 def ending(reply: Reply, companion: Companion) -> dict[str, Any]:

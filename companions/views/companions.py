@@ -16,7 +16,7 @@ from companions import making
 from companions.characters import starting
 from companions.deletion import delete_companion, delete_rehearsed
 from companions.errors import LimitError
-from companions.forms import CompanionForm, TypedNameForm
+from companions.forms import CompanionForm, CompanionSettingsForm, TypedNameForm
 from companions.models import Companion
 from companions.views.finding import my_companion
 
@@ -72,7 +72,7 @@ def new(request: SignedInRequest) -> HttpResponse:
 @never_cache
 def edit(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = my_companion(request, companion_id)
-    form = CompanionForm(request.POST or None, instance=companion)
+    form = CompanionSettingsForm(request.POST or None, instance=companion)
     if form.is_bound and form.is_valid():
         form.save()
         messages.success(request, _("Saved."))
@@ -109,11 +109,12 @@ def delete_rehearsals(request: SignedInRequest, companion_id: UUID) -> HttpRespo
 def _companion_page(
     request: SignedInRequest,
     companion: Companion,
-    form: CompanionForm | None = None,
+    form: CompanionSettingsForm | None = None,
     deletion_form: TypedNameForm | None = None,
 ) -> HttpResponse:
     """The companion's own page; a form with errors comes back in its place."""
-    form, deletion_form = form or CompanionForm(instance=companion), deletion_form or TypedNameForm(companion)
+    form = form or CompanionSettingsForm(instance=companion)
+    deletion_form = deletion_form or TypedNameForm(companion)
     context = {
         "companion": companion,
         "form": form,

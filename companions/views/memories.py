@@ -143,10 +143,14 @@ def _memory_page(request: SignedInRequest, shown: Memory, **more: Any) -> HttpRe
 def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
     shown = my_memory(request, companion_id, memory_id)
     longest = settings.MESSAGE_CHARACTERS
-    form = MemoryTextForm(request.POST or None, initial={"text": shown.text}, longest=longest)
+    given = {"text": shown.text, "importance": shown.importance}
+    form = MemoryTextForm(request.POST or None, initial=given, longest=longest)
     if not form.is_bound or not form.is_valid():
         return _memory_page(request, shown, edit_form=form)
-    correct(shown, form.cleaned_data["text"], timezone.now())
+    if form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
+        correct(shown, form.cleaned_data["text"], timezone.now())
+    shown.importance = form.cleaned_data["importance"] or shown.importance
+    shown.save(update_fields=["importance"])
     return _shown_again(request, shown)
 
 

@@ -88,3 +88,13 @@ def test_a_lone_surrogate_is_refused(as_alice: Api) -> None:
 @pytest.mark.parametrize("cursor", ["nonsense", "AAAA", "%00", "x" * 201])
 def test_a_cursor_that_was_never_given_is_refused(as_alice: Api, cursor: str) -> None:
     assert as_alice.get(f"/companions?cursor={cursor}").status_code == 422
+
+
+def test_how_memories_come_to_mind_is_chosen(as_alice: Api, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}"
+    assert as_alice.get(path).json()["recall_policy"] == "kith"
+    assert as_alice.call("PATCH", path, {"recall_policy": "hou"}).json()["recall_policy"] == "hou"
+    assert as_alice.call("PATCH", path, {"recall_policy": None}).json()["recall_policy"] == "hou"
+    for wrong in ("none such", "", 7):
+        problem(as_alice.call("PATCH", path, {"recall_policy": wrong}), 422, "not_valid")
+    assert as_alice.get(path).json()["recall_policy"] == "hou"

@@ -202,3 +202,50 @@ def test_no_prompt_survives_the_deletion_of_what_it_showed(as_alice: Api, mira: 
     )
     as_alice.call("DELETE", f"{path}/memories/{memory.pk}")
     assert not Prompt.objects.exists()
+
+
+def test_how_important_a_memory_is_can_be_said(as_alice: Api, path: str) -> None:
+    fact = add(as_alice, path, "Alice is allergic to walnuts.")
+    assert {
+        name: fact[name] for name in ("importance", "joy", "aversion", "times_recalled", "recalled_at")
+    } == {
+        "importance": 5,
+        "joy": 0,
+        "aversion": 0,
+        "times_recalled": 0,
+        "recalled_at": None,
+    }
+    mine = f"{path}/memories/{fact['id']}"
+    assert as_alice.call("PATCH", mine, {"importance": 10}).json() == {**fact, "importance": 10}
+    for wrong in (0, 11, -1, 5.5, "much"):
+        problem(as_alice.call("PATCH", mine, {"importance": wrong}), 422, "not_valid")
+    assert as_alice.get(mine).json()["importance"] == 10
+    (found,) = as_alice.post(f"{path}/recall", {"cue": "walnuts"}).json()["results"]
+    assert found["reasons"]["factors"]["importance"] == 1.1
+    assert found["why"].endswith("words in common: walnuts; important")
+
+
+def test_the_policy_decides_what_comes_first(as_alice: Api, path: str) -> None:
+    from memory.embedding import embed_waiting
+
+    as_alice.post(
+        f"{path}/import/log",
+        log("I adopted a kitten.", "How sweet!", "The lighthouse keeper sold his old boat.", "Did he?"),
+    )
+    boat = add(as_alice, path, "The boat and the kitten are both called Minka.")
+    as_alice.call("PATCH", f"{path}/memories/{boat['id']}", {"importance": 10})
+    embed_waiting()
+    orders = []
+    for policy in ("kith", "likeness", "generative_agents"):
+        as_alice.call("PATCH", path, {"recall_policy": policy})
+        results = as_alice.post(f"{path}/recall", {"cue": "a young cat"}).json()["results"]
+        orders.append([one["text"] for one in results])
+        scores = [one["score"] for one in results]
+        assert scores == sorted(scores, reverse=True)
+    assert len({tuple(order) for order in orders}) > 1
+    assert orders[1][0] == "I adopted a kitten."
+    assert [recall.policy for recall in Recall.objects.order_by("at")] == [
+        "kith",
+        "likeness",
+        "generative_agents",
+    ]

@@ -123,3 +123,18 @@ def test_any_hue_has_a_tint(at_home: Client, alice: User, hue: int) -> None:
     page = at_home.get(f"/companions/{companion.pk}/").content.decode()
     preset = {0: 10, 25: 10, 26: 40, 41: 40, 359: 10}[hue]
     assert f'class="tinted tint-{preset}"' in page
+
+
+def test_how_memories_come_to_mind_is_chosen(at_home: Client, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}/settings/"
+    page = at_home.get(path).content.decode()
+    assert "Kith: what fits best" in page
+    assert "MemoryBank: gone in days" in page
+    assert at_home.post(path, fields(recall_policy="memory_bank")).status_code == 302
+    for kept in (fields(), fields(recall_policy="")):
+        assert at_home.post(path, kept).status_code == 302
+        mira.refresh_from_db()
+        assert mira.recall_policy == "memory_bank"
+    response = at_home.post(path, fields(recall_policy="none such"))
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == ["recall_policy"]

@@ -99,3 +99,33 @@ def test_a_memory_goes_and_its_message_is_hidden_or_goes_as_well(at_home: Client
 
 def test_an_empty_page_says_how_memories_come(at_home: Client, mira: Companion) -> None:
     assert "becomes a memory on its own" in at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
+
+
+def test_a_memory_says_how_often_it_came_to_mind_and_how_deep_it_sits(at_home: Client, told: Told) -> None:
+    path = f"{told.path}memories/{told.fact.pk}/"
+    page = at_home.get(path).content.decode()
+    assert "has not come to mind yet · short-term · importance 5 of 10" in page
+    assert "joy" not in page
+    seen = {"times_recalled": 6, "recalled_at": timezone.now(), "joy": 0.4, "aversion": 0.05}
+    Memory.objects.filter(pk=told.fact.pk).update(**seen)
+    page = at_home.get(path).content.decode()
+    assert "came to mind 6 times, last: Today · long-term" in page
+    assert "joy 40\u00a0% · aversion 5\u00a0%" in page
+
+
+def test_a_persons_word_on_importance_counts_and_corrects_nothing(at_home: Client, told: Told) -> None:
+    path = f"{told.path}memories/{told.fact.pk}/edit/"
+    text = "The exam is statistics"
+    assert (
+        "importance 9 of 10"
+        in at_home.post(path, {"text": text, "importance": "9"}, headers=HTMX).content.decode()
+    )
+    told.fact.refresh_from_db()
+    assert (told.fact.importance, told.fact.edited_at) == (9, None)
+    for wrong in ("0", "11", "x", "1.5"):
+        response = at_home.post(path, {"text": text, "importance": wrong}, headers=HTMX)
+        assert response.status_code == 422
+    at_home.post(path, {"text": text + "\r\nand geometry"}, headers=HTMX)
+    told.fact.refresh_from_db()
+    assert (told.fact.importance, told.fact.text) == (9, text + "\nand geometry")
+    assert told.fact.edited_at
