@@ -33,3 +33,8 @@ def test_a_public_kith_needs_its_secret() -> None:
     assert "Set SECRET_KEY" in refusal(KITH_URL=PUBLIC)
     assert not refusal(KITH_URL=PUBLIC, SECRET_KEY="s" * 50)
     assert not refusal()
+
+
+@pytest.mark.parametrize("probability", ["1.5", "-0.1", "nan"])
+def test_a_probability_that_is_none_stops_the_start(probability: str) -> None:
+    assert "it must be a number from 0 to 1" in refusal(KITH_FLASHBACK_PROBABILITY=probability)

@@ -224,6 +224,10 @@ PROMPTS_KEPT = timedelta(days=30)
 MESSAGE_CHARACTERS = 32_000
 RECALL_LIMIT = 10
 FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)  # of each turn; 0 turns it off
+if not 0 <= FLASHBACK_PROBABILITY <= 1:
+    raise ImproperlyConfigured(
+        f"KITH_FLASHBACK_PROBABILITY is {FLASHBACK_PROBABILITY}; it must be a number from 0 to 1."
+    )
 TOOL_ROUNDS = 4
 TOOL_CALLS = 16  # in one round
 TOOL_CHARACTERS = 20_000  # of one call's arguments

@@ -13,7 +13,7 @@ from companions.admin import trace
 from companions.models import Prompt, Reply
 from memory.admin import RECALLS_PER_PAGE
 from memory.keeping import keep_fact
-from memory.models import Recall, Recalled
+from memory.models import Memory, Recall, Recalled
 from tests.admin.conftest import NOON, Scene, answer, ask
 from tests.admin.walk import ALL, MARKER, listing, name_of, page
 
@@ -147,3 +147,34 @@ def test_the_first_page_tells_the_day(
     assert numbers["Messages today"] == (3, "of 1 person")
     assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "chat"}
     assert response.context["health"]["database"] == "ok"
+
+
+def test_reasons_stand_in_a_table_with_what_was_used(desk: Client, scene: Scene) -> None:
+    reasons = {
+        "likeness": 0.5,
+        "words": 0.25,
+        "matched": [],
+        "parts": {"answers": 0.6},
+        "factors": {"emotion": 1.05},
+    }
+    Recalled.objects.filter(recall=scene.recall).update(reasons=reasons, is_used=True)
+    for address in (page(scene.reply), page(scene.recall), page(Recalled.objects.get())):
+        text = shown(desk, address)
+        for expected in ("answers a question like this; felt strongly", "+0.60", "×\u00a01.050", ">used<"):
+            assert expected in text, (address, expected)
+
+
+def test_a_memorys_page_shows_how_it_sits(desk: Client, scene: Scene) -> None:
+    sits = {
+        "times_recalled": 41,
+        "recalled_at": NOON,
+        "joy": 0.35,
+        "aversion": 0.1,
+        "importance": 8,
+        "evidence": 3,
+    }
+    Memory.objects.filter(pk=scene.fact.pk).update(**sits)
+    text = shown(desk, page(scene.fact))
+    for expected in ("muscle", "<dd>41</dd>", "2026-03-10", "35\u00a0%", "10\u00a0%", "8 / 10", "<dd>3</dd>"):
+        assert expected in text, expected
+    assert f"<span>{MARKER.lower()}" in text

@@ -1,5 +1,7 @@
 """The talk as the server gives it: pages of history, turns in every state, retry, deletion."""
 
+import html
+
 import pytest
 from django.test import AsyncClient, Client
 from django.utils import timezone
@@ -7,7 +9,11 @@ from django.utils import timezone
 from accounts.models import User
 from companions.models import Companion, Message, Reply
 from companions.replies.database import visit
+from companions.replies.finish import Said, finish
 from companions.replies.start import start
+from memory.keeping import keep_fact
+from memory.models import Recall
+from memory.recall import Found, record
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.turns import connected, make_companion
 from tests.pages.conftest import Told, answered
@@ -142,3 +148,31 @@ def test_days_stand_between_turns_in_the_persons_own_zone(at_home: Client, mira:
     page = at_home.get(f"/companions/{mira.pk}/").content.decode()
     assert "4 March 2025" in page  # half past midnight in Berlin
     assert 'data-day="2025-03-04"' in page
+
+
+def test_what_came_to_mind_says_why_in_words_and_numbers(at_home: Client, mira: Companion) -> None:
+    now = timezone.now()
+    asked = start(mira, "What about walnuts?", None, now)
+    Reply.objects.filter(pk=asked.reply.pk).update(state=Reply.State.THINKING, lease_by="a test")
+    fact, lake = (
+        keep_fact(mira.pk, text, now, now) for text in ("You are allergic to walnuts.", "We swam at night.")
+    )
+    numbers = {"parts": {"words": 1.5, "questions": -0.5}, "factors": {"importance": 1.1}}
+    found = [
+        Found(fact, 2.345, {"likeness": None, "words": 1.0, "matched": ["walnut"], **numbers}),
+        Found(lake, 0.0, {"flashback": True}),
+    ]
+    record(mira.pk, Recall.By.TURN, "What about walnuts?", found, now, 3, reply_id=asked.reply.pk)
+    finish(asked.reply, Reply.State.DONE, Said(text="Never."), now, held_by="a test")
+    page = html.unescape(at_home.get(f"/companions/{mira.pk}/").content.decode())
+    for expected in (
+        "words in common: walnuts; important",
+        "score 2.35",
+        "words +1.50",
+        "only asks −0.50",
+        "importance ×\u00a01.100",
+        "We swam at night.",
+        "came to mind unasked",
+    ):
+        assert expected in page, expected
+    assert page.index("allergic") < page.index("We swam")
