@@ -1,0 +1,162 @@
+"""Nothing searches memory without a companion: no function, no manager, no operation, no page."""
+
+import importlib
+from types import ModuleType
+
+import pytest
+from django.apps import apps
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from config.api import api
+from tests.memory.walking import modules, source, unasked_for_whom, unnarrowed
+
+NOT_OF_ONE_COMPANION = {
+    "memory.embedding._waiting": "the sweep: what waits is embedded, whosever it is, and given to nobody",
+    "memory.embedding._unchanged": "the rows of the sweep's own batch, by their ids, locked and looked at again",
+    "memory.spaces.served": "counts companions for operators; no memory comes back",
+    "memory.reinforcing.USE": "the rows that one reply was shown, by that reply; a number comes back",
+    "memory.models.memory.from_messages": "a condition, which only narrows further what is narrowed already",
+}
+PLANTED = [
+    "def find(cue):\n    return Memory.objects.filter(text__icontains=cue)",
+    "def find(cue):\n    return list(Embedding.objects.order_by('pk'))",
+    "def find(id):\n    return Recall.objects.get(pk=id)",
+    "def find():\n    return Memory.objects.all()",
+    "def find():\n    return each(Memory.objects)",
+    "def find():\n    return Memory.objects.of().newest(3)",
+    "def find():\n    return Memory._default_manager.filter(kind='said')",
+    "def find(id):\n    return Any.objects.get_or_create(pk=id)",
+    "class Finder:\n    def find(self):\n        return Memory.objects.open()",
+    "find = 'SELECT text FROM memory_memory WHERE text ILIKE %s'",
+    "def find(cursor):\n    cursor.execute('SELECT 1 FROM memory_recalled found')",
+    "def find(space):\n    return space.embeddings.all()",
+    "def find():\n    return Memory.objects.raw('SELECT 1')",
+    "def find():\n    return apps.get_model('memory', 'Memory')",
+]
+HARMLESS = [
+    "def find(companion_id):\n    return Memory.objects.defer('entry').of(companion_id).newest(3)",
+    "def find(companion_id):\n    return Memory.objects.filter(companion_id=companion_id, kind='said')",
+    "def find(companion_id):\n    return Recalled.objects.filter(recall__companion=companion_id)",
+    "def keep(companion_id):\n    return Memory.objects.create(text='tea')",
+    "def find():\n    return Memory.objects.none()",
+    "def find():\n    return Space.objects.all()",
+    "find = 'SELECT 1 FROM memory_memory WHERE companion_id = %s'",
+    'def find():\n    """memory_memory holds them all."""',
+]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_query_leaves_the_companion_out(module: str) -> None:
+    wide = {str(place) for place in unnarrowed(module, source(module))}
+    assert wide - NOT_OF_ONE_COMPANION.keys() == set()
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_function_gives_memories_without_being_told_whose(module: str) -> None:
+    wide = {str(place) for place in unasked_for_whom(importlib.import_module(module))}
+    assert wide - NOT_OF_ONE_COMPANION.keys() == set()
+
+
+def test_every_exception_is_still_needed() -> None:
+    wide = {str(place) for module in modules() for place in unnarrowed(module, source(module))}
+    assert NOT_OF_ONE_COMPANION.keys() - wide == set()
+
+
+def test_the_whole_package_is_walked() -> None:
+    assert {
+        "memory.recall",
+        "memory.held",
+        "memory.news",
+        "memory.models.memory",
+        "memory.policies.kith",
+    } < set(modules())
+
+
+@pytest.mark.parametrize("text", PLANTED)
+def test_a_planted_query_is_found(text: str) -> None:
+    assert [place.function for place in unnarrowed("planted", text)] == ["find"]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_names_its_companion_is_not_accused(text: str) -> None:
+    assert list(unnarrowed("harmless", text)) == []
+
+
+def test_a_planted_function_is_found() -> None:
+    planted = ModuleType("planted")
+    code = """
+from dataclasses import dataclass
+from uuid import UUID
+from memory.models import Memory
+from memory.models.memory import MemoryQuerySet
+
+@dataclass
+class Box:
+    one: Memory
+
+def search(cue: str) -> list[Memory]: ...
+def search_all(cue: str) -> "MemoryQuerySet | None": ...
+def boxes() -> dict[str, Box]: ...
+def of_all(companion_id: UUID | None = None) -> MemoryQuerySet: ...
+def mine(companion_id: UUID) -> list[Box]: ...
+def narrower(memories: MemoryQuerySet) -> MemoryQuerySet: ...
+def count(cue: str) -> int: ...
+
+class Shelf:
+    def every(self) -> tuple[Memory, ...]: ...
+"""
+    exec(code, planted.__dict__)
+    found = {place.function for place in unasked_for_whom(planted)}
+    assert found == {"search", "search_all", "boxes", "of_all", "every"}
+
+
+@pytest.mark.parametrize(
+    "model", [one for one in apps.get_app_config("memory").get_models() if one.__name__ != "Space"]
+)
+def test_every_row_leads_to_one_companion(model: type) -> None:
+    """Its own column, or that of the recall or the memory that it cannot be without."""
+    names = {field.name for field in model._meta.get_fields() if field.concrete and not field.null}  # type: ignore[attr-defined]
+    assert "companion" in names or {"recall", "memory"} <= names
+
+
+SHOW_MEMORIES = {"learnt_at", "reasons"}  # what only a memory has, and only a result
+
+
+def test_every_operation_that_gives_memories_is_about_one_companion() -> None:
+    document = api.get_openapi_schema()
+    schemas = document["components"]["schemas"]
+
+    def shows(name: str) -> bool:
+        schema = schemas[name]
+        return bool(SHOW_MEMORIES & schema.get("properties", {}).keys()) or any(
+            shows(other)
+            for other in schemas
+            if other != name and f"#/components/schemas/{other}'" in str(schema)
+        )
+
+    giving = {
+        path
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        for name in schemas
+        if f"#/components/schemas/{name}'" in str(operation["responses"]) and shows(name)
+    }
+    assert len(giving) >= 4
+    assert {path for path in giving if "{companion_id}" not in path and "{reply_id}" not in path} == set()
+
+
+def test_every_page_about_memories_is_about_one_companion() -> None:
+    found: dict[str, str] = {}
+
+    def walk(resolver: URLResolver, before: str) -> None:
+        for one in resolver.url_patterns:
+            route = before + str(one.pattern)
+            if isinstance(one, URLResolver):
+                if one.namespace is None:
+                    walk(one, route)
+            elif isinstance(one, URLPattern) and one.callback.__module__ == "companions.views.memories":
+                found[str(one.name)] = route
+
+    walk(get_resolver(), "")
+    assert len(found) >= 5
+    assert {name for name, route in found.items() if "<uuid:companion_id>" not in route} == set()
