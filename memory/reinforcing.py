@@ -8,6 +8,7 @@ from django.db import connection
 
 from memory.emotion import MOVED, SHIFTS, STIRRED, reaction_to
 
+# Locked in the order of their ids, as whoever embeds does: else the two could wait for each other for ever.
 # The feelings are those of memory.emotion.Feeling: `after` the reaction, or `stirred` where the memory came unasked.
 USE = """
 WITH shown AS (
@@ -26,6 +27,7 @@ WITH shown AS (
         CASE WHEN NOT is_unasked THEN %(aversion)s WHEN joy > aversion AND joy > %(moved)s THEN 0
              WHEN aversion > %(moved)s THEN %(stirred)s ELSE 0 END AS aversion
     FROM used JOIN memory_memory memory ON memory.id = used.memory_id
+    ORDER BY memory.id FOR NO KEY UPDATE OF memory
 )
 UPDATE memory_memory memory
 SET times_recalled = memory.times_recalled + 1, recalled_at = %(now)s,
