@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-scale lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench-memorybank: dev ## measure recall on MemoryBank's files: DATA=folder with 
 bench-recall: dev ## measure recall on talks with labelled questions: DATA=a LoCoMo file, or REALTALK's, or their folder
 	@test -n "$(DATA)" || { echo "Say where the talks are: make bench-recall DATA=path"; exit 1; }
 	@exec $(BIN)/python -m bench.recall $(DATA) $(OPTIONS)
+
+bench-scale: dev ## measure recall in large memories, and among a million (OPTIONS="--total 20000" for fewer)
+	@exec $(BIN)/python -m bench.scale $(OPTIONS)
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt

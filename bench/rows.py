@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from bench.sentences import sentence
+from bench.vectors import Owner, store, turned
 from companions.making import create
 from companions.models import Companion, Message, Session
 from companions.saying import say_all
@@ -19,7 +20,6 @@ PERSONA = (
     "Juno is a patient companion with a dry sense of humour. She likes the sea, old radios and short answers."
 )
 MESSAGES_A_SESSION = 40
-TURNED = 0.4  # a vector's length of noise, against its own of 1
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,10 @@ def lend_vectors(companion: Companion, chance: np.random.Generator) -> int:
     """Give the memories without an embedding those of others, each turned a little; how many."""
     have = list(Embedding.objects.filter(companion=companion))
     vectors = np.array([one.vector for one in have], dtype=np.float32)
-    lacking = list(Memory.objects.of(companion.pk).filter(embeddings=None).values_list("pk", flat=True))
-    made = vectors[chance.integers(len(have), size=len(lacking))]
-    made += chance.normal(scale=TURNED / np.sqrt(made.shape[1]), size=made.shape).astype(np.float32)
-    made /= np.linalg.norm(made, axis=1, keepdims=True)
-    space = have[0].space_id
-    Embedding.objects.bulk_create(
-        (
-            Embedding(companion=companion, memory_id=pk, space_id=space, window=0, vector=vector)
-            for pk, vector in zip(lacking, made, strict=True)
-        ),
-        batch_size=1000,
-    )
-    return len(lacking)
+    lacking = Memory.objects.of(companion.pk).filter(embeddings=None).values_list("pk", flat=True)
+    owners = [Owner(companion.pk, pk) for pk in lacking]
+    store(owners, have[0].space_id, turned(vectors, len(owners), chance))
+    return len(owners)
 
 
 @transaction.atomic
