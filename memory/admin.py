@@ -8,15 +8,17 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.paginator import Paginator
-from django.db.models import Count, F, Model, QuerySet
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q
 from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
-from memory.models import Embedding, Memory, Recall, Recalled, Space
+from memory.models import Embedding, Memory, Recall, Recalled
+from memory.space_admin import SpaceAdmin
 from memory.terms import terms
 from safety.admin import PrivateAdmin, link_to, marks, moment
+
+__all__ = ["EmbeddingAdmin", "MemoryAdmin", "RecallAdmin", "RecalledAdmin", "SpaceAdmin"]
 
 RECALLS_PER_PAGE = 20
 
@@ -127,10 +129,13 @@ class RecalledAdmin(PrivateAdmin):
 
 @admin.register(Embedding)
 class EmbeddingAdmin(PrivateAdmin):
-    """That a memory has a vector in a space. The vector is not shown; from it words could be guessed."""
+    """That a memory has a vector in a space, or was refused. No vector is shown; from it words could be guessed."""
 
-    annotations = {"space_name": F("space__model")}
-    list_display = ("id", "owner", "of_companion", "of_memory", "space_name", "window")
+    annotations = {
+        "space_name": F("space__model"),
+        "is_refused": ExpressionWrapper(Q(vector=None), BooleanField()),
+    }
+    list_display = ("id", "owner", "of_companion", "of_memory", "space_name", "window", "refused")
     list_filter = ("space",)
     search_ids = ("pk", "companion", "memory")
     ordering = ("-pk",)
@@ -141,34 +146,10 @@ class EmbeddingAdmin(PrivateAdmin):
     def space_name(self, embedding: Any) -> str:
         return str(embedding.space_name)
 
+    @admin.display(description=_("refused"), boolean=True)
+    def refused(self, embedding: Any) -> bool:
+        return bool(embedding.is_refused)
+
     @admin.display(description=_("memory"))
     def of_memory(self, embedding: Embedding) -> str:
         return link_to("memory.memory", embedding.memory_id)
-
-
-@admin.register(Space)
-class SpaceAdmin(ModelAdmin):  # type: ignore[misc]
-    """The spaces that vectors lie in; Kith makes them itself."""
-
-    list_display = ("model", "width", "max_tokens", "vectors", "created_at")
-    search_fields = ("model",)
-    fields = readonly_fields = (
-        *("model", "width", "query_prefix", "document_prefix", "max_tokens", "vectors", "created_at"),
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Space]:
-        queryset: QuerySet[Space] = super().get_queryset(request)
-        return queryset.annotate(vectors=Count("embeddings"))
-
-    @admin.display(description=_("embeddings"), ordering="vectors")
-    def vectors(self, space: Any) -> int:
-        return int(space.vectors)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False

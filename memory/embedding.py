@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from uuid import UUID, uuid4
 
-import numpy as np
 import structlog
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -12,9 +11,17 @@ from django.db.models import Exists, OuterRef, Q
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
 from memory.cue import NOBODY, Names, without_names
-from memory.errors import WidthError
+from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
+from memory.spaces import (
+    CueVector,
+    embedder_of,
+    look_anew,
+    serving_space,
+    spaces,
+    wanted_space,
+)
 from memory.text import ends, storable
 from providers.embedding import Embedder, embedder
 from providers.errors import ProviderError, ProviderRefused
@@ -24,84 +31,96 @@ log = structlog.get_logger(__name__)
 
 BATCH = 64
 REFUSED_TEXT = {400, 413, 422}  # other refusals, as of a key, are for every text
+UNKNOWN = "\ufffd"  # what stands for a character that could not be kept
+HARMLESS = "width"  # as is asked for the width
 MOST_CUE_WINDOWS = 8  # of a pasted page the beginning and the end say what it is about
 
 
-def serving_space() -> Space | None:
-    """The space of the embedder that serves now; None where there is no embedder."""
-    serving = embedder()
-    return space_of(serving) if serving else None
-
-
-def space_of(serving: Embedder) -> Space:
-    """The embedder's space, made when it serves for the first time."""
-    space, _ = Space.objects.get_or_create(
-        model=serving.model,
-        width=serving.width,
-        query_prefix="",
-        document_prefix="",
-        defaults={"max_tokens": serving.max_tokens},
-    )
-    return space
-
-
-def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> Floats | None:
-    """The cue's vector (its space's width), a long cue's from its windows' mean; None where no embedder answers.
+def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> CueVector | None:
+    """The cue in the space that serves the payer's companion, a long cue by its windows' mean; without a payer in the
+    wanted space. None where no embedder answers, or where it sees no meaning at all.
 
     `names` are what "user" and "companion" are called; they are left out of it.
     """
     cue = without_names(storable(cue), names)
-    serving = embedder()
-    if serving is None or not cue.strip():
+    if not cue.replace(UNKNOWN, "").strip():
         return None
     try:
         with charged(payer, ModelCall.Purpose.EMBEDDING):
-            return normalised(_cue_vectors(serving, cue).mean(axis=0))
+            return _in_space(serving_space(payer.companion_id if payer else None), cue)
     except (ProviderError, WidthError) as error:
         log.warning("cue_not_embedded", code=error.code)
         return None
 
 
-def _cue_vectors(serving: Embedder, cue: str) -> Floats:
-    windows = serving.windows(cue)
-    if len(windows) < 2:
-        return _checked(serving, serving.embed_query(cue)[np.newaxis])
-    return _checked(serving, serving.embed_documents(ends(windows, MOST_CUE_WINDOWS)))
+def _in_space(space: Space | None, cue: str) -> CueVector | None:
+    asked = embedder_of(space) if space else None
+    if space is None or asked is None:
+        return None
+    windows = ends(asked.windows(cue), MOST_CUE_WINDOWS)
+    vector = normalised(_checked(space, asked.embed_queries(windows)).mean(axis=0))
+    return CueVector(space, vector) if vector.any() else None
 
 
 def unembedded(companion_id: UUID) -> MemoryQuerySet:
-    """The companion's memories that have no embedding in the serving space; none where there is no embedder."""
-    serving = embedder()
-    if serving is None:
-        return Memory.objects.none()
+    """The companion's memories that wait for the wanted space; none where there is no embedder."""
     try:
-        space = space_of(serving)
-    except ProviderError:  # its width is not known yet: any space of that model will do
-        return Memory.objects.of(companion_id).exclude(embeddings__space__model=serving.model)
-    return _waiting(space).of(companion_id)
+        space = wanted_space()
+    except (ProviderError, WidestError):  # it is not known yet: everything waits for it
+        return Memory.objects.of(companion_id)
+    return _waiting(space).of(companion_id) if space else Memory.objects.none()
 
 
 def waiting(companion_id: UUID) -> int:
-    """How many of the companion's memories have no embedding in the serving space."""
+    """How many of the companion's memories wait for the wanted space."""
     return unembedded(companion_id).count()
 
 
 def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) -> int:
-    """Embed what has no embedding in the serving space, at most `limit` memories; how many were embedded.
+    """Embed what waits for the wanted space, at most `limit` memories; how many were embedded there.
 
-    Killed anywhere and run again it does what is left; two at once do no harm. Raises ProviderUnavailable,
-    and ProviderRefused where every text would be refused, with what was embedded before it kept. A single text
-    that the provider refuses is passed over until the next run; it is recalled by its words alone.
+    What is new is embedded in the older space too, as long as that serves its companion. Killed anywhere and run again
+    it does what is left; two at once do no harm. Raises ProviderUnavailable, ProviderRefused where every text would be
+    refused, WidthError and WidestError, with what was embedded before it kept. A single text that the provider refuses
+    is marked so, and is recalled by its words alone.
     """
+    look_anew()
     serving = embedder()
-    if serving is None:
+    space = wanted_space()
+    if serving is None or space is None:
         return 0
-    space = space_of(serving)
+    if len(spaces()) > 1:
+        _embed_in_older(space, companion_id)
+    return _embed_all(serving, space, _waiting(space), companion_id, limit)
+
+
+def _embed_in_older(wanted: Space, companion_id: UUID | None) -> None:
+    """Embed what is new since the wanted space was made in the spaces that still serve; failures are only logged."""
+    waiting = _waiting(wanted).order_by().values_list("companion_id", flat=True).distinct()
+    for one in [companion_id] if companion_id else list(waiting):
+        space = serving_space(one)
+        asked = embedder_of(space) if space else None
+        if space is None or asked is None or space == wanted:
+            continue
+        new = Q(learnt_at__gte=wanted.created_at) | Q(edited_at__gte=wanted.created_at)
+        try:
+            _embed_all(asked, space, _waiting(space).filter(new), one)
+        except (ProviderError, WidthError) as error:
+            log.warning("not_embedded_in_older_space", space=str(space), code=error.code)
+
+
+def _embed_all(
+    asked: Embedder,
+    space: Space,
+    waiting: MemoryQuerySet,
+    companion_id: UUID | None,
+    limit: int | None = None,
+) -> int:
     embedded = 0
-    for batch in _batches(space, companion_id, limit):
+    for batch in _batches(waiting, companion_id, limit):
         for payer, memories in groupby(sorted(batch, key=_payer_key), key=_payer):
             with charged(payer, ModelCall.Purpose.EMBEDDING):
-                embedded += _embed_or_pass_over(serving, space, list(memories))
+                embedded += _embed_or_mark(asked, space, list(memories))
     return embedded
 
 
@@ -118,7 +137,7 @@ def _waiting(space: Space) -> MemoryQuerySet:
     return Memory.objects.filter(~Exists(there))
 
 
-def _batches(space: Space, companion_id: UUID | None, limit: int | None) -> Iterator[list[Memory]]:
+def _batches(waiting: MemoryQuerySet, companion_id: UUID | None, limit: int | None) -> Iterator[list[Memory]]:
     """The waiting memories, from a random id on and round again, so that two workers seldom meet."""
     scope = Q(companion_id=companion_id) if companion_id else Q()
     start = uuid4()
@@ -128,8 +147,7 @@ def _batches(space: Space, companion_id: UUID | None, limit: int | None) -> Iter
         while left is None or left > 0:
             size = BATCH if left is None else min(BATCH, left)
             batch = list(
-                _waiting(space)
-                .filter(scope, half, after)
+                waiting.filter(scope, half, after)
                 .order_by("pk")
                 .select_related("companion")
                 .defer("entry")[:size]
@@ -141,26 +159,38 @@ def _batches(space: Space, companion_id: UUID | None, limit: int | None) -> Iter
             left = left if left is None else left - len(batch)
 
 
-def _embed_or_pass_over(serving: Embedder, space: Space, batch: list[Memory]) -> int:
-    """Embed the batch; where the provider refuses what it holds, each alone, passing over those that it refuses."""
+def _embed_or_mark(asked: Embedder, space: Space, batch: list[Memory]) -> int:
+    """Embed the batch; where the provider refuses what it holds, each alone, marking those that it refuses."""
     try:
-        return _embed(serving, space, batch)
+        return _embed(asked, space, batch)
     except ProviderRefused as error:
         if error.status not in REFUSED_TEXT:
             raise
         if len(batch) == 1:
-            log.warning("memory_not_embedded", memory=str(batch[0].pk), code=error.code)
+            _mark_refused(asked, space, batch, error)
             return 0
-        return sum(_embed_or_pass_over(serving, space, [memory]) for memory in batch)
+        return sum(_embed_or_mark(asked, space, [memory]) for memory in batch)
 
 
-def _embed(serving: Embedder, space: Space, batch: list[Memory]) -> int:
+def _mark_refused(asked: Embedder, space: Space, batch: list[Memory], error: ProviderRefused) -> None:
+    """Keep that the text was refused; ProviderRefused where the most harmless text is refused as well."""
+    _checked(space, asked.embed_documents([HARMLESS]))
+    log.warning("memory_not_embedded", memory=str(batch[0].pk), code=error.code)
+    _keep(space, batch, [(batch[0], 0, None)])
+
+
+def _embed(asked: Embedder, space: Space, batch: list[Memory]) -> int:
     windows = [
-        (memory, n, text) for memory in batch for n, text in enumerate(serving.windows(memory.text) or [" "])
+        (memory, n, text) for memory in batch for n, text in enumerate(asked.windows(memory.text) or [" "])
     ]
-    vectors = _checked(serving, serving.embed_documents([text for _, _, text in windows]))
-    if len(vectors) != len(windows):
-        raise WidthError(serving.model, serving.width, vectors.shape)
+    vectors = _checked(space, asked.embed_documents([text for _, _, text in windows]))
+    space.note_right_width()
+    rows = [(memory, n, vector) for (memory, n, _), vector in zip(windows, vectors, strict=True)]
+    return _keep(space, batch, rows)
+
+
+def _keep(space: Space, batch: list[Memory], rows: list[tuple[Memory, int, Floats | None]]) -> int:
+    """Store a vector for each window; how many of the memories still were there with the text that was embedded."""
     with transaction.atomic():
         unchanged = _unchanged(batch)
         Embedding.objects.bulk_create(
@@ -168,7 +198,7 @@ def _embed(serving: Embedder, space: Space, batch: list[Memory]) -> int:
                 Embedding(
                     companion_id=memory.companion_id, memory=memory, space=space, window=n, vector=vector
                 )
-                for (memory, n, _), vector in zip(windows, vectors, strict=True)
+                for memory, n, vector in rows
                 if memory.pk in unchanged
             ],
             ignore_conflicts=True,  # another worker was here first
@@ -183,7 +213,10 @@ def _unchanged(batch: list[Memory]) -> set[UUID]:
     return {pk for pk, text in now if texts[pk] == text}
 
 
-def _checked(serving: Embedder, vectors: Floats) -> Floats:
-    if vectors.ndim != 2 or vectors.shape[1] != serving.width or not np.isfinite(vectors).all():
-        raise WidthError(serving.model, serving.width, vectors.shape)
-    return vectors
+def _checked(space: Space, vectors: Floats) -> Floats:
+    """The vectors (n, width); an alarm and WidthError where they do not fit into the space."""
+    if vectors.ndim == 2 and vectors.shape[1] == space.width:
+        return vectors
+    if space.note_wrong_width(vectors.shape[-1]):
+        log.error("embedding_width_changed", space=str(space), width=space.width, answered=vectors.shape[-1])
+    raise WidthError(space.model, space.width, vectors.shape)

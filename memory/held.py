@@ -1,6 +1,7 @@
 """What recall looks at: the entries of one companion's memories, and how near in meaning each is to a cue."""
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -11,14 +12,31 @@ from pgvector import Vector
 
 from memory.among import Among
 from memory.entries import Entries, Numbers
-from memory.models import Memory, Space
-from providers.vectors import Floats
+from memory.models import Memory
+from memory.models.embedding import MOST_SCANNED
+from memory.spaces import CueVector
 
 YES, NO = b"\x01", b"\x00"
-MEANING = """
-SELECT string_agg(uuid_send(memory_id), ''), string_agg(float4send((-(vector <#> %s::vector))::float4), '')
-  FROM memory_embedding WHERE companion_id = %s AND space_id = %s
+EXACT = """
+SELECT string_agg(uuid_send(memory_id), ''), string_agg(float4send((-(vector <#> %(cue)s::vector))::float4), '')
+  FROM memory_embedding WHERE companion_id = %(companion)s AND space_id = %(space)s AND vector IS NOT NULL
 """
+# Two vectors at the angle a differ in about a / pi of their signs; those that differ in the fewest are looked at exactly.
+BY_BITS = """
+WITH cue AS MATERIALIZED (SELECT %(cue)s::vector AS vector, binary_quantize(%(cue)s::vector) AS bits),
+     apart AS MATERIALIZED (
+       SELECT id, memory_id, embedding.bits <~> cue.bits AS bits
+         FROM memory_embedding embedding, cue
+        WHERE companion_id = %(companion)s AND space_id = %(space)s AND embedding.vector IS NOT NULL),
+     near AS (
+       SELECT embedding.id, -(embedding.vector <#> cue.vector) AS cosine
+         FROM memory_embedding embedding, cue
+        WHERE embedding.id IN (SELECT id FROM apart ORDER BY bits LIMIT %(exactly)s))
+SELECT string_agg(uuid_send(memory_id), ''),
+       string_agg(float4send(coalesce(near.cosine, cos(pi() * apart.bits / %(width)s))::float4), '')
+  FROM apart LEFT JOIN near USING (id)
+"""
+EXACTLY = 300
 
 Ids = NDArray[np.uint64]
 
@@ -53,8 +71,8 @@ class Held:
         return UUID(bytes=self.ids[place].astype(">u8").tobytes())
 
 
-def held(companion_id: UUID, among: Among, space: Space | None, vector: Floats | None) -> Held:
-    """The companion's memories; two SQL queries, one without a vector. `vector` has length 1."""
+def held(companion_id: UUID, among: Among, cue: CueVector | None) -> Held:
+    """The companion's memories; two SQL queries, one without a vector, which has length 1."""
     there = among.there(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
     packed = there.aggregate(**_columns(among.wanted))
     ids = _ids(packed["ids"])
@@ -62,8 +80,8 @@ def held(companion_id: UUID, among: Among, space: Space | None, vector: Floats |
     entries = Entries.unpack(bytes(packed["entries"] or b""))
     order = np.lexsort((ids[:, 1], ids[:, 0], entries.times))
     likeness = np.full(len(ids), np.nan)
-    if space is not None and vector is not None:
-        likeness = _likeness(ids, *_meaning(companion_id, space, vector))
+    if cue is not None:
+        likeness = _likeness(ids, *_meaning(companion_id, cue))
     return Held(companion_id, ids[order], entries.sorted(order), likeness[order], may_come[order])
 
 
@@ -76,10 +94,22 @@ def _columns(wanted: Q) -> dict[str, Packed]:
     return every
 
 
-def _meaning(companion_id: UUID, space: Space, vector: Floats) -> tuple[Ids, NDArray[np.float64]]:
-    """The memories that have an embedding in the space, one a window, and the cosine of each."""
+def _meaning(companion_id: UUID, cue: CueVector) -> tuple[Ids, NDArray[np.float64]]:
+    """The memories that have an embedding in the cue's space, one a window, and the cosine of each.
+
+    Of vectors too wide to read them all the cosine is estimated from their bits, but for the nearest.
+    """
+    width = cue.space.width
+    told: dict[str, Any] = {
+        "companion": companion_id,
+        "space": cue.space.pk,
+        "width": width,
+        "exactly": EXACTLY,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(MEANING, [Vector(vector).to_text(), companion_id, space.pk])
+        cursor.execute(
+            EXACT if width <= MOST_SCANNED else BY_BITS, {**told, "cue": Vector(cue.vector).to_text()}
+        )
         ids, cosines = cursor.fetchone()
     return _ids(ids), np.frombuffer(bytes(cosines or b""), dtype=">f4").astype(np.float64)
 

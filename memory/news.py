@@ -13,12 +13,12 @@ from pgvector import Vector
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
-from memory.embedding import serving_space
 from memory.errors import NewsError, WidthError
 from memory.models import Memory, Space
+from memory.spaces import embedder_of, serving_space
 from memory.telling import telling
 from memory.text import ends, storable
-from providers.embedding import Embedder, embedder
+from providers.embedding import Embedder
 from providers.errors import ProviderError
 from providers.vectors import Floats, normalised
 
@@ -122,27 +122,27 @@ def _same(companion_id: UUID, asked: Sequence[str]) -> Likely:
 
 def _near(companion_id: UUID, asked: Sequence[str], threshold: float, payer: Payer | None) -> Likely | None:
     """The memories that are so alike, the nearest first; None where no embedder answers."""
-    serving = embedder()
-    if serving is None:
+    space = serving_space(companion_id)
+    serving = embedder_of(space) if space else None
+    if space is None or serving is None:
         return None
     if not asked:
         return {}
     try:
-        space = serving_space()
         with charged(payer, ModelCall.Purpose.EMBEDDING):
-            vectors = _vectors(serving, asked)
+            vectors = _vectors(serving, space, asked)
     except ProviderError as error:
         log.warning("observations_not_embedded", code=error.code)
         return None
-    return _nearest(companion_id, space, asked, vectors, threshold) if space else None
+    return _nearest(companion_id, space, asked, vectors, threshold)
 
 
-def _vectors(serving: Embedder, asked: Sequence[str]) -> Floats:
+def _vectors(serving: Embedder, space: Space, asked: Sequence[str]) -> Floats:
     """(n, width), of length 1: of a long text the mean of its windows."""
     windows = [ends(serving.windows(text), MOST_WINDOWS) or [text] for text in asked]
     every = serving.embed_documents([window for of_one in windows for window in of_one])
-    if every.shape != (sum(map(len, windows)), serving.width) or not np.isfinite(every).all():
-        raise WidthError(serving.model, serving.width, every.shape)
+    if every.shape != (sum(map(len, windows)), space.width):
+        raise WidthError(space.model, space.width, every.shape)
     starts = np.cumsum([0, *map(len, windows[:-1])])
     return normalised(np.add.reduceat(every, starts, axis=0))
 

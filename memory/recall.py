@@ -12,16 +12,15 @@ from django.db.models import prefetch_related_objects
 
 from memory.among import EVERYTHING, Among
 from memory.cue import NOBODY, Names, read
-from memory.embedding import serving_space
 from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.held import held
-from memory.models import Memory, Recall, Recalled, Space
+from memory.models import Memory, Recall, Recalled
 from memory.picking import MOST_FOUND, Picked, pick
 from memory.policies import DEFAULT, by_name
 from memory.relevance import relevance
+from memory.spaces import CueVector
 from memory.stages import ALL, Stages
 from memory.text import storable
-from providers.vectors import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def recall(
     *,
     now: datetime,
     zone: tzinfo,
-    vector: Floats | None = None,
+    vector: CueVector | None = None,
     names: Names = NOBODY,
     among: Among = EVERYTHING,
     offset: int = 0,
@@ -59,7 +58,7 @@ def recall(
 
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), `matched` terms, `parts`
     (what the fit is the sum of, in standard deviations above the companion's average memory, see memory.relevance) and
-    `factors` (what a score of Kith's own policy is multiplied by). Four SQL queries, five where something was recalled
+    `factors` (what a score of Kith's own policy is multiplied by). Three SQL queries, four where something was recalled
     before. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
     """
     if not 0 <= limit <= MOST_FOUND:
@@ -70,8 +69,7 @@ def recall(
     understood = read(cue, when.astimezone(zone), names)
     if not limit or not (understood.terms or vector is not None):
         return []
-    space = serving_space()
-    mine = held(companion_id, among, space, _checked(vector, space))
+    mine = held(companion_id, among, _checked(vector))
     page = slice(offset, offset + limit)
     return _found(pick(mine, relevance(understood, mine, stages), chosen, when, page, stages))
 
@@ -105,16 +103,16 @@ def record(
     return kept
 
 
-def _checked(vector: Floats | None, space: Space | None) -> Floats | None:
-    """The vector with length 1; None where there is nothing to compare it with."""
-    if vector is None or space is None:
+def _checked(cue: CueVector | None) -> CueVector | None:
+    """The cue's vector with length 1."""
+    if cue is None:
         return None
-    if vector.shape != (space.width,):
-        raise WidthError(space.model, space.width, vector.shape)
-    length = float(np.linalg.norm(vector))
+    if cue.vector.shape != (cue.space.width,):
+        raise WidthError(cue.space.model, cue.space.width, cue.vector.shape)
+    length = float(np.linalg.norm(cue.vector))
     if not np.isfinite(length) or not length:
         raise VectorError
-    return vector / np.float32(length)
+    return CueVector(cue.space, cue.vector / np.float32(length))
 
 
 def _found(picked: Sequence[Picked]) -> list[Found]:

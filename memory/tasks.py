@@ -2,19 +2,30 @@
 
 from uuid import UUID
 
+import structlog
 from celery import shared_task
 
 from memory import embedding
+from memory.errors import WidthError
 from providers.errors import ProviderUnavailable
+
+log = structlog.get_logger(__name__)
 
 
 @shared_task(autoretry_for=(ProviderUnavailable,), retry_backoff=5, retry_backoff_max=300)
 def embed_companion(companion_id: str) -> None:
     """Embed what one companion remembers and has no embedding yet."""
-    embedding.embed_waiting(UUID(companion_id))
+    _embed(UUID(companion_id))
 
 
 @shared_task(autoretry_for=(ProviderUnavailable,), retry_backoff=5, retry_backoff_max=300)
 def embed_waiting() -> None:
     """Embed whatever has no embedding yet: the sweep, for nudges that were lost."""
-    embedding.embed_waiting()
+    _embed()
+
+
+def _embed(companion_id: UUID | None = None) -> None:
+    try:
+        embedding.embed_waiting(companion_id)
+    except WidthError as error:
+        log.warning("nothing_embedded", code=error.code)  # the alarm is raised already

@@ -12,9 +12,10 @@ from bench.recall import plain
 from bench.recall.measures import DEPTHS, GIVEN, Answer
 from bench.recall.storing import Stored
 from bench.recall.talk import Question
-from memory.embedding import embed_cue, serving_space
+from memory.embedding import embed_cue
 from memory.models import Embedding, Memory
 from memory.recall import Found, recall
+from memory.spaces import CueVector, serving_space
 from memory.stages import ALL, Stages
 from memory.terms import terms
 from providers.tokens import estimate
@@ -29,7 +30,7 @@ class Cue:
 
     stored: Stored
     question: Question
-    vector: Floats | None
+    vector: CueVector | None
     milliseconds: float
 
 
@@ -88,7 +89,7 @@ class _Shelf:
         """The turns' ids by each way, best first."""
         ways = {"plain BM25": self.words.rank(terms(cue.question.text))}
         if cue.vector is not None and len(self.owners):
-            ways["plain dense"] = plain.dense(self.vectors, self.owners, cue.vector)
+            ways["plain dense"] = plain.dense(self.vectors, self.owners, cue.vector.vector)
             ways["plain rank fusion"] = plain.fused(*ways.values())
         return {name: [self.ids[place] for place in places[:LIMIT]] for name, places in ways.items()}
 

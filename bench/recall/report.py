@@ -8,7 +8,7 @@ from bench.recall.measures import DEPTHS, GIVEN, Answer, Measures, by_category, 
 from bench.recall.storing import store_all
 from bench.recall.tables import Row, percent, points, table
 from bench.recall.talk import CATEGORIES, Talk
-from memory.embedding import serving_space
+from memory.spaces import serving_space
 
 AT_GIVEN = DEPTHS.index(GIVEN)
 WARM_UP = 5  # the first recalls find everything cold

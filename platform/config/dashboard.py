@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Reply
 from config.health import checks
+from memory.space_admin import alarms
 
 FAILED = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
 
@@ -25,6 +26,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "numbers": numbers(midnight),
         "replies": replies(midnight),
         "health": health,
+        "alarms": alarms(),
         "is_well": set(health.values()) == {"ok"},
     }
 

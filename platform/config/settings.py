@@ -208,11 +208,29 @@ CHAT_TIMEOUTS = {
 CHAT_RETRIES = env.int("LLM_RETRIES", 2)
 CONTEXT_TOKENS = env.int("LLM_CONTEXT_TOKENS", 8192)
 ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
-EMBEDDING = {
-    "base_url": env.str("EMBEDDING_BASE_URL", ""),
-    "api_key": env.str("EMBEDDING_API_KEY", ""),
-    "model": env.str("EMBEDDING_MODEL", ""),
-}
+
+
+def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str | int]:
+    """How one embedder is asked, by the settings that begin with that name; the fields are read when used."""
+    return {
+        "base_url": env.str(f"{name}_BASE_URL", base_url),
+        "api_key": env.str(f"{name}_API_KEY", api_key),
+        "model": env.str(f"{name}_MODEL", ""),
+        "query_prefix": env.str(f"{name}_QUERY_PREFIX", ""),
+        "document_prefix": env.str(f"{name}_DOCUMENT_PREFIX", ""),
+        "query_fields": env.str(f"{name}_QUERY_FIELDS", ""),
+        "document_fields": env.str(f"{name}_DOCUMENT_FIELDS", ""),
+        "max_tokens": env.int(f"{name}_MAX_TOKENS", 480),
+    }
+
+
+EMBEDDING = embedding("EMBEDDING")
+# The one before it, asked until all is embedded anew: on the same server, where nothing else is said.
+EMBEDDING_PREVIOUS = (
+    embedding("EMBEDDING_PREVIOUS", str(EMBEDDING["base_url"]), str(EMBEDDING["api_key"]))
+    if env.str("EMBEDDING_PREVIOUS_MODEL", "")
+    else {}
+)
 
 # -- turns ------------------------------------------------------------------------------------------
 

@@ -7,3 +7,6 @@ class ProvidersConfig(AppConfig):
 
     name = "providers"
     verbose_name = _("Providers")
+
+    def ready(self) -> None:
+        from providers import checks  # noqa: F401 (it registers itself)

@@ -12,10 +12,12 @@ from accounts.models import User
 from companions.models import Companion
 from config.celery import app
 from memory import tasks
-from memory.embedding import embed_cue, embed_waiting, serving_space, waiting
+from memory.embedding import embed_cue, embed_waiting, waiting
 from memory.entries import Entries, code
+from memory.errors import WidthError
 from memory.keeping import correct
 from memory.models import Embedding, Memory, Space
+from memory.spaces import serving_space
 from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.fixtures.turns import make_companion
 from tests.memory.conftest import DAY, EmbeddingServer, Say
@@ -63,10 +65,10 @@ def test_a_long_text_is_embedded_in_windows_and_found_by_its_end(mira: Companion
 
 @pytest.mark.parametrize("cue", ["tea", "a long cue about tea and milk " * 2000])
 def test_a_cue_of_any_length_has_one_vector_of_length_one(db: None, cue: str) -> None:
-    vector = embed_cue(cue)
-    assert vector is not None
-    assert vector.shape == (384,)
-    assert abs(float((vector**2).sum()) - 1) < 1e-4
+    embedded = embed_cue(cue)
+    assert embedded is not None
+    assert embedded.vector.shape == (embedded.space.width,) == (384,)
+    assert abs(float((embedded.vector**2).sum()) - 1) < 1e-4
 
 
 @pytest.mark.parametrize("cue", ["", "  ", "\x00", "\ud800"])
@@ -74,7 +76,7 @@ def test_an_empty_cue_has_no_vector(db: None, cue: str) -> None:
     assert embed_cue(cue) is None
 
 
-def test_a_cue_has_no_vector_while_the_provider_is_down(embedding_server: EmbeddingServer) -> None:
+def test_a_cue_has_no_vector_while_the_provider_is_down(db: None, embedding_server: EmbeddingServer) -> None:
     embedding_server.breaks_after = 0
     assert embed_cue("tea") is None
 
@@ -97,8 +99,10 @@ def test_a_text_that_the_provider_refuses_holds_no_other_back(
 ) -> None:
     *_, refused = say(mira, *(f"Walk {number}." for number in range(10)), "REFUSED")
     assert embed_waiting(mira.pk) == 10
-    assert not refused.embeddings.exists()
-    assert embed_waiting(mira.pk) == 0
+    assert [one.vector for one in refused.embeddings.all()] == [None]
+    assert waiting(mira.pk) == 0
+    correct(refused, "Walk 11.", DAY)
+    assert embed_waiting(mira.pk) == 1
 
 
 def test_vectors_of_a_wrong_width_are_not_stored(
@@ -106,7 +110,7 @@ def test_vectors_of_a_wrong_width_are_not_stored(
 ) -> None:
     assert serving_space() == Space.objects.get(width=4)
     embedding_server.width = 5
-    with pytest.raises(ProviderRefused, match="width"):
+    with pytest.raises(WidthError, match="its space is 4 wide"):
         embed_waiting(mira.pk)
     assert not Embedding.objects.exists()
     assert waiting(mira.pk) == 150

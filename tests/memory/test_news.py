@@ -110,13 +110,13 @@ def test_each_text_comes_back_once_and_what_says_nothing_not_at_all(mira: Compan
     assert [one.observation for one in told.known] == ["Tea."]
 
 
-def test_a_hundred_observations_take_five_queries(
+def test_a_hundred_observations_take_four_queries(
     mira: Companion, say: Say, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     say(mira, *(f"Letter {'i' * number}." for number in range(60)))
     embed_waiting(mira.pk)
     observed = [f"Letter {'i' * number}!" for number in range(100)]
-    with django_assert_num_queries(5):  # equal texts, the space, the nearest, these, their messages
+    with django_assert_num_queries(4):  # equal texts, the nearest, these, their messages
         assert news(mira, *observed).known
 
 

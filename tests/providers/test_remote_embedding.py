@@ -14,7 +14,7 @@ from providers import embedding
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.minilm.embedder import MiniLM
 from providers.rehearsal.running import RehearsalServer
-from providers.remote_embedding import RemoteEmbedder
+from providers.remote_embedding import MAX_TOKENS, RemoteEmbedder
 
 Serve = Callable[..., RemoteEmbedder]
 
@@ -60,7 +60,7 @@ def test_texts_of_any_number_are_embedded_in_batches(server: RehearsalServer) ->
     assert vectors.shape == (150, embedder.width) == (150, 256)
     assert vectors.dtype == np.float32
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(150), abs=1e-5)
-    assert int((vectors @ embedder.embed_query("letter number77 from lena")).argmax()) == 77
+    assert int((vectors @ embedder.embed_queries(["letter number77 from lena"])[0]).argmax()) == 77
 
 
 def test_a_long_text_is_embedded_whole(server: RehearsalServer) -> None:
@@ -70,7 +70,7 @@ def test_a_long_text_is_embedded_whole(server: RehearsalServer) -> None:
     assert len(windows) > 2
     assert windows[-1].endswith("A violin played.")
     plain, ending = embedder.embed_documents([text.removesuffix("A violin played."), text])
-    asked = embedder.embed_query("violin")
+    asked = embedder.embed_queries(["violin"])[0]
     assert ending @ asked > plain @ asked
 
 
@@ -78,22 +78,20 @@ def test_windows_cover_a_text_without_spaces(server: RehearsalServer) -> None:
     text = "".join(chr(0x4E00 + at) for at in range(1500))
     windows = RemoteEmbedder(server.url, "", "m").windows(text)
     assert set("".join(windows)) == set(text)
-    assert all(len(window) <= RemoteEmbedder.max_tokens for window in windows)
+    assert all(len(window) <= MAX_TOKENS for window in windows)
 
 
 def test_vectors_in_base64_are_read_and_put_in_order(serve: Serve) -> None:
     packed = base64.b64encode(struct.pack("<2f", 3.0, 4.0)).decode()
-    assert serve(data(packed)).embed_query("x").tolist() == pytest.approx([0.6, 0.8])
+    assert serve(data(packed)).embed_queries(["x"])[0].tolist() == pytest.approx([0.6, 0.8])
     turned = {"data": [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [1, 0]}]}
     embedder = serve(turned)
-    embedder.__dict__["width"] = 2
     assert embedder.embed_documents(["a", "b"]).tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (data([1.0, 0.0, 0.0]), "shape"),
         (data([1.0, 0.0], [1.0, 0.0]), "2 vectors for 1 texts"),
         (data(), "0 vectors for 1 texts"),
         (data([float("nan"), 0.0]), "NaN"),
@@ -107,28 +105,27 @@ def test_vectors_in_base64_are_read_and_put_in_order(serve: Serve) -> None:
 )
 def test_a_wrong_answer_is_refused_in_clear_words(serve: Serve, answer: Any, words: str) -> None:
     embedder = serve(answer)
-    embedder.__dict__["width"] = 2
     with pytest.raises(ProviderRefused, match=words):
-        embedder.embed_query("x")
+        embedder.embed_queries(["x"])
 
 
 def test_a_server_that_fails_is_unavailable_with_its_words_and_without_the_key(serve: Serve) -> None:
     body = {"error": {"message": "secret-key: the model is loading"}}
     with pytest.raises(ProviderUnavailable) as caught:
-        serve(body, status=503).embed_query("x")
+        serve(body, status=503).embed_queries(["x"])
     assert caught.value.said == "…: the model is loading"
 
 
 def test_a_refusal_is_one(serve: Serve) -> None:
     with pytest.raises(ProviderRefused) as caught:
-        serve({"error": {"message": "No such model"}}, status=404).embed_query("x")
+        serve({"error": {"message": "No such model"}}, status=404).embed_queries(["x"])
     assert caught.value.said == "No such model"
 
 
 def test_a_server_that_is_not_there_is_unavailable() -> None:
     timeout = httpx2.Timeout(1.0)
     with pytest.raises(ProviderUnavailable):
-        RemoteEmbedder("http://127.0.0.1:9/v1", "", "m", timeout=timeout).embed_query("x")
+        RemoteEmbedder("http://127.0.0.1:9/v1", "", "m", timeout=timeout).embed_queries(["x"])
 
 
 def test_the_settings_choose_the_embedder(server: RehearsalServer, settings: Any) -> None:

@@ -8,6 +8,7 @@ from threading import Lock
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
+from providers.manner import PLAIN
 from providers.minilm.bert import Bert
 from providers.minilm.weights import SHA256, load_tensors, load_tokenizer
 from providers.vectors import Floats, normalised
@@ -26,6 +27,7 @@ class MiniLM:
     """
 
     model = "all-MiniLM-L6-v2"
+    manner = PLAIN
     width = 384
     max_tokens = 256
 
@@ -53,10 +55,9 @@ class MiniLM:
             np.add.at(summed, [at for at, _ in batch], vectors)
         return normalised(summed)
 
-    def embed_query(self, text: str) -> Floats:
-        """(384,) for a question; this model reads questions and documents alike."""
-        vector: Floats = self.embed_documents([text])[0]
-        return vector
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """(n, 384) for questions; this model reads questions and documents alike."""
+        return self.embed_documents(texts)
 
     def load(self) -> None:
         """Load now what would be loaded at the first use."""
