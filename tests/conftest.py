@@ -25,7 +25,12 @@ from config.up.postgres import end_orphans
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 
-pytest_plugins = ["tests.fixtures.people", "tests.fixtures.turns", "tests.fixtures.rest", "tests.fixtures.spaces"]
+pytest_plugins = [
+    "tests.fixtures.people",
+    "tests.fixtures.turns",
+    "tests.fixtures.rest",
+    "tests.fixtures.spaces",
+]
 
 
 def _claimed(folder: Path) -> TextIO | None:

@@ -43,23 +43,30 @@ def say() -> Say:
 
 
 class EmbeddingServer(ThreadingHTTPServer):
-    """Answers /embeddings with vectors of `width`; refuses the word REFUSED; breaks down after `breaks_after` requests.
+    """Answers /embeddings with vectors of `width`, or of `widths` by model; breaks down after `breaks_after` requests.
 
-    `meanwhile` is called in each request that holds more than one word, before the answer.
+    It refuses the word REFUSED, with `refuses_all` everything, and sees no meaning in the word NOTHING. `meanwhile` is
+    called in each request that does not ask for the width, before the answer. `bodies` are the requests as they came.
     """
 
     def __init__(self) -> None:
         self.width = 4
         self.breaks_after = 1000
-        self.refuses_key = False
+        self.refuses_key = self.refuses_all = False
+        self.widths: dict[str, int] = {}
+        self.bodies: list[dict[str, Any]] = []
         self.asked: list[str] = []
         self.requests = 0
         self.meanwhile: Callable[[], None] = lambda: None
         super().__init__(("127.0.0.1", 0), Handler)
 
-    def answer(self, texts: list[str]) -> tuple[int, Any]:
+    def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        texts = body["input"]
+        self.bodies.append(body)
+        if self.refuses_all:
+            return 400, {"error": {"message": "no such field"}}
         if texts == ["width"]:  # the embedder asks for the width
-            return 200, self.vectors(texts)
+            return 200, self.vectors(body)
         self.requests += 1
         if self.requests > self.breaks_after:
             return 503, {"error": {"message": "out of order"}}
@@ -69,23 +76,23 @@ class EmbeddingServer(ThreadingHTTPServer):
         if any("REFUSED" in text for text in texts):
             return 400, {"error": {"message": "this is refused"}}
         self.asked += texts
-        return 200, self.vectors(texts)
+        return 200, self.vectors(body)
 
-    def vectors(self, texts: list[str]) -> dict[str, Any]:
-        return {
-            "data": [
-                {"index": n, "embedding": [1.0 + len(text), *[1.0] * (self.width - 1)]}
-                for n, text in enumerate(texts)
-            ]
-        }
+    def vectors(self, body: dict[str, Any]) -> dict[str, Any]:
+        width = self.widths.get(body["model"], self.width)
+        rows = [
+            [0.0] * width if "NOTHING" in text else [1.0 + len(text), *[1.0] * (width - 1)]
+            for text in body["input"]
+        ]
+        return {"data": [{"index": n, "embedding": row} for n, row in enumerate(rows)]}
 
 
 class Handler(BaseHTTPRequestHandler):
     server: EmbeddingServer
 
     def do_POST(self) -> None:
-        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-        status, answer = self.server.answer(texts)
+        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, answer = self.server.answer(sent)
         body = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -97,15 +104,16 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+def asking(server: EmbeddingServer, model: str = "some-model", **manner: str) -> dict[str, str]:
+    """The settings that ask this server."""
+    return {"base_url": f"http://127.0.0.1:{server.server_port}/v1", "api_key": "", "model": model, **manner}
+
+
 @pytest.fixture
 def embedding_server(settings: Any) -> Iterator[EmbeddingServer]:
     """The serving embedder of this test: a real server over HTTP."""
     with EmbeddingServer() as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        settings.EMBEDDING = {
-            "base_url": f"http://127.0.0.1:{server.server_port}/v1",
-            "api_key": "",
-            "model": "some-model",
-        }
+        settings.EMBEDDING = asking(server)
         yield server
         server.shutdown()
