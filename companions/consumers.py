@@ -20,6 +20,7 @@ from accounts.models import User
 from companions.errors import CompanionsError, TextError
 from companions.models import Companion, Reply
 from companions.replies import actions, frames
+from companions.replies.ahead import begin_to_look
 from companions.replies.database import AWAY as DATABASE_AWAY
 from companions.replies.database import visit
 from companions.replies.follow import SILENCE_SECONDS, Follower
@@ -110,6 +111,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
 
     async def _send_message(self, frame: MessageSend) -> None:
         async with self.giving:  # the reply's first frames wait until the message's own has gone out
+            ahead = begin_to_look(self.companion, frame.text)
             started = await visit(start, self.companion, frame.text, frame.client_id, timezone.now())
             if started.is_new:
                 self.follower.begin(started.reply.pk)
@@ -117,7 +119,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
             await self.send(orjson.dumps(saved).decode())
         await tell(self.companion.pk, saved, but=self.channel)
         if started.is_new:
-            spawn(started.reply.pk)
+            spawn(started.reply.pk, ahead=ahead)
 
     async def _resume(self, reply: Reply, after: int) -> None:
         """What follows piece `after`; where its pieces are gone, the text as it is on the row."""

@@ -51,9 +51,13 @@ class Among:
                 raise AmongError(f"There is no {word!r}; there are {', '.join(words.values)}.")
 
     def there(self, memories: MemoryQuerySet) -> MemoryQuerySet:
-        """Those of the memories that there are."""
-        held = memories.as_of(self.as_of) if self.as_of else memories.open()
-        return held.leaving_out(self.leaving_out, self.leaving_out_memories)
+        """Those of the memories that there are, also those that are to be left out."""
+        return memories.as_of(self.as_of) if self.as_of else memories.open()
+
+    def left_out(self, memories: MemoryQuerySet) -> set[UUID]:
+        """The ids of those of the memories that are left out; one SQL query, none where no messages are."""
+        of_messages = memories.filter(message__in=self.leaving_out).values_list("pk", flat=True)
+        return {*self.leaving_out_memories, *(of_messages if self.leaving_out else ())}
 
     @property
     def wanted(self) -> Q:
@@ -67,7 +71,8 @@ class Among:
 
     def of(self, memories: MemoryQuerySet) -> MemoryQuerySet:
         """Those of the memories that there are and that may come back: a list of them."""
-        return self.there(memories).filter(self.wanted)
+        there = self.there(memories).leaving_out(self.leaving_out, self.leaving_out_memories)
+        return there.filter(self.wanted)
 
 
 EVERYTHING = Among()

@@ -61,6 +61,12 @@ class Entries:
         rows = np.repeat(np.arange(len(starts)), lengths)
         return cls(times, numbers[starts + 2].astype(np.int64), lengths, numbers[is_term], rows)
 
+    def only(self, kept: NDArray[np.bool_]) -> "Entries":
+        """Those of the entries that are kept, (n,), in their order."""
+        is_kept, places = kept[self.rows], np.cumsum(kept) - 1
+        rows = places[self.rows[is_kept]]
+        return Entries(self.times[kept], self.traits[kept], self.lengths[kept], self.codes[is_kept], rows)
+
     def sorted(self, order: Numbers) -> "Entries":
         """The same entries in another order: the first is the one that stood in place `order[0]`."""
         places = np.empty(len(order), dtype=np.int64)

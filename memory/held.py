@@ -1,5 +1,6 @@
 """What recall looks at: the entries of one companion's memories, and how near in meaning each is to a cue."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -70,19 +71,43 @@ class Held:
         """The id of the memory in that place."""
         return UUID(bytes=self.ids[place].astype(">u8").tobytes())
 
+    def without(self, left_out: Collection[UUID]) -> "Held":
+        """All but these memories: they are not there, and lend their neighbours nothing."""
+        if not left_out:
+            return self
+        kept = ~np.isin(_keys(self.ids), _keys(_ids(b"".join(id.bytes for id in left_out))))
+        return Held(
+            self.companion_id,
+            self.ids[kept],
+            self.entries.only(kept),
+            self.likeness[kept],
+            self.may_come[kept],
+        )
+
 
 def held(companion_id: UUID, among: Among, cue: CueVector | None) -> Held:
-    """The companion's memories; two SQL queries, one without a vector, which has length 1."""
+    """The companion's memories, also those that are to be left out; two SQL queries, one without a vector.
+
+    The vector has length 1.
+    """
     there = among.there(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
     packed = there.aggregate(**_columns(among.wanted))
     ids = _ids(packed["ids"])
     may_come = np.frombuffer(bytes(packed.get("wanted") or YES * len(ids)), dtype=np.bool_)
     entries = Entries.unpack(bytes(packed["entries"] or b""))
-    order = np.lexsort((ids[:, 1], ids[:, 0], entries.times))
+    order = _in_time(entries.times, ids)
     likeness = np.full(len(ids), np.nan)
     if cue is not None:
         likeness = _likeness(ids, *_meaning(companion_id, cue))
     return Held(companion_id, ids[order], entries.sorted(order), likeness[order], may_come[order])
+
+
+def _in_time(times: NDArray[np.float64], ids: Ids) -> Numbers:
+    """The order of the times; of the same moment, that of the ids."""
+    order: Numbers = np.argsort(times, kind="stable")  # quick, for most lie in it
+    if (np.diff(times[order]) == 0).any():
+        order = np.lexsort((ids[:, 1], ids[:, 0], times))
+    return order
 
 
 def _columns(wanted: Q) -> dict[str, Packed]:
@@ -124,12 +149,22 @@ def _likeness(ids: Ids, embedded: Ids, cosines: NDArray[np.float64]) -> NDArray[
     if not len(ids) or not len(embedded):
         return likeness
     keys, wanted = _keys(ids), _keys(embedded)
-    order: Numbers = np.argsort(keys)
-    at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-    is_there = keys[at] == wanted
-    rising = np.argsort(cosines[is_there], kind="stable")
-    likeness[at[is_there][rising]] = cosines[is_there][rising]  # of several windows the last, the best, stays
+    wanted, cosines = _best_windows(wanted, cosines)
+    order = np.argsort(keys)
+    keys = keys[order]
+    at = np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)
+    is_there = wanted[at] == keys
+    likeness[order[is_there]] = cosines[at[is_there]]
     return likeness
+
+
+def _best_windows(keys: Ids, cosines: NDArray[np.float64]) -> tuple[Ids, NDArray[np.float64]]:
+    """The keys, rising, each once, with the best of its cosines."""
+    rising = np.argsort(keys)
+    if (keys[rising][1:] == keys[rising][:-1]).any():
+        rising = np.lexsort((cosines, keys))
+        rising = rising[np.append(keys[rising][1:] != keys[rising][:-1], True)]
+    return keys[rising], cosines[rising]
 
 
 def _keys(ids: Ids) -> Ids:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -17,19 +17,33 @@ from memory.policies.kith import Kith
 from memory.relevance import Relevance
 from memory.stages import Stages
 
-MOST_FOUND = (
-    100  # so many are looked at closely, however few are wanted: a longer list begins with the shorter one
-)
+# So many are looked at closely, however few are wanted: a longer list begins with the shorter one.
+MOST_FOUND = 100
 PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
 SPREAD = 1.0  # what a memory loses where the next to it was picked before: it says much the same
+
+
+class Look(NamedTuple):
+    """What is read of a memory to look at it closely: without its text."""
+
+    pk: UUID
+    is_pinned: bool
+    happened_at: datetime
+    learnt_at: datetime
+    importance: int
+    joy: float
+    aversion: float
+    evidence: int
+    times_recalled: int
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A memory that is looked at closely: its place in the order of time, and its fit among those picked before it."""
 
-    memory: Memory
+    id: UUID
     place: int
+    is_pinned: bool
     fit: float
     row: Remembered
 
@@ -49,13 +63,15 @@ def pick(
     """This page of what comes to mind, best first; two SQL queries, one where nothing was recalled before."""
     values = found.fit if isinstance(policy, Kith) else np.nan_to_num(held.likeness, nan=-np.inf)
     places = best(values, found.can_come, MOST_FOUND)
-    memories = _memories(held.companion_id, [held.id(place) for place in places])
-    there = {place: memories[id] for place in places if (id := held.id(place)) in memories}
-    fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in there.items()}
+    there = _looked_at(held, places)
+    fits = {place: float(found.fit[place]) + PINNED * look.is_pinned for place, look in there.items()}
     if stages.spread:
         fits = spread(fits, found.around.talks)
     rows = _rows(there, fits, held, now)
-    candidates = [Candidate(there[place], place, fit, rows[place]) for place, fit in fits.items()]
+    candidates = [
+        Candidate(there[place].pk, place, there[place].is_pinned, fit, rows[place])
+        for place, fit in fits.items()
+    ]
     scored = _scored(candidates, policy, stages)[page]
     return [Picked(one, score, reasons(one, found, policy)) for one, score in scored]
 
@@ -69,44 +85,46 @@ def best(values: NDArray[np.float64], can_come: NDArray[np.bool_], most: int) ->
 
 def spread(fits: dict[int, float], talks: NDArray[np.int64]) -> dict[int, float]:
     """The fits in the order of picking: whoever stands next to one that is picked already is held back."""
-    left, picked = dict(fits), {}
-    while left:
-        place = max(left, key=lambda one: (left[one], -one))
-        picked[place] = left.pop(place)
+    places = sorted(fits)
+    at, left = {place: n for n, place in enumerate(places)}, np.array([fits[place] for place in places])
+    picked: dict[int, float] = {}
+    for _ in places:
+        best_left = int(np.argmax(left))
+        place = places[best_left]
+        picked[place], left[best_left] = float(left[best_left]), -np.inf
         for other in (place - 1, place + 1):
-            if other in left and talks[other] == talks[place]:
-                left[other] -= SPREAD
+            if other in at and talks[other] == talks[place]:
+                left[at[other]] -= SPREAD
     return picked
 
 
-def _memories(companion_id: UUID, ids: list[UUID]) -> dict[UUID, Memory]:
-    return Memory.objects.of(companion_id).defer("entry").in_bulk(ids)
+def _looked_at(held: Held, places: list[int]) -> dict[int, Look]:
+    """What is looked at in those of the memories that still are there."""
+    at = {held.id(place): place for place in places}
+    looks = Memory.objects.of(held.companion_id).filter(pk__in=at).values_list(*Look._fields)
+    return {at[look.pk]: look for look in map(Look._make, looks)}
 
 
-def _rows(
-    there: dict[int, Memory], fits: dict[int, float], held: Held, now: datetime
-) -> dict[int, Remembered]:
+def _rows(there: dict[int, Look], fits: dict[int, float], held: Held, now: datetime) -> dict[int, Remembered]:
     """What the policy looks at in each."""
-    used = _used(held.companion_id, [memory.pk for memory in there.values() if memory.times_recalled])
-    return {
-        place: _row(memory, fits[place], held.likeness[place], used, now) for place, memory in there.items()
-    }
+    used = _used(held.companion_id, [look.pk for look in there.values() if look.times_recalled])
+    return {place: _row(look, fits[place], held.likeness[place], used, now) for place, look in there.items()}
 
 
 def _row(
-    memory: Memory, fit: float, likeness: float, used: dict[UUID, list[datetime]], now: datetime
+    look: Look, fit: float, likeness: float, used: dict[UUID, list[datetime]], now: datetime
 ) -> Remembered:
     return Remembered.at(
         now,
-        happened_at=memory.happened_at,
-        learnt_at=memory.learnt_at,
-        recalled_at=used.get(memory.pk, ()),
+        happened_at=look.happened_at,
+        learnt_at=look.learnt_at,
+        recalled_at=used.get(look.pk, ()),
         fit=fit,
         likeness=None if np.isnan(likeness) else float(likeness),
-        importance=memory.importance,
-        joy=memory.joy,
-        aversion=memory.aversion,
-        evidence=memory.evidence,
+        importance=look.importance,
+        joy=look.joy,
+        aversion=look.aversion,
+        evidence=look.evidence,
     )
 
 
@@ -126,13 +144,13 @@ def _scored(candidates: Sequence[Candidate], policy: Policy, stages: Stages) -> 
     scores = policy.score(rows) if stages.policy else [row.fit for row in rows]
     pairs = zip(candidates, scores, strict=True)
     scored = [(one, score) for one, score in pairs if score is not None]
-    return sorted(scored, key=lambda pair: (-pair[1], -pair[0].fit, pair[0].memory.pk))
+    return sorted(scored, key=lambda pair: (-pair[1], -pair[0].fit, pair[0].id))
 
 
 def reasons(one: Candidate, found: Relevance, policy: Policy) -> dict[str, Any]:
     """In numbers: `likeness`, `words`, `matched` terms, `parts` and `factors`, as memory.recall tells."""
     parts = {name: round(float(values[one.place]), 3) for name, values in found.parts.items()}
-    if one.memory.is_pinned:
+    if one.is_pinned:
         parts["pinned"] = PINNED
     if held_back := round(one.fit - sum(parts.values()), 3):
         parts["spread"] = held_back

@@ -8,12 +8,11 @@ from uuid import UUID
 
 import numpy as np
 from django.db import transaction
-from django.db.models import prefetch_related_objects
 
 from memory.among import EVERYTHING, Among
 from memory.cue import NOBODY, Names, read
 from memory.errors import LimitError, OffsetError, VectorError, WidthError
-from memory.held import held
+from memory.held import Held, held
 from memory.models import Memory, Recall, Recalled
 from memory.picking import MOST_FOUND, Picked, pick
 from memory.policies import DEFAULT, by_name
@@ -46,6 +45,7 @@ def recall(
     policy: str = DEFAULT,
     mood: float = 0.0,
     stages: Stages = ALL,
+    looked: Held | None = None,
 ) -> list[Found]:
     """At most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
 
@@ -58,8 +58,9 @@ def recall(
 
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), `matched` terms, `parts`
     (what the fit is the sum of, in standard deviations above the companion's average memory, see memory.relevance) and
-    `factors` (what a score of Kith's own policy is multiplied by). Three SQL queries, four where something was recalled
-    before. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
+    `factors` (what a score of Kith's own policy is multiplied by). Four SQL queries, one more where messages are left
+    out, one more where something was recalled before; two less where `looked` is given, what memory.held gave for this
+    vector a moment ago. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
     """
     if not 0 <= limit <= MOST_FOUND:
         raise LimitError(limit, MOST_FOUND)
@@ -69,9 +70,10 @@ def recall(
     understood = read(cue, when.astimezone(zone), names)
     if not limit or not (understood.terms or vector is not None):
         return []
-    mine = held(companion_id, among, _checked(vector))
+    mine = held(companion_id, among, _checked(vector)) if looked is None else looked
+    mine = mine.without(among.left_out(Memory.objects.of(companion_id)))
     page = slice(offset, offset + limit)
-    return _found(pick(mine, relevance(understood, mine, stages), chosen, when, page, stages))
+    return _found(companion_id, pick(mine, relevance(understood, mine, stages), chosen, when, page, stages))
 
 
 def record(
@@ -115,6 +117,11 @@ def _checked(cue: CueVector | None) -> CueVector | None:
     return CueVector(cue.space, cue.vector / np.float32(length))
 
 
-def _found(picked: Sequence[Picked]) -> list[Found]:
-    prefetch_related_objects([one.candidate.memory for one in picked], "message")
-    return [Found(one.candidate.memory, round(one.score, 4), one.reasons) for one in picked]
+def _found(companion_id: UUID, picked: Sequence[Picked]) -> list[Found]:
+    whole = Memory.objects.of(companion_id).select_related("message").defer("entry")
+    memories = whole.in_bulk([one.candidate.id for one in picked])
+    return [
+        Found(memories[one.candidate.id], round(one.score, 4), one.reasons)
+        for one in picked
+        if one.candidate.id in memories  # it may have been deleted a moment ago
+    ]

@@ -105,7 +105,7 @@ def _vectors(companion_id: UUID, memory_ids: Sequence[UUID]) -> tuple[Floats, np
 
 def _cue(stored: Stored, question: Question) -> Cue:
     began = perf_counter()
-    vector = embed_cue(question.text)
+    vector = embed_cue(question.text, names=stored.companion.names)
     return Cue(stored, question, vector, (perf_counter() - began) * 1000)
 
 

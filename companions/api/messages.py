@@ -15,6 +15,7 @@ from companions.api.parameters import Accept, IdempotencyKey, WaitSeconds
 from companions.api.replies import reply_out
 from companions.models import Companion, Message, Reply
 from companions.replies import frames
+from companions.replies.ahead import begin_to_look
 from companions.replies.database import visit
 from companions.replies.follow import listening
 from companions.replies.publish import tell
@@ -68,10 +69,11 @@ async def send_message(
 
 
 async def _begin(companion: Companion, text: str, client_id: str | None) -> Started:
+    ahead = begin_to_look(companion, text)
     started = await visit(start, companion, text, client_id, timezone.now())
     if started.is_new:
         await tell(companion.pk, frames.saved(started))
-        spawn(started.reply.pk)
+        spawn(started.reply.pk, ahead=ahead)
     return started
 
 

@@ -6,14 +6,13 @@ from random import Random
 from time import perf_counter
 from uuid import UUID
 
-import numpy as np
 from django.conf import settings
 from django.db import transaction
-from numpy.typing import NDArray
 
 from accounts.models import ModelCall
 from companions import history, prompts, tools
 from companions.models import Prompt
+from companions.replies.ahead import Ahead
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
 from companions.replies.using import recalled_in
@@ -24,7 +23,6 @@ from memory.mood import Felt, mood
 from memory.recall import Found, recall, record
 from memory.unasked import unasked
 
-Vector = NDArray[np.float32]
 HISTORY_MESSAGES = 400
 
 
@@ -36,7 +34,7 @@ def look_back(turn: Turn) -> None:
     turn.history = prompts.fitting(visible, prompts.room(companion, message, turn.reply))
 
 
-def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
+def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
     """Recall for this turn, and record it: nothing that the prompt shows anyway, nothing twice in a session."""
     began = perf_counter()
     companion, before = turn.companion, recalled_before(turn, now)
@@ -46,11 +44,12 @@ def remember(turn: Turn, vector: Vector | None, now: datetime) -> None:
         settings.RECALL_LIMIT,
         now=now,
         zone=companion.user.zone,
-        vector=vector,
+        vector=ahead.vector,
         names=companion.names,
         policy=companion.recall_policy,
         mood=turn.mood,
         among=Among(leaving_out=turn.given, leaving_out_memories=before),
+        looked=ahead.held,
     )
     turn.found += comes_unasked(turn, before, now)
     milliseconds = round((perf_counter() - began) * 1000)
@@ -93,11 +92,11 @@ def compose(turn: Turn, now: datetime) -> None:
 
 
 @transaction.atomic
-def prepare(turn: Turn, vector: Vector | None, now: datetime) -> ModelCall:
+def prepare(turn: Turn, ahead: Ahead, now: datetime) -> ModelCall:
     """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording."""
     hold_claimed(turn.reply)
     look_back(turn)
-    remember(turn, vector, now)
+    remember(turn, ahead, now)
     compose(turn, now)
     return _written(turn, 1, now)
 

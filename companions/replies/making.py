@@ -14,6 +14,7 @@ from companions import tools
 from companions.models import Reply
 from companions.prompts import neutral
 from companions.replies import frames
+from companions.replies.ahead import Looking, look, looked_ahead
 from companions.replies.background import later
 from companions.replies.calls import Meter, end_call
 from companions.replies.claim import TurnOverError
@@ -22,7 +23,6 @@ from companions.replies.database import insist, visit
 from companions.replies.finish import Said
 from companions.replies.material import Turn
 from companions.replies.publish import Publisher
-from memory.embedding import embed_cue
 from memory.text import storable
 from providers.clients import chat
 from providers.errors import ProviderError
@@ -35,8 +35,8 @@ State = Reply.State
 class Making:
     """One reply that this process makes."""
 
-    def __init__(self, turn: Turn, clock: Clock) -> None:
-        self.turn, self.clock = turn, clock
+    def __init__(self, turn: Turn, clock: Clock, ahead: Looking | None = None) -> None:
+        self.turn, self.clock, self.ahead = turn, clock, ahead
         self.said = Said(text=turn.reply.text, seq=turn.reply.seq)
         self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
         self.heard_characters = 0
@@ -78,8 +78,10 @@ class Making:
         return State.DONE
 
     async def _answer(self) -> None:
-        vector = await visit(embed_cue, self.turn.message.text, self.turn.payer, self.turn.companion.names)
-        call = await insist(prepare, self.turn, vector, self.clock())
+        ahead = await looked_ahead(self.ahead) or await look(
+            self.turn.companion, self.turn.message.text, self.turn.payer
+        )
+        call = await insist(prepare, self.turn, ahead, self.clock())
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):
             is_last = round == settings.TOOL_ROUNDS

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from companions.models import Reply
 from companions.replies import frames, stream
+from companions.replies.ahead import Looking
 from companions.replies.background import later
 from companions.replies.claim import claim, next_waiting
 from companions.replies.database import insist, visit
@@ -27,19 +28,19 @@ class Running:
     is_draining: ClassVar[bool] = False  # nothing new is begun
 
 
-def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
+def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
     """Begin to make the reply, if it is its turn."""
     if not Running.is_draining:
-        later(run(reply_id, clock))
+        later(run(reply_id, clock, ahead))
 
 
-async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
+async def run(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
     """Make the reply if it is its turn, then hand over to the one that waits behind it."""
     turn = await visit(claim, reply_id, clock())
     if turn is None:
         return
     with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):
-        making = Running.makings[reply_id] = Making(turn, clock)
+        making = Running.makings[reply_id] = Making(turn, clock, ahead)
         try:
             await _see_through(making)
         finally:

@@ -13,6 +13,7 @@ from accounts.models import User
 from companions.importing import Line, import_log
 from companions.models import Companion, Reply
 from companions.replies import actions
+from companions.replies.ahead import Ahead
 from companions.replies.claim import claim
 from companions.replies.context import compose, look_back, remember
 from companions.replies.finish import Said, finish
@@ -41,7 +42,7 @@ def begun(reply: Reply, now: datetime = NOW) -> Turn:
     turn = claim(reply.pk, now)
     assert turn
     look_back(turn)
-    remember(turn, None, now)
+    remember(turn, Ahead(None), now)
     compose(turn, now)
     return turn
 
