@@ -30,15 +30,15 @@ MOST_WINDOWS = 8
 NEAREST = 5  # the nearest of them may name another day, and the next the same
 NEAR = """
 SELECT asked.place, near.memory_id, near.likeness
-  FROM unnest(%s::int[], %s::vector[]) AS asked(place, vector)
+  FROM unnest(%(places)s::int[], %(vectors)s::vector[]) AS asked(place, vector)
  CROSS JOIN LATERAL (
        SELECT memory_id, -(embedding.vector <#> asked.vector) AS likeness
          FROM memory_embedding embedding
          JOIN memory_memory memory ON memory.id = embedding.memory_id AND memory.closed_at IS NULL
-        WHERE embedding.companion_id = %s AND embedding.space_id = %s
+        WHERE embedding.companion_id = %(companion)s AND embedding.space_id = %(space)s
+          AND -(embedding.vector <#> asked.vector) >= %(threshold)s
         ORDER BY embedding.vector <#> asked.vector
-        LIMIT %s) near
- WHERE near.likeness >= %s
+        LIMIT %(nearest)s) near
  ORDER BY asked.place, near.likeness DESC
 """
 
@@ -82,7 +82,7 @@ def find_news(
     in the user's `zone`. The default is strict: that a thing is kept twice does less harm than that it is lost. What
     says nothing is neither new nor known. A memory that is not embedded yet knows equal texts alone.
 
-    At most five SQL queries and one batch to the embedder, however many are asked. Raises NewsError and WidthError.
+    At most five SQL queries and one batch to the embedder, however many are asked. Raises NewsError.
     """
     if len(observations) > MOST_OBSERVATIONS:
         raise NewsError(
@@ -131,7 +131,7 @@ def _near(companion_id: UUID, asked: Sequence[str], threshold: float, payer: Pay
     try:
         with charged(payer, ModelCall.Purpose.EMBEDDING):
             vectors = _vectors(serving, space, asked)
-    except ProviderError as error:
+    except (ProviderError, WidthError) as error:
         log.warning("observations_not_embedded", code=error.code)
         return None
     return _nearest(companion_id, space, asked, vectors, threshold)
@@ -150,9 +150,16 @@ def _vectors(serving: Embedder, space: Space, asked: Sequence[str]) -> Floats:
 def _nearest(
     companion_id: UUID, space: Space, asked: Sequence[str], vectors: Floats, threshold: float
 ) -> Likely:
-    places, texts = list(range(len(asked))), [Vector(vector).to_text() for vector in vectors]
+    told = {
+        "places": list(range(len(asked))),
+        "vectors": [Vector(vector).to_text() for vector in vectors],
+        "companion": companion_id,
+        "space": space.pk,
+        "threshold": threshold,
+        "nearest": NEAREST,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(NEAR, [places, texts, companion_id, space.pk, NEAREST, threshold])
+        cursor.execute(NEAR, told)
         rows = cursor.fetchall()
     memories = Memory.objects.of(companion_id).defer("entry").in_bulk({id for _, id, _ in rows})
     likely: dict[str, list[tuple[Memory, float]]] = {}

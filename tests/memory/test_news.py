@@ -130,6 +130,20 @@ def test_one_request_embeds_all_observations(
     assert (ModelCall.objects.count(), embedding_server.requests) == (before[0] + 1, before[1] + 1)
 
 
+def test_a_server_that_answers_in_another_width_leaves_equal_texts(
+    mira: Companion, say: Say, embedding_server: EmbeddingServer
+) -> None:
+    say(mira, "Tea.")
+    embed_waiting(mira.pk)
+    embedding_server.width = 7
+    told = news(mira, "Tea.", "Milk.")
+    assert (told.new, [one.observation for one in told.known], told.by_meaning) == (
+        ["Milk."],
+        ["Tea."],
+        False,
+    )
+
+
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, np.nan, 95])
 def test_a_likeness_that_is_none_is_refused(mira: Companion, threshold: float) -> None:
     with pytest.raises(NewsError, match="0 to 1"):
