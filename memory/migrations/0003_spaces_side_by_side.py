@@ -10,8 +10,9 @@ import memory.models.embedding
 
 def number_editions(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Spaces of one model that differ in width alone become its editions, the newest the last; may run again."""
+    spaces = apps.get_model("memory", "Space").objects.using(schema_editor.connection.alias)
     last: dict[tuple[str, str, str], int] = {}
-    for space in apps.get_model("memory", "Space").objects.order_by("pk"):
+    for space in spaces.order_by("pk"):
         told = (space.model, space.query_prefix, space.document_prefix)
         space.edition = last[told] = last.get(told, 0) + 1
         space.save(update_fields=["edition"])
