@@ -45,9 +45,9 @@ def person(name: str) -> Person:
     return Person(companion, f"/ws/companions/{companion.pk}/", f"Authorization: Bearer {plaintext}")
 
 
-def lend_vectors(companion: Companion, chance: np.random.Generator) -> int:
-    """Give the memories without an embedding those of others, each turned a little; how many."""
-    have = list(Embedding.objects.filter(companion=companion))
+def lend_vectors(companion: Companion, chance: np.random.Generator, lender: Companion | None = None) -> int:
+    """Give the memories without an embedding those of others, or of a lender's, each turned a little; how many."""
+    have = list(Embedding.objects.filter(companion=lender or companion))
     vectors = np.array([one.vector for one in have], dtype=np.float32)
     lacking = Memory.objects.of(companion.pk).filter(embeddings=None).values_list("pk", flat=True)
     owners = [Owner(companion.pk, pk) for pk in lacking]

@@ -50,9 +50,9 @@ def store(talk: Talk, user: User) -> Stored:
     turns: dict[UUID, Turn] = {}
     messages: list[Message] = []
     for said in talk.sessions:
-        session = _session(companion, said[0].at, said[-1].at)
+        session = session_of(companion, said[0].at, said[-1].at)
         for turn in said:
-            messages.append(_message(session, messages[-1] if messages else None, turn))
+            messages.append(message_of(session, messages[-1] if messages else None, turn))
             turns[messages[-1].pk] = turn
     say_all(companion, messages, now)
     companion.conversation.head = messages[-1]
@@ -60,14 +60,16 @@ def store(talk: Talk, user: User) -> Stored:
     return Stored(talk, companion, turns)
 
 
-def _session(companion: Companion, began: datetime, ended: datetime) -> Session:
+def session_of(companion: Companion, began: datetime, ended: datetime) -> Session:
+    """A new session of the companion's conversation, over already."""
     conversation = companion.conversation
     return Session.objects.create(
         companion=companion, conversation=conversation, started_at=began, ended_at=ended
     )
 
 
-def _message(session: Session, parent: Message | None, turn: Turn) -> Message:
+def message_of(session: Session, parent: Message | None, turn: Turn) -> Message:
+    """The turn as a message of that session, not yet saved."""
     companion = session.companion
     return Message(
         companion=companion,

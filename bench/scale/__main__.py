@@ -1,8 +1,8 @@
 """`make bench-scale`: is recall as quick in a large memory, and among a million memories of others?
 
 Companions of 1,000, 10,000 and 100,000 memories are talked to as people talk, then a thousand of 1,000 lie beside them.
-Timed are recall's SQL, all of recall, and the embedding of the cue; beside them the barest search by likeness. In each
-companion that is talked to 256 memories are embedded really; the others' vectors are those, turned a little.
+Timed are recall's SQL, all of recall, and the embedding of the cue; beside them the barest search by likeness. Three
+hundred memories are embedded really; all other vectors are those, turned a little.
 """
 
 import argparse

@@ -14,7 +14,7 @@ from memory.embedding import embed_waiting
 from memory.models import Embedding, Memory
 from providers.vectors import Floats
 
-EMBEDDED = 256  # really, of each companion that is talked to; the others' vectors are these, turned a little
+EMBEDDED = 300  # really, of the first companion; all other vectors are these, turned a little
 AT_ONCE = 100  # companions that talk at the same time: what each is told lies scattered among the others'
 FRESH = {"id": "gen_random_uuid()", "companion_id": "told.companion", "message_id": "NULL"}
 TELL = """
@@ -26,12 +26,13 @@ RETURNING companion_id, id
 """
 
 
-def live(name: str, count: int, seed: int) -> Companion:
-    """A new companion with so many memories, kept as talk is kept, all of them with a vector."""
+def live(name: str, count: int, seed: int, lender: Companion | None = None) -> Companion:
+    """A new companion with so many memories, kept as talk is kept, all of them with a vector, lent where one lends."""
     companion = rows.person(name).companion
     rows.live_through(companion, count, random.Random(seed))
-    embed_waiting(companion.pk, EMBEDDED)
-    rows.lend_vectors(companion, np.random.default_rng(seed))
+    if lender is None:
+        embed_waiting(companion.pk, EMBEDDED)
+    rows.lend_vectors(companion, np.random.default_rng(seed), lender)
     return companion
 
 

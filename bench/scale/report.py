@@ -12,8 +12,8 @@ from bench.scale.figures import Figures
 from bench.scale.filling import live, settle, tell
 from bench.scale.plans import plans
 from companions.models import Companion
-from memory.embedding import serving_space
 from memory.models import Memory
+from memory.spaces import serving_space
 
 EACH = 1_000
 FEW = 10  # companions that are talked to really
@@ -34,7 +34,8 @@ class Report:
     def few(self) -> None:
         """Ten companions of a thousand memories each, alone in the database."""
         with _step(f"{FEW} companions of {EACH:,} memories each, talked to"):
-            self._few = [live(f"few{n}", EACH, SEED + n) for n in range(FEW)]
+            first = live("few0", EACH, SEED)
+            self._few = [first, *(live(f"few{n}", EACH, SEED + n, first) for n in range(1, FEW))]
             settle()
         print(f"Embedder: {serving_space()}. {len(self._cues)} cues each; milliseconds, median and p95.")
         self._before = self._among_others(self._few)
@@ -46,7 +47,7 @@ class Report:
         for size in sizes:
             if size != EACH:
                 with _step(f"A companion of {size:,} memories, talked to"):
-                    self._large[size] = live(f"large{size}", size, SEED + size)
+                    self._large[size] = live(f"large{size}", size, SEED + size, self._few[0])
         settle()
         measured = {size: self._asked(f"{size:,}", [one]) for size, one in self._large.items()}
         self._print("one companion of", list(measured.values()))

@@ -1,0 +1,56 @@
+"""`make bench-peers DATA=path`: the same questions, put to Kith and to mem0 over the same vectors.
+
+DATA is as for `make bench-recall`. mem0 (mem0ai on PyPI, bench/peers/mem0.txt) is installed into an environment of its
+own in `.kith-peers`. It embeds with Kith's embedder over HTTP and keeps what it is told in its default store, a local
+Qdrant. The rehearsal model stands in for its language model and answers every turn's extraction with that turn, whole.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+from bench.peers.venv import VenvError, python_with
+from bench.place import ROOT, Place
+from bench.recall.reading import DataError, talks
+
+FOLDER = ROOT / ".kith-peers"
+
+
+def main() -> None:
+    """Measure, and print as it goes."""
+    asked = _arguments()
+    began = time.monotonic()
+    try:
+        read = talks(asked.data)[: asked.conversations]
+        python = python_with(asked.folder)
+    except (DataError, VenvError) as error:
+        sys.exit(str(error))
+    turns, questions = sum(len(one.turns) for one in read), sum(len(one.questions) for one in read)
+    print(f"{len(read)} conversations, {turns:,} turns, {questions:,} questions with evidence;", end=" ")
+    print(f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})", flush=True)
+    with Place():
+        from bench.peers.report import report
+
+        report(python, read, is_markdown=asked.markdown, is_quick=asked.quick)
+    print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.peers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
+    parser.add_argument("--conversations", type=int, metavar="N", help="only the first N conversations")
+    parser.add_argument("--quick", action="store_true", help="only mem0's turns as they are")
+    parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where mem0 is installed")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
