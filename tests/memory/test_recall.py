@@ -256,4 +256,4 @@ def test_a_recall_is_recorded_with_what_it_found_and_changes_nothing_else(mira: 
 
 
 def test_a_cue_with_a_nul_is_recorded(mira: Companion) -> None:
-    assert record(mira.pk, Recall.By.API, "tea\x00\ud800", [], NOW, 1).cue == "tea"
+    assert record(mira.pk, Recall.By.API, "tea\x00\ud800", [], NOW, 1).cue == "tea\ufffd"

@@ -45,6 +45,19 @@ def test_kinds_are_told_apart(at_home: Client, told: Told) -> None:
     assert texts(at_home.get(f"{told.path}memories/?kind=pinned")) == ["The exam is statistics"]
 
 
+def test_a_kind_is_searched_not_cut_out_of_what_was_found(
+    at_home: Client, told: Told, mira: Companion
+) -> None:
+    """Forty facts fit better than what was said, and more come to mind than a page shows."""
+    for number in range(40):
+        keep_fact(mira.pk, f"Statistics {number}", timezone.now(), timezone.now())
+    said = texts(at_home.get(f"{told.path}memories/?q=statistics&kind=said"))
+    assert told.message.text in said
+    assert texts(at_home.get(f"{told.path}memories/?q=statistics&kind=pinned")) == []
+    at_home.post(f"{told.path}memories/{told.fact.pk}/pin/")
+    assert texts(at_home.get(f"{told.path}memories/?q=statistics&kind=pinned")) == ["The exam is statistics"]
+
+
 def test_words_bring_to_mind_and_looking_changes_nothing(at_home: Client, told: Told) -> None:
     response = at_home.get(f"{told.path}memories/?q=statistics", headers=HTMX)
     assert texts(response)[0] == "The exam is statistics"
