@@ -104,7 +104,7 @@ class Album:
             expect(page.locator("#send")).to_be_enabled()
             page.wait_for_timeout(300)
         if name in {"talk-open", "talk-told"}:
-            page.locator(".remembered summary").last.click()
+            page.locator(".remembered > summary").last.click()
             page.wait_for_timeout(400)
         if name == "talk-open":
             page.locator(".menu summary").last.click(force=True)
