@@ -15,7 +15,6 @@ from accounts.models import ModelCall
 from bench.rows import Person
 from bench.sentences import question
 from companions.models import Reply
-from memory.embedding import embed_cue
 from memory.models import Recall
 from providers.rehearsal.running import RehearsalServer
 
@@ -103,24 +102,17 @@ def _parts(pair: Pair) -> dict[str, float]:
     assert reply.first_piece_at
     recalling = recall.at.timestamp()
     model = float(call.first_piece_milliseconds or 0)
-    embedding = _milliseconds_to_embed(pair.cue)
     preparing = (reply.first_piece_at.timestamp() - recalling) * 1000
     return {
         "save the message and its memory": (pair.saved_at - pair.sent_at) * 1000,
         "claim the turn": max(0.0, (reply.started_at.timestamp() - pair.saved_at) * 1000),
-        "load the turn": (recalling - reply.started_at.timestamp()) * 1000 - embedding,
-        "embed the cue": embedding,
-        "recall (SQL and rank)": float(recall.milliseconds),
+        "load the turn, wait for what was looked for meanwhile": (recalling - reply.started_at.timestamp())
+        * 1000,
+        "recall: rank, and fetch": float(recall.milliseconds),
         "write rows, render the prompt": preparing - recall.milliseconds - model,
         "the provider's first piece": model,
         "out to the socket": (pair.came_at - reply.first_piece_at.timestamp()) * 1000,
     }
-
-
-def _milliseconds_to_embed(cue: str) -> float:
-    began = time.perf_counter()
-    embed_cue(cue)
-    return (time.perf_counter() - began) * 1000
 
 
 def run(
