@@ -21,7 +21,10 @@ Numbers = NDArray[np.int64]
 
 
 def code(term: str) -> int:
-    """A number for a term, 1 to 2³²−1; two of a companion's terms share one about once in a million cues."""
+    """A number for a term, 1 to 2³²−1.
+
+    Of ten terms in a cue, one shares its number with another of a companion's 10,000 once in some 40,000 recalls.
+    """
     return crc32(term.encode("utf-8", "ignore")) or 1
 
 
