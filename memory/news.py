@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -150,7 +151,7 @@ def _vectors(serving: Embedder, space: Space, asked: Sequence[str]) -> Floats:
 def _nearest(
     companion_id: UUID, space: Space, asked: Sequence[str], vectors: Floats, threshold: float
 ) -> Likely:
-    told = {
+    told: dict[str, Any] = {
         "places": list(range(len(asked))),
         "vectors": [Vector(vector).to_text() for vector in vectors],
         "companion": companion_id,

@@ -1,14 +1,16 @@
 """Nothing searches memory without a companion: no function, no manager, no operation, no page."""
 
 import importlib
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api import api
-from tests.memory.walking import modules, source, unasked_for_whom, unnarrowed
+from tests.memory.walking import modules, source, unasked_for_whom, unnarrowed, unnarrowed_above
 
 NOT_OF_ONE_COMPANION = {
     "memory.embedding._waiting": "the sweep: what waits is embedded, whosever it is, and given to nobody",
@@ -17,6 +19,14 @@ NOT_OF_ONE_COMPANION = {
     "memory.spaces.served": "counts companions for operators; no memory comes back",
     "memory.reinforcing.USE": "the rows that one reply was shown, by that reply; a number comes back",
     "memory.models.memory.from_messages": "a condition, which only narrows further what is narrowed already",
+}
+ABOVE = {  # in companions: each starts from a row that is one companion's, and was found as its owner's
+    "companions.admin.message.private": "what was remembered of the one message that an operator looks at, on record",
+    "companions.deletion.delete_message": "the memories of the message that goes",
+    "companions.deletion.forget": "those that were drawn from the memory that goes",
+    "companions.deletion._scrub": "the cues of the companion's own recalls, by their ids",
+    "companions.replies.finish._answer": "the memories of the reply's own earlier parts",
+    "companions.replies.using.recalled_in": "what came to mind in one session, which is one companion's",
 }
 PLANTED = [
     "def find(cue):\n    return Memory.objects.filter(text__icontains=cue)",
@@ -61,6 +71,14 @@ def test_no_function_gives_memories_without_being_told_whose(module: str) -> Non
 def test_every_exception_is_still_needed() -> None:
     wide = {str(place) for module in modules() for place in unnarrowed(module, source(module))}
     assert NOT_OF_ONE_COMPANION.keys() - wide == set()
+
+
+def test_nothing_above_searches_memory_without_a_companion_either() -> None:
+    wide = set()
+    for path in (Path(settings.BASE_DIR) / "companions").rglob("*.py"):
+        module = ".".join(path.relative_to(settings.BASE_DIR).with_suffix("").parts)
+        wide |= {str(place) for place in unnarrowed_above(module, path.read_text())}
+    assert wide == ABOVE.keys()
 
 
 def test_the_whole_package_is_walked() -> None:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from django.apps import apps
+from django.db.models import Model
 
 import memory
 from memory.held import Held
@@ -52,6 +53,15 @@ def unnarrowed(module: str, text: str) -> Iterator[Place]:
     """Where the text asks for rows of companions, by the ORM or in SQL, without saying of which."""
     for function, nodes in _by_function(ast.parse(text)):
         if any(_is_wide(node) for node in nodes):
+            yield Place(module, function)
+
+
+def unnarrowed_above(module: str, text: str) -> Iterator[Place]:
+    """The same in a package above, where other models have managers too: only the rows of memory count."""
+    names = {model.__name__ for model in _models()}
+    for function, nodes in _by_function(ast.parse(text)):
+        managers = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in MANAGERS]
+        if any(_root(one) in names and not _is_narrowed(one) for one in managers):
             yield Place(module, function)
 
 
@@ -163,8 +173,11 @@ def _holds(hint: Any) -> bool:
 
 def _rows() -> tuple[type, ...]:
     """The models of memory that are companions', and their querysets."""
-    models = [
-        model for model in apps.get_app_config("memory").get_models() if model.__name__ not in OF_NOBODY
-    ]
+    models = _models()
     querysets = {type(model._default_manager.all()) for model in models}
     return (*models, *querysets)
+
+
+def _models() -> list[type[Model]]:
+    every = apps.get_app_config("memory").get_models()
+    return [model for model in every if model.__name__ not in OF_NOBODY]
