@@ -109,6 +109,8 @@ class Album:
         if name == "talk-open":
             page.locator(".menu summary").last.click(force=True)
             page.wait_for_timeout(400)
+        if name == "memories-search":
+            page.locator(".memory .folded > summary").first.click()
         if name == "memory-dialog":
             page.locator(".memory-ways a").nth(1).click()
             page.wait_for_timeout(600)

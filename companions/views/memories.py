@@ -131,7 +131,9 @@ def memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
 
 
 def _memory_page(request: SignedInRequest, shown: Memory, **more: Any) -> HttpResponse:
-    context = {"companion": shown.companion, "line": Line(shown), "today": timezone.localdate(), **more}
+    is_alone = str(shown.pk) in request.headers.get("HX-Current-URL", str(shown.pk))  # not in the list
+    context = {"companion": shown.companion, "line": Line(shown), "is_alone": is_alone, **more}
+    context |= {"today": timezone.localdate()}
     status = UNPROCESSABLE if "edit_form" in more and more["edit_form"].is_bound else 200
     template = "memories/_memory.html" if request.headers.get("HX-Request") else "memories/memory.html"
     return render(request, template, context, status=status)

@@ -119,6 +119,11 @@ def test_a_memory_says_how_often_it_came_to_mind_and_how_deep_it_sits(at_home: C
     page = at_home.get(path).content.decode()
     assert "has not come to mind yet · short-term · importance 5 of 10" in page
     assert "joy" not in page
+    assert "has not come to mind yet" not in at_home.get(f"{told.path}memories/").content.decode()
+    listed = {**HTMX, "HX-Current-URL": f"http://testserver{told.path}memories/"}
+    assert "has not come to mind yet" not in at_home.get(path, headers=listed).content.decode()
+    alone = {**HTMX, "HX-Current-URL": f"http://testserver{path}"}
+    assert "has not come to mind yet" in at_home.get(path, headers=alone).content.decode()
     seen = {"times_recalled": 6, "recalled_at": timezone.now(), "joy": 0.4, "aversion": 0.05}
     Memory.objects.filter(pk=told.fact.pk).update(**seen)
     page = at_home.get(path).content.decode()
