@@ -160,8 +160,10 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
 
 
 def memory_out(memory: Memory) -> Out:
-    fields = ("id", "kind", "text", "speaker", "happened_at", "learnt_at", "is_pinned", "importance")
-    fields += ("joy", "aversion", "times_recalled", "recalled_at")
+    fields = (
+        *("id", "kind", "text", "speaker", "happened_at", "learnt_at", "is_pinned", "importance"),
+        *("joy", "aversion", "times_recalled", "recalled_at"),
+    )
     return {**{name: getattr(memory, name) for name in fields}, "sources": sources_of(memory)}
 
 
