@@ -80,11 +80,12 @@ def parts_of(reasons: Mapping[str, Any]) -> list[Named]:
 
 
 def factors_of(reasons: Mapping[str, Any]) -> list[Named]:
-    """What the fit is multiplied by."""
+    """What the fit is multiplied by, but for what leaves it as it is."""
     factors: Mapping[str, float] = reasons.get("factors") or {}
     return [
         Named(str(FACTORS.get(name, name)), f"×\u00a0{number_format(value, 3)}")
         for name, value in factors.items()
+        if value != 1
     ]
 
 

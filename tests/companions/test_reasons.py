@@ -44,7 +44,7 @@ def test_the_sentence_says_what_matters(reasons: dict[str, Any], sentence: str) 
 
 
 def test_the_numbers_have_names() -> None:
-    reasons = {"parts": {"meaning": 1.234, "questions": -0.5}, "factors": {"importance": 1.1}}
+    reasons = {"parts": {"meaning": 1.234, "questions": -0.5}, "factors": {"importance": 1.1, "emotion": 1.0}}
     assert [(one.name, one.value) for one in parts_of(reasons)] == [
         ("meaning", "+1.23"),
         ("only asks", "−0.50"),

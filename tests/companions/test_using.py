@@ -183,7 +183,7 @@ def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
     assert turn
     look_back(turn)
     with django_assert_max_num_queries(8):
-        remember(turn, None, NOW)
+        remember(turn, Ahead(None), NOW)
     ended = end(turn)
     assert ended
     Recalled.objects.update(is_used=False)
@@ -210,7 +210,7 @@ def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings:
     (found,) = turn.found
     assert found.reasons == {"flashback": True}
     again = Turn(turn.reply, turn.companion, turn.message)
-    remember(again, None, NOW)
+    remember(again, Ahead(None), NOW)
     assert [one.memory for one in again.found] == [found.memory]
     assert Recalled.objects.filter(reasons={"flashback": True}, memory=found.memory).count() == 2
     prompt = str(turn.prompt[-1]["content"])
