@@ -12,6 +12,7 @@ from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q
 from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from memory.models import Embedding, Memory, Recall, Recalled
 from memory.space_admin import SpaceAdmin
@@ -109,10 +110,10 @@ class RecalledAdmin(PrivateAdmin):
     """One memory that a recall found."""
 
     owner_path = "recall__companion__user"
-    list_display = ("id", "owner", "of_recall", "of_memory", "rank", "score", "is_used")
+    list_display = ("id", "owner", "of_recall", "of_memory", "rank", "score", "shown")
     search_ids = ("pk", "recall", "memory")
     ordering = ("-pk",)
-    fields = ("id", "owner", "recall", "memory", "rank", "score", "is_used")
+    fields = ("id", "owner", "recall", "memory", "rank", "score", "shown")
     private_template = "admin/memory/recalled.html"
 
     @admin.display(description=_("recall"))
@@ -122,6 +123,10 @@ class RecalledAdmin(PrivateAdmin):
     @admin.display(description=_("memory"))
     def of_memory(self, found: Recalled) -> str:
         return link_to("memory.memory", found.memory_id)
+
+    @admin.display(description=pgettext_lazy("memory", "used"), boolean=True, ordering="is_used")
+    def shown(self, found: Recalled) -> bool:
+        return found.is_used
 
     def private(self, request: HttpRequest, thing: Recalled) -> dict[str, Any]:
         return {"found": [thing]}
