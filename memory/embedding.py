@@ -11,12 +11,13 @@ from django.db.models import Exists, OuterRef, Q
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
 from memory.cue import NOBODY, Names, without_names
-from memory.errors import WidestError, WidthError
+from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
 from memory.spaces import (
     CueVector,
     embedder_of,
+    known_wanted_space,
     look_anew,
     serving_space,
     spaces,
@@ -64,11 +65,10 @@ def _in_space(space: Space | None, cue: str) -> CueVector | None:
 
 def unembedded(companion_id: UUID) -> MemoryQuerySet:
     """The companion's memories that wait for the wanted space; none where there is no embedder."""
-    try:
-        space = wanted_space()
-    except (ProviderError, WidestError):  # it is not known yet: everything waits for it
-        return Memory.objects.of(companion_id)
-    return _waiting(space).of(companion_id) if space else Memory.objects.none()
+    if embedder() is None:
+        return Memory.objects.none()
+    space = known_wanted_space()  # unknown where its server was never reached: everything waits for it
+    return (_waiting(space) if space else Memory.objects).of(companion_id)
 
 
 def waiting(companion_id: UUID) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Case, Count, IntegerField, Model, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, IntegerField, Model, OuterRef, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -18,7 +18,7 @@ from unfold.decorators import action
 
 from memory.errors import WidestError
 from memory.models import Memory, Space
-from memory.spaces import embedder_of, known_wanted_space, next_edition, served
+from memory.spaces import TOLD, embedder_of, known_wanted_space, next_edition, served
 from memory.tasks import embed_waiting
 from providers.errors import ProviderError
 from safety.audit import record
@@ -134,8 +134,10 @@ def sentence(space: Space) -> str:
 
 
 def alarms() -> list[dict[str, Any]]:
-    """For each space whose server answers in another width, a sentence and where to look."""
-    strange = Space.objects.exclude(answered_width=None).order_by("pk")
+    """For each space whose server answers in another width, a sentence and where to look; not where a later one is."""
+    told = {name: OuterRef(name) for name in TOLD}
+    later = Space.objects.filter(**told, edition__gt=OuterRef("edition"))
+    strange = Space.objects.exclude(answered_width=None).exclude(Exists(later)).order_by("pk")
     return [
         {"sentence": sentence(space), "link": reverse("admin:memory_space_change", args=[space.pk])}
         for space in strange

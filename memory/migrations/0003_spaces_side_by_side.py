@@ -11,11 +11,20 @@ import memory.models.embedding
 def number_editions(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Spaces of one model that differ in width alone become its editions, the newest the last; may run again."""
     spaces = apps.get_model("memory", "Space").objects.using(schema_editor.connection.alias)
+    spaces.filter(width__gt=16000).delete()  # no vector of theirs could ever be stored
     last: dict[tuple[str, str, str], int] = {}
     for space in spaces.order_by("pk"):
         told = (space.model, space.query_prefix, space.document_prefix)
         space.edition = last[told] = last.get(told, 0) + 1
         space.save(update_fields=["edition"])
+    schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # else no table can be altered after it
+
+
+def forget_refusals(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    """On the way back: an embedding without a vector has no place there."""
+    embeddings = apps.get_model("memory", "Embedding").objects.using(schema_editor.connection.alias)
+    embeddings.filter(vector=None).delete()
+    schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
 class Migration(migrations.Migration):
@@ -82,7 +91,7 @@ class Migration(migrations.Migration):
             name="edition",
             field=models.PositiveIntegerField(default=1, verbose_name="edition"),
         ),
-        migrations.RunPython(number_editions, migrations.RunPython.noop),
+        migrations.RunPython(number_editions, forget_refusals),
         migrations.AlterField(
             model_name="space",
             name="width",

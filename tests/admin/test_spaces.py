@@ -9,8 +9,9 @@ from django.urls import reverse
 
 from accounts.models import User
 from companions.models import Companion
-from memory.embedding import embed_waiting
+from memory.embedding import embed_cue, embed_waiting
 from memory.models import Embedding, Space
+from memory.space_admin import alarms
 from memory.spaces import look_anew, served
 from safety.models import AuditEntry
 from tests.admin.walk import listing, page
@@ -91,9 +92,13 @@ def test_embedding_again_takes_the_width_that_the_server_has_now(
     embed_waiting()
     wanted = Space.objects.get(width=4)
     embedding_server.width = 6
+    assert embed_cue("tea") is None
+    assert [alarm["link"] for alarm in alarms()] == [page(wanted)]
     desk.post(again(wanted))
     assert embed_waiting() == 3
     assert Space.objects.get(edition=2).width == 6
+    assert alarms() == []
+    assert served() == {Space.objects.get(edition=2).pk: 1}
 
 
 def test_a_server_that_is_down_is_told_and_nothing_begins(
