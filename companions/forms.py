@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -18,8 +18,8 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Companion
-        fields = ("name", "persona", "greeting", "tint")
-        widgets = {
+        fields: tuple[str, ...] = ("name", "persona", "greeting", "tint")
+        widgets: ClassVar[dict[str, Any]] = {
             "name": forms.TextInput(attrs={"autocomplete": "off"}),
             "persona": forms.Textarea(attrs={"rows": 7}),
             "greeting": forms.Textarea(attrs={"rows": 3}),

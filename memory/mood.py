@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from math import exp2
 from typing import NamedTuple
 
 from memory.policies.remembered import days_between
@@ -23,7 +24,7 @@ def mood(felt: Iterable[Felt], now: datetime) -> float:
 
     Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each came to mind.
     """
-    weighed = [(0.5 ** (days_between(one.at, now) / HALF_DAYS), one.joy - one.aversion) for one in felt]
+    weighed = [(exp2(-days_between(one.at, now) / HALF_DAYS), one.joy - one.aversion) for one in felt]
     return sum(weight * feeling for weight, feeling in weighed) / (
         CALM + sum(weight for weight, _ in weighed)
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -43,8 +44,8 @@ def use(reply_id: UUID, mood: float, now: datetime, goes_on_from: Collection[UUI
     Each memory counts once for the reply and those that it goes on from, however often this runs.
     """
     joy, aversion = SHIFTS[reaction_to(mood)]
-    named = {"reply": reply_id, "counted": [reply_id, *goes_on_from], "now": now}
+    named: dict[str, Any] = {"reply": reply_id, "counted": [reply_id, *goes_on_from], "now": now}
     named |= {"joy": joy, "aversion": aversion, "moved": MOVED, "stirred": STIRRED}
     with connection.cursor() as cursor:
         cursor.execute(USE, named)
-        return cursor.rowcount
+        return int(cursor.rowcount)

@@ -16,7 +16,10 @@ from memory.policies.remembered import DAY, days_between
 from memory.recall import Found
 
 EACH = 25  # felt ones, and long unrecalled ones, that may come
-CHARACTERS = (12, 400)  # "Good night." is nothing to come back to, and no page comes in a flash
+SHORTEST, LONGEST = (
+    12,
+    400,
+)  # characters: "Good night." is nothing to come back to, and no page comes in a flash
 
 
 def unasked(companion_id: UUID, among: Among, chance: Random, now: datetime) -> Found | None:
@@ -31,13 +34,12 @@ def unasked(companion_id: UUID, among: Among, chance: Random, now: datetime) -> 
 
 
 def _candidates(companion_id: UUID, among: Among, now: datetime) -> list[Memory]:
-    every = among.of(Memory.objects.of(companion_id)).defer("entry")
-    every = every.exclude(message__is_hidden=True).annotate(
+    every = among.of(Memory.objects.of(companion_id)).exclude(message__is_hidden=True).defer("entry")
+    short = every.annotate(
         length=Length("text"),
         feeling=Greatest("joy", "aversion", output_field=FloatField()),
         last=Coalesce("recalled_at", "learnt_at"),
-    )
-    short = every.filter(length__range=CHARACTERS)
+    ).filter(length__gte=SHORTEST, length__lte=LONGEST)
     felt = short.filter(feeling__gt=MOVED).order_by("-feeling", "pk")[:EACH]
     idle = short.filter(last__lt=now - DAY).order_by("last", "pk")[:EACH]
     return list(felt.union(idle))
