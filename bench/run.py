@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bench.load import Load
 
 MEMORIES = 10_000
-PAIRS = 60
+PAIRS = 50
 RATE = 20
 RATES = (40, 60, 80, 100, 150, 200, 250, 300, 400)
 STREAM_SECONDS = 20.0
