@@ -68,7 +68,7 @@ def unembedded(companion_id: UUID) -> MemoryQuerySet:
     if embedder() is None:
         return Memory.objects.none()
     space = known_wanted_space()  # unknown where its server was never reached: everything waits for it
-    return (_waiting(space) if space else Memory.objects).of(companion_id)
+    return _waiting(space).of(companion_id) if space else Memory.objects.of(companion_id)
 
 
 def waiting(companion_id: UUID) -> int:
