@@ -9,6 +9,7 @@ from django.utils import timezone
 from companions import tools
 from companions.importing import Line, import_log
 from companions.models import Companion, Message, Session
+from companions.replies.ahead import Ahead
 from companions.replies.claim import load
 from companions.replies.context import compose, look_back, remember
 from companions.replies.material import Turn
@@ -32,7 +33,7 @@ def turn_after(companion: Companion, texts: list[str], question: str) -> Turn:
     turn = load(started.reply.pk)
     assert turn is not None
     look_back(turn)
-    remember(turn, None, NOW)
+    remember(turn, Ahead(None), NOW)
     compose(turn, NOW)
     return turn
 
