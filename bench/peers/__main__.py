@@ -12,11 +12,13 @@ import sys
 import time
 from pathlib import Path
 
+from bench.counting import count
 from bench.peers.venv import VenvError, python_with
 from bench.place import ROOT, Place
 from bench.recall.reading import DataError, talks
 
 FOLDER = ROOT / ".kith-peers"
+MORE = "install these as well: with fastembed and spacy, and a network for their models, mem0 weighs words and entities"
 
 
 def main() -> None:
@@ -25,7 +27,7 @@ def main() -> None:
     began = time.monotonic()
     try:
         read = talks(asked.data)[: asked.conversations]
-        python = python_with(asked.folder)
+        python = python_with(asked.folder, *asked.more)
     except (DataError, VenvError) as error:
         sys.exit(str(error))
     turns, questions = sum(len(one.turns) for one in read), sum(len(one.questions) for one in read)
@@ -45,9 +47,10 @@ def _arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
-    parser.add_argument("--conversations", type=int, metavar="N", help="only the first N conversations")
+    parser.add_argument("--conversations", type=count, metavar="N", help="only the first N conversations")
     parser.add_argument("--quick", action="store_true", help="only mem0's turns as they are")
     parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
+    parser.add_argument("--with", dest="more", nargs="+", default=[], metavar="PACKAGE", help=MORE)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where mem0 is installed")
     return parser.parse_args()
 

@@ -49,7 +49,7 @@ def main() -> None:
     embedded(["The first text loads the weights."])
     sys.stdout.write(f"{listening.getsockname()[1]}\n")
     sys.stdout.flush()
-    web.run_app(app, sock=listening, print=None)
+    web.run_app(app, sock=listening, print=None, access_log=None)
 
 
 if __name__ == "__main__":

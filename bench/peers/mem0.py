@@ -12,6 +12,7 @@ from typing import Any
 from bench.place import printing_its_port
 from bench.recall.measures import DEPTHS, GIVEN, Answer
 from bench.recall.talk import Question, Talk, Turn
+from memory.cue import without_names
 from providers.rehearsal.running import RehearsalServer
 from providers.tokens import estimate
 
@@ -25,16 +26,21 @@ class PeerError(RuntimeError):
 
 @dataclass(frozen=True)
 class Way:
-    """How mem0 is told a turn: with its speaker's name or without, as it is or through a model that draws facts."""
+    """How mem0 is told a turn: with its speaker's name or without, as it is or through a model that draws facts.
+
+    Where it `is_asked_plainly` the questions lack the two speakers' names, which Kith leaves out of its cues too.
+    """
 
     label: str
     is_named: bool = False
     is_inferred: bool = False
+    is_asked_plainly: bool = False
 
 
 WAYS = (
     Way("mem0, turns as they are"),
     Way("mem0, turns with names", is_named=True),
+    Way("mem0, asked without names", is_asked_plainly=True),
     Way("mem0, facts by a model", is_named=True, is_inferred=True),
 )
 
@@ -82,6 +88,12 @@ def told(talk: Talk, turn: Turn, *, is_named: bool) -> str:
     return f"{talk.user if turn.is_users else talk.companion}: {turn.text}" if is_named else turn.text
 
 
+def asked(talk: Talk, question: Question, way: Way) -> str:
+    """A question as mem0 is asked it."""
+    names = {"user": talk.user, "companion": talk.companion}
+    return without_names(question.text, names) if way.is_asked_plainly else question.text
+
+
 def outcome(talks: Sequence[Talk], answer: dict[str, Any], model_tokens: int) -> Outcome:
     """What mem0's side wrote, put beside the questions."""
     questions = [(talk, question) for talk in talks for question in talk.questions]
@@ -119,7 +131,7 @@ def _job(talks: Sequence[Talk], way: Way) -> dict[str, Any]:
                 }
                 for turn in talk.turns
             ],
-            "questions": [question.text for question in talk.questions],
+            "questions": [asked(talk, question, way) for question in talk.questions],
         }
         for talk in talks
     ]
@@ -127,12 +139,12 @@ def _job(talks: Sequence[Talk], way: Way) -> dict[str, Any]:
 
 
 def _run(python: Path, folder: Path, job: dict[str, Any]) -> dict[str, Any]:
-    asked, answered = folder / "job.json", folder / "answer.json"
-    asked.write_text(json.dumps(job))
+    given, answered = folder / "job.json", folder / "answer.json"
+    given.write_text(json.dumps(job))
     quiet = {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "mem0"), "ANONYMIZED_TELEMETRY": "False"}
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | quiet
     done = subprocess.run(
-        [str(python), "-I", str(SIDE), str(asked), str(answered)],
+        [str(python), "-I", str(SIDE), str(given), str(answered)],
         cwd=folder,
         env=environment,
         stderr=subprocess.PIPE,

@@ -13,16 +13,16 @@ class VenvError(RuntimeError):
     """Why the other system cannot be installed here, in pip's own last words."""
 
 
-def python_with(folder: Path, wanted: Path = WANTED) -> Path:
-    """The Python of the environment in `folder`, with what the file lists installed; raises VenvError."""
+def python_with(folder: Path, *more: str, wanted: Path = WANTED) -> Path:
+    """The Python of the environment in `folder`, with what the file lists and more installed; raises VenvError."""
     python, stamp = folder / "bin" / "python", folder / "installed"
-    digest = hashlib.sha256(wanted.read_bytes()).hexdigest()
+    digest = hashlib.sha256(wanted.read_bytes() + " ".join(more).encode()).hexdigest()
     if python.exists() and stamp.exists() and stamp.read_text() == digest:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(folder)], "Python could not make a virtual environment")
     install = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    _run([*install, "-r", str(wanted)], f"pip could not install {wanted.name}")
+    _run([*install, "-r", str(wanted), *more], f"pip could not install {wanted.name}")
     stamp.write_text(digest)
     return python
 

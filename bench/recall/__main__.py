@@ -14,6 +14,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from bench.counting import count
 from bench.place import Place
 from bench.recall.reading import DataError, talks
 from bench.recall.talk import Talk
@@ -50,9 +51,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
     parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
-    parser.add_argument("--conversations", type=_count, metavar="N", help="only the first N conversations")
+    parser.add_argument("--conversations", type=count, metavar="N", help="only the first N conversations")
     parser.add_argument(
-        "--only-first", type=_count, metavar="N", help="only each conversation's first N questions"
+        "--only-first", type=count, metavar="N", help="only each conversation's first N questions"
     )
     parser.add_argument("--quick", action="store_true", help="without the ablation and the pool test")
     parser.add_argument(
@@ -61,12 +62,6 @@ def _arguments() -> argparse.Namespace:
         help="in the pool test compare each companion's results with those it gives alone",
     )
     return parser.parse_args()
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
-    return int(text)
 
 
 def _say_what(read: list[Talk]) -> None:

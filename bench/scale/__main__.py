@@ -10,6 +10,7 @@ import os
 import platform
 import time
 
+from bench.counting import count
 from bench.place import Place
 
 TOTAL = 1_000_000
@@ -45,19 +46,13 @@ def _arguments() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--total", type=_count, default=TOTAL, help="memories in all, by the thousand")
-    parser.add_argument("--sizes", type=_count, nargs="+", default=SIZES, help="memories of one companion")
-    parser.add_argument("--cues", type=_count, default=CUES, help="how many different questions, 1 to 600")
+    parser.add_argument("--total", type=count, default=TOTAL, help="memories in all, by the thousand")
+    parser.add_argument("--sizes", type=count, nargs="+", default=SIZES, help="memories of one companion")
+    parser.add_argument("--cues", type=count, default=CUES, help="how many different questions, 1 to 600")
     parser.add_argument("--explain", action="store_true", help="print the plans of recall's statements")
     parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
     parser.add_argument("--shared-buffers", metavar="SIZE", help="what Postgres gets in place of its 128MB")
     return parser.parse_args()
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
-    return int(text)
 
 
 def _give_postgres(memory: str) -> None:

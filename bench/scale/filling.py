@@ -46,7 +46,7 @@ def tell(sources: Sequence[Companion], count: int, seed: int) -> list[Companion]
         group = new[first : first + AT_ONCE]
         pairs = [(sources[n % len(sources)].pk, one.pk) for n, one in enumerate(group, start=first)]
         for together in zip(*every_session, strict=True):
-            owners = _told(pairs, [pk for session in together for pk in session])
+            owners = copies_of(pairs, [pk for session in together for pk in session])
             store(owners, space_id, turned(vectors, len(owners), chance))
     return new
 
@@ -70,7 +70,8 @@ def settle() -> None:
         cursor.execute("CHECKPOINT")
 
 
-def _told(pairs: Sequence[tuple[UUID, UUID]], memory_ids: Sequence[UUID]) -> list[Owner]:
+def copies_of(pairs: Sequence[tuple[UUID, UUID]], memory_ids: Sequence[UUID]) -> list[Owner]:
+    """Whose the copies are that each pair's second companion gets of those memories that are its first one's."""
     columns = {field.column: FRESH.get(field.column) for field in Memory._meta.concrete_fields}
     values = [fresh or f'memory."{column}"' for column, fresh in columns.items()]
     tell = TELL.format(
