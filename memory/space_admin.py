@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
@@ -56,13 +56,13 @@ class SpaceAdmin(ModelAdmin):  # type: ignore[misc]
 
     @admin.display(description=_("state"))
     def state(self, space: Any) -> str:
-        claims = {_now("wanted"): space.is_wanted, _now("serves"): space.serves}
-        return ", ".join(word for word, is_so in claims.items() if is_so) or _now("not in use")
+        claims = {gettext("wanted"): space.is_wanted, gettext("serves"): space.serves}
+        return ", ".join(word for word, is_so in claims.items() if is_so) or gettext("not in use")
 
     @admin.display(description=_("embedded"), ordering="done")
     def embedded(self, space: Any) -> str:
         told = {"done": f"{space.done:,}", "all": f"{Memory.objects.count():,}"}
-        return _now("%(done)s of %(all)s memories") % told
+        return gettext("%(done)s of %(all)s memories") % told
 
     @admin.display(description=_("refused"), ordering="refusals")
     def refused(self, space: Any) -> int:
@@ -95,7 +95,7 @@ class SpaceAdmin(ModelAdmin):  # type: ignore[misc]
         except (ProviderError, WidestError) as error:
             messages.error(request, str(error))
             return redirect("admin:memory_space_change", space.pk)
-        messages.success(request, _now("All is embedded again; until that is done, what is there serves."))
+        messages.success(request, gettext("All is embedded again; until that is done, what is there serves."))
         return redirect("admin:memory_space_change", made.pk)
 
     # -- removing
@@ -114,7 +114,7 @@ class SpaceAdmin(ModelAdmin):  # type: ignore[misc]
         """The spaces alone, and how many vectors go with them."""
         spaces = list(objs)
         vectors = sum(space.done for space in spaces)
-        return [str(space) for space in spaces], {_now("embeddings"): vectors}, set(), []
+        return [str(space) for space in spaces], {gettext("embeddings"): vectors}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Space) -> None:
         wanted = known_wanted_space()
@@ -127,7 +127,7 @@ class SpaceAdmin(ModelAdmin):  # type: ignore[misc]
 
 def sentence(space: Space) -> str:
     """What is wrong with the space, for an operator."""
-    return _now(
+    return gettext(
         "The server of %(space)s answers with %(answered)s numbers instead of %(width)s. Nothing of it is kept, and"
         " recall goes on with what is there. If that is meant to be, embed again."
     ) % {"space": space, "answered": space.answered_width, "width": space.width}
