@@ -95,7 +95,7 @@ def serving_space(companion_id: UUID | None = None) -> Space | None:
 def done(companion_id: UUID) -> dict[int, int]:
     """How many of the companion's memories are embedded, or were refused, in each space by its id."""
     first = Embedding.objects.filter(companion_id=companion_id, window=0)
-    return dict(first.order_by().values_list("space_id").annotate(count=Count("pk")))
+    return dict(first.order_by().values_list("space_id").annotate(count=Count("*")))
 
 
 def served() -> dict[int, int]:
@@ -105,7 +105,8 @@ def served() -> dict[int, int]:
     every.sort(key=lambda space: space != wanted)
     counted: dict[UUID, dict[int, int]] = {}
     first = Embedding.objects.filter(window=0).order_by()
-    for companion_id, space_id, count in first.values_list("companion_id", "space_id").annotate(Count("pk")):
+    rows = first.values_list("companion_id", "space_id").annotate(count=Count("*"))
+    for companion_id, space_id, count in rows:
         counted.setdefault(companion_id, {})[space_id] = count
     found: dict[int, int] = {}
     for one in counted.values():
