@@ -15,6 +15,7 @@ DATE = "@"  # begins a term that is a date (memory.dates)
 SHORT = 4  # a longer stem may end in another letter than its word: "stori" of "story"
 ON_THE_DAY = 3.0  # what a day that is named counts (memory.relevance); days away from it less
 NEAR_THE_DAY = 1.0
+LEAST_SHOWN = 0.005  # of a part: with two digits less is nothing
 
 # A part that counts at least so much is worth saying; the others only colour what fits anyway.
 SAID_OF_PARTS: dict[str, tuple[float, Promise]] = {
@@ -74,18 +75,22 @@ def in_words(reasons: Mapping[str, Any], text: str) -> str:
 
 
 def parts_of(reasons: Mapping[str, Any]) -> list[Named]:
-    """What the fit is the sum of, in standard deviations above the companion's average memory."""
+    """What the fit is the sum of, in standard deviations above the companion's average memory, the weightiest first."""
     parts: Mapping[str, float] = reasons.get("parts") or {}
-    return [Named(str(PARTS.get(name, name)), _signed(value)) for name, value in parts.items()]
+    weighty = sorted(parts.items(), key=lambda part: -abs(part[1]))
+    return [
+        Named(str(PARTS.get(name, name)), _signed(value))
+        for name, value in weighty
+        if abs(value) >= LEAST_SHOWN
+    ]
 
 
 def factors_of(reasons: Mapping[str, Any]) -> list[Named]:
-    """What the fit is multiplied by, but for what leaves it as it is."""
+    """What the fit is multiplied by, but for what leaves it as it is; in the order of their names here."""
     factors: Mapping[str, float] = reasons.get("factors") or {}
+    known = [name for name in (*FACTORS, *(sorted(set(factors) - set(FACTORS)))) if factors.get(name, 1) != 1]
     return [
-        Named(str(FACTORS.get(name, name)), f"×\u00a0{number_format(value, 3)}")
-        for name, value in factors.items()
-        if value != 1
+        Named(str(FACTORS.get(name, name)), f"×\u00a0{number_format(factors[name], 3)}") for name in known
     ]
 
 

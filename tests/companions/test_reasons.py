@@ -44,12 +44,18 @@ def test_the_sentence_says_what_matters(reasons: dict[str, Any], sentence: str) 
 
 
 def test_the_numbers_have_names() -> None:
-    reasons = {"parts": {"meaning": 1.234, "questions": -0.5}, "factors": {"importance": 1.1, "emotion": 1.0}}
+    reasons = {
+        "parts": {"questions": -0.5, "meaning": 1.234, "spread": 0.001},
+        "factors": {"importance": 1.1, "emotion": 1.0, "recency": 0.99},
+    }
     assert [(one.name, one.value) for one in parts_of(reasons)] == [
         ("meaning", "+1.23"),
         ("only asks", "−0.50"),
     ]
-    assert [(one.name, one.value) for one in factors_of(reasons)] == [("importance", "×\u00a01.100")]
+    assert [(one.name, one.value) for one in factors_of(reasons)] == [
+        ("recency", "×\u00a00.990"),
+        ("importance", "×\u00a01.100"),
+    ]
     assert parts_of({"flashback": True}) == factors_of({}) == []
 
 
