@@ -86,7 +86,11 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     """
     look_anew()
     serving = embedder()
-    space = wanted_space()
+    try:
+        space = wanted_space()
+    except ProviderError:
+        _embed_in_older(None, companion_id)
+        raise
     if serving is None or space is None:
         return 0
     if len(spaces()) > 1:
@@ -94,15 +98,19 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     return _embed_all(serving, space, _waiting(space), companion_id, limit)
 
 
-def _embed_in_older(wanted: Space, companion_id: UUID | None) -> None:
-    """Embed what is new since the wanted space was made in the spaces that still serve; failures are only logged."""
+def _embed_in_older(wanted: Space | None, companion_id: UUID | None) -> None:
+    """Embed what is new since the wanted space was made, or where that is not known yet lies nowhere, in the spaces that
+    still serve. Failures are only logged.
+    """
     waiting = _waiting(wanted).order_by().values_list("companion_id", flat=True).distinct()
+    new = Q()
+    if wanted:
+        new = Q(learnt_at__gte=wanted.created_at) | Q(edited_at__gte=wanted.created_at)
     for one in [companion_id] if companion_id else list(waiting):
         space = serving_space(one)
         asked = embedder_of(space) if space else None
         if space is None or asked is None or space == wanted:
             continue
-        new = Q(learnt_at__gte=wanted.created_at) | Q(edited_at__gte=wanted.created_at)
         try:
             _embed_all(asked, space, _waiting(space).filter(new), one)
         except (ProviderError, WidthError) as error:
@@ -132,9 +140,10 @@ def _payer_key(memory: Memory) -> UUID:
     return memory.companion_id
 
 
-def _waiting(space: Space) -> MemoryQuerySet:
-    there = Embedding.objects.filter(memory=OuterRef("pk"), space=space)
-    return Memory.objects.filter(~Exists(there))
+def _waiting(space: Space | None) -> MemoryQuerySet:
+    """What has no embedding in the space; without one, what has none at all."""
+    there = Embedding.objects.filter(memory=OuterRef("pk"))
+    return Memory.objects.filter(~Exists(there.filter(space=space) if space else there))
 
 
 def _batches(waiting: MemoryQuerySet, companion_id: UUID | None, limit: int | None) -> Iterator[list[Memory]]:

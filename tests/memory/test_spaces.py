@@ -20,7 +20,7 @@ from memory.models import Embedding, Memory, Space
 from memory.recall import Found, recall
 from memory.spaces import CueVector, look_anew, serving_space, wanted_space
 from providers.checks import check_embedding
-from providers.errors import ProviderRefused
+from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking
 
 pytestmark = pytest.mark.django_db
@@ -215,13 +215,19 @@ def test_the_previous_embedder_is_asked_where_the_settings_still_name_it(
 
 
 def test_a_wanted_server_that_was_never_reached_takes_nothing_away(
-    mira: Companion, moving: list[Memory], embedding_server: EmbeddingServer
+    mira: Companion, moving: list[Memory], say: Say, embedding_server: EmbeddingServer
 ) -> None:
     embedding_server.shutdown()
     embedding_server.server_close()
     assert serves(mira) == 384
     assert ask(mira, "hot drinks")
     assert waiting(mira.pk) == 101
+    (new,) = say(mira, "My parrot whistles Mozart.", at=timezone.now())
+    for companion_id in (mira.pk, None):
+        with pytest.raises(ProviderUnavailable):
+            embed_waiting(companion_id)
+    assert widths(new) == {384}
+    assert ask(mira, "musical birds")[0].memory == new
 
 
 def queries_to_choose(companion: Companion) -> int:
