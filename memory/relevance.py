@@ -74,7 +74,8 @@ def standardised(values: Values) -> Values:
     spread = known.std() if len(known) else 0.0
     if not spread:
         return np.zeros(len(values))
-    return np.nan_to_num((values - known.mean()) / spread)
+    units: Values = np.nan_to_num((values - known.mean()) / spread)
+    return units
 
 
 def _meaning(held: Held, around: Surroundings, stages: Stages) -> Values:

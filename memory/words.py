@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.entries import Entries, code
 from memory.surroundings import Surroundings, Values
@@ -22,14 +21,14 @@ class Words:
     scores: Values
     terms: Sequence[str]
     rarity: Values
-    said: NDArray[np.float32]
+    said: Values
 
     @classmethod
     def of(cls, terms: Sequence[str], entries: Entries, around: Surroundings) -> "Words":
         """BM25 (Robertson and Zaragoza 2009) of the terms, counts of neighbours saturating together with its own."""
         n = len(entries.times)
         if not terms or not n:
-            return cls(np.zeros(n), [], np.zeros(0), np.zeros((n, 0), dtype=np.float32))
+            return cls(np.zeros(n), [], np.zeros(0), np.zeros((n, 0)))
         said = _counts(terms, entries)
         frequency = np.count_nonzero(said, axis=0)
         rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
@@ -50,7 +49,7 @@ class Words:
         return float(self.scores[place]) / most if most else 0.0
 
 
-def _counts(terms: Sequence[str], entries: Entries) -> NDArray[np.float32]:
+def _counts(terms: Sequence[str], entries: Entries) -> Values:
     """(n, t): how often each memory says each of the terms."""
     columns = {code(term): column for column, term in enumerate(terms)}
     wanted = np.array(sorted(columns), dtype=np.uint32)
@@ -62,4 +61,4 @@ def _counts(terms: Sequence[str], entries: Entries) -> NDArray[np.float32]:
     order = np.array([columns[value] for value in wanted.tolist()], dtype=np.int64)
     n, t = len(entries.times), len(terms)
     cells = entries.rows[maybe[is_hit]] * t + order[at[is_hit]]
-    return np.bincount(cells, minlength=n * t).reshape(n, t).astype(np.float32)
+    return np.bincount(cells, minlength=n * t).reshape(n, t).astype(np.float64)

@@ -11,6 +11,7 @@ from accounts.models import User
 
 OPERATORS = "Operators"
 
+
 def open_account(email: str, password: str, **fields: Any) -> User:
     """A user whose e-mail address counts as verified, staff in the operators' group; AccountExistsError where one is."""
     try:

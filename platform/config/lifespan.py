@@ -13,8 +13,10 @@ from companions.replies.pulse import beat_on, drain, hear_stops
 from providers.clients import aclose_chat
 
 Message = MutableMapping[str, Any]
-COLLECT_AT = (20_000, 20, 50)  # Python's 700, 10, 10 stops all streams of a busy process for 50 ms every other second
-THREADS = 32  # Python would take six on two cores: too few to wait for a database and look at anything else besides
+# Python's 700, 10, 10 stops all streams of a busy process for 50 ms every other second.
+COLLECT_AT = (20_000, 20, 50)
+# Python would take six on two cores: too few to wait for a database and look at anything else besides.
+THREADS = 32
 
 
 class Lifespan:

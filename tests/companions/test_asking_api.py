@@ -2,7 +2,6 @@
 
 from typing import Any
 from urllib.parse import urlencode
-from uuid import uuid4
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
