@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mem0 import Memory
+from mem0 import Memory  # type: ignore[import-not-found]
 
 
 class Counted:
@@ -44,7 +44,7 @@ def main() -> None:
     memory.embedding_model = embeds = Counted(memory.embedding_model, "embed", "embed_batch")
     memory.llm = model = Counted(memory.llm, "generate_response")
     adding = [_timed(_add, memory, job, talk, turn) for talk in job["talks"] for turn in talk["turns"]]
-    answer = {"version": version("mem0ai"), "adding": [one for one, _ in adding]}
+    answer: dict[str, Any] = {"version": version("mem0ai"), "adding": [one for one, _ in adding]}
     answer |= {"stored": sum(len(one["results"]) for _, one in adding)}
     answer |= {"embeddings_added": len(embeds.milliseconds), "models_added": len(model.milliseconds)}
     embeds.milliseconds.clear()

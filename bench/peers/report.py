@@ -6,7 +6,8 @@ from pathlib import Path
 from bench.peers import tables
 from bench.peers.kith import ask_kith
 from bench.peers.mem0 import WAYS, Outcome, PeerError, ask_mem0
-from bench.recall.measures import median_and_p95
+from bench.recall.measures import DEPTHS, GIVEN, measure, median_and_p95
+from bench.recall.tables import percent
 from bench.recall.talk import Talk
 from memory.spaces import serving_space
 
@@ -34,4 +35,6 @@ def report(python: Path, talks: Sequence[Talk], *, is_markdown: bool, is_quick: 
 
 def _said(label: str, one: Outcome) -> str:
     signals = ", ".join(one.signals) or "nothing"
-    return f"{label} (mem0ai {one.version}): {one.stored:,} memories stored; what scored: {signals}"
+    shares, search = measure(one.answers).shares, median_and_p95(one.searching)[0]
+    found = f"{percent(shares[DEPTHS.index(GIVEN)])} % @{GIVEN}, {search:.1f} ms a search"
+    return f"{label} (mem0ai {one.version}): {one.stored:,} memories stored; what scored: {signals}; {found}"

@@ -72,8 +72,8 @@ def settle() -> None:
 
 def copies_of(pairs: Sequence[tuple[UUID, UUID]], memory_ids: Sequence[UUID]) -> list[Owner]:
     """Whose the copies are that each pair's second companion gets of those memories that are its first one's."""
-    columns = {field.column: FRESH.get(field.column) for field in Memory._meta.concrete_fields}
-    values = [fresh or f'memory."{column}"' for column, fresh in columns.items()]
+    columns = [str(field.column) for field in Memory._meta.concrete_fields]
+    values = [FRESH.get(column) or f'memory."{column}"' for column in columns]
     tell = TELL.format(
         table=Memory._meta.db_table,
         columns=", ".join(f'"{column}"' for column in columns),
