@@ -15,11 +15,10 @@ from companions.models import Prompt
 from companions.replies.ahead import Ahead
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
-from companions.replies.using import recalled_in
+from companions.replies.using import called_to_mind
 from memory import flashback
 from memory.among import Among
 from memory.models import Recall
-from memory.mood import Felt, mood
 from memory.recall import Found, recall, record
 from memory.unasked import unasked
 
@@ -67,11 +66,9 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
 
 def recalled_before(turn: Turn, now: datetime) -> list[UUID]:
     """The memories that other turns of this session were given; the mood that those make is now the turn's."""
-    others = recalled_in(turn.message.session_id).exclude(recall__reply__message=turn.message)
-    felt = ("is_used", "recall__at", "memory__joy", "memory__aversion")
-    rows = list(others.values_list("memory", *felt))
-    turn.mood = mood((Felt(*felt) for _, is_used, *felt in rows if is_used), now)
-    return [id for id, *_ in rows]
+    called = called_to_mind(turn.message.session_id, now, but=turn.message.pk)
+    turn.mood = called.mood
+    return called.memories
 
 
 def comes_unasked(turn: Turn, before: Sequence[UUID], now: datetime) -> list[Found]:

@@ -1,33 +1,53 @@
 """What a reply does to what it was given to remember, and the mood in which it does so."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db import connection
 
 from companions.models import Reply
-from memory.models import Recalled
-from memory.mood import Felt, mood
+from memory.mood import CALM, HALF_DAYS
 from memory.reinforcing import use
 
 LATELY = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
 COUNTING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
+# In SQL, for a long session has thousands of them, and every turn waits for this; the mood is memory.mood's.
+SESSION = """
+SELECT coalesce(array_agg(found.memory_id), '{}'),
+       coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0))
+FROM companions_message message
+JOIN companions_reply reply ON reply.message_id = message.id
+JOIN memory_recall recall ON recall.reply_id = reply.id
+JOIN memory_recalled found ON found.recall_id = recall.id
+LEFT JOIN memory_memory memory ON memory.id = found.memory_id AND found.is_used AND recall.at > %(since)s
+CROSS JOIN LATERAL (
+    SELECT power(2, -greatest(extract(epoch FROM %(now)s - recall.at), 0)::float8 / %(half_seconds)s) AS weight
+) fading
+WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(but)s
+"""
 
 
-def recalled_in(session_id: UUID) -> QuerySet[Recalled]:
-    """All that came to mind while replies were made in this session."""
-    return Recalled.objects.filter(recall__reply__message__session=session_id)
+@dataclass(frozen=True, slots=True)
+class CalledToMind:
+    """The memories that replies of one session were given, and the mood (-1 to 1) that those in use make."""
+
+    memories: list[UUID]
+    mood: float
 
 
-def mood_in(session_id: UUID, now: datetime) -> float:
-    """The companion's mood: what was used of its memories in this session makes it. One query.
+def called_to_mind(session_id: UUID, now: datetime, but: UUID | None = None) -> CalledToMind:
+    """All that came to mind in this session but for that message; one query.
 
-    It takes the place of an inner state, which companions do not have yet.
+    The mood takes the place of an inner state, which companions do not have yet.
     """
-    lately = recalled_in(session_id).filter(is_used=True, recall__at__gt=now - LATELY)
-    return mood(
-        (Felt(*one) for one in lately.values_list("recall__at", "memory__joy", "memory__aversion")), now
-    )
+    named: dict[str, Any] = {"session": session_id, "but": but, "now": now, "since": now - LATELY}
+    named |= {"calm": CALM, "half_seconds": timedelta(days=HALF_DAYS).total_seconds()}
+    with connection.cursor() as cursor:
+        cursor.execute(SESSION, named)
+        memories, mood = cursor.fetchone()
+    return CalledToMind(memories, mood)
 
 
 def use_shown(reply: Reply, now: datetime) -> None:
@@ -39,4 +59,4 @@ def use_shown(reply: Reply, now: datetime) -> None:
         Reply.objects.filter(message=reply.message_id).exclude(pk=reply.pk) if reply.continues_id else None
     )
     goes_on_from = [] if earlier is None else list(earlier.values_list("pk", flat=True))
-    use(reply.pk, mood_in(reply.message.session_id, now), now, goes_on_from)
+    use(reply.pk, called_to_mind(reply.message.session_id, now).mood, now, goes_on_from)

@@ -21,10 +21,11 @@ from companions.replies.material import Turn
 from companions.replies.process import process_name
 from companions.replies.pulse import end_lost, take_over
 from companions.replies.start import start
-from companions.replies.using import mood_in, use_shown
+from companions.replies.using import CalledToMind, called_to_mind, use_shown
 from companions.tools import call
 from memory.keeping import keep_fact
 from memory.models import Memory, Recall, Recalled
+from memory.mood import Felt, mood
 from tests.fixtures.rest import Api
 
 pytestmark = pytest.mark.django_db
@@ -164,13 +165,13 @@ def test_a_mood_goes_from_memories_to_the_mood_and_back(mira: Companion, fact: M
     first = asked(mira)
     assert first.mood == 0
     end(first)
-    assert mood_in(first.message.session_id, NOW) == pytest.approx(0.45)
+    assert called_to_mind(first.message.session_id, NOW).mood == pytest.approx(0.45)
     second = asked(mira, "And the lake?", NOW + timedelta(minutes=1))
     assert second.mood == pytest.approx(0.45, abs=0.01)
     end(second, now=NOW + timedelta(minutes=1))
     lake.refresh_from_db()
     assert (lake.joy, lake.aversion) == (0.1, 0)
-    assert mood_in(first.message.session_id, NOW + timedelta(days=2)) == 0
+    assert called_to_mind(first.message.session_id, NOW + timedelta(days=2)).mood == 0
 
 
 def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
@@ -238,3 +239,24 @@ def test_what_the_recall_found_does_not_come_a_second_time(
     (found,) = asked(mira).found
     assert "flashback" not in found.reasons
     assert Recall.objects.get().found.count() == 1
+
+
+def test_the_database_reckons_moods_as_the_rule_says(mira: Companion) -> None:
+    told = [
+        ("lakes", 0.9, 0.1, 0),
+        ("boats", 0.0, 0.7, 90),
+        ("caves", 0.3, 0.3, 400),
+        ("trees", 1.0, 0.0, 1500),
+    ]
+    for word, joy, aversion, minutes in told:
+        memory = keep_fact(mira.pk, f"We like {word}.", NOW, NOW)
+        Memory.objects.filter(pk=memory.pk).update(joy=joy, aversion=aversion)
+        end(asked(mira, f"And {word}?", NOW - timedelta(minutes=minutes)))
+    asked(mira, "What else do we like?")  # not answered yet: it moves nothing
+    called = called_to_mind(Reply.objects.latest("created_at").message.session_id, NOW)
+    lately = Recalled.objects.filter(is_used=True, recall__at__gt=NOW - timedelta(days=1))
+    felt = [Felt(one.recall.at, one.memory.joy, one.memory.aversion) for one in lately]
+    assert len(felt) < Recalled.objects.count() == len(called.memories)
+    assert called.mood == pytest.approx(mood(felt, NOW), abs=1e-6)
+    assert called.mood != 0
+    assert called_to_mind(UUID(int=0), NOW) == CalledToMind([], 0.0)
