@@ -38,7 +38,7 @@ def delete_message(message: Message, now: datetime) -> None:
     gone = {message.pk, *memories.values_list("pk", flat=True)}
     Reply.objects.filter(pk__in=answering).delete()
     _scrub(message.companion_id, gone, now, became)
-    Memory.objects.filter(pk__in=gone).delete()
+    _delete_memories(gone)
     _close_gap(message)
     Message.objects.filter(pk=message.pk).delete()
 
@@ -51,7 +51,7 @@ def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
     drawn = Memory.objects.filter(sources=memory.message) if memory.message else Memory.objects.none()
     gone = {memory.pk, *drawn.values_list("pk", flat=True)}
     _scrub(memory.companion_id, {*gone, *(message.pk for message in sources)}, now)
-    Memory.objects.filter(pk__in=gone).delete()
+    _delete_memories(gone)
     for message in sources:
         if with_message:
             delete_message(message, now)
@@ -132,6 +132,13 @@ def _scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Col
     asked = Q(pk__in=list(recalls.values_list("pk", flat=True))) | Q(reply__in=shown, by=Recall.By.TOOL)
     Recall.objects.filter(asked).exclude(by=Recall.By.TURN).update(cue="")
     _wipe_later(list(shown))
+
+
+def _delete_memories(ids: Collection[UUID]) -> None:
+    """Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over."""
+    memories = Memory.objects.filter(pk__in=ids)
+    list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
+    memories.delete()
 
 
 def _wipe_later(reply_ids: Collection[UUID]) -> None:
