@@ -1,12 +1,13 @@
 """Dates that a text names, and dates of what was said, as terms: `@2023-05-02`, `@05-02`, `@2023-05`."""
 
-import unicodedata
 from calendar import monthrange
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 
 import regex
+
+from memory.text import folded
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -59,9 +60,9 @@ def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
 
 def days_named(text: str, when: datetime) -> list[tuple[date, date]]:
     """The stretches, first and last day, that `text` names; words such as "yesterday" only where no date is written."""
-    folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
-    written, _ = read_dates(folded, None)
-    named = written or read_dates(folded, when)[0]
+    text = folded(text)
+    written, _ = read_dates(text, None)
+    named = written or read_dates(text, when)[0]
     return [stretch for term in dict.fromkeys(named) for stretch in _stretches(term, when.date())]
 
 

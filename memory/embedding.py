@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
 from memory.cue import NOBODY, Names, without_names
-from memory.errors import WidthError
+from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
 from memory.spaces import (
@@ -77,7 +77,7 @@ def waiting(companion_id: UUID) -> int:
 
 
 def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) -> int:
-    """Embed what waits for the wanted space, at most `limit` memories; how many were embedded there.
+    """Embed what waits for the wanted space, at most `limit` memories there; how many were.
 
     What is new is embedded in the older space too, as long as that serves its companion. Killed anywhere and run again
     it does what is left; two at once do no harm. Raises ProviderUnavailable, ProviderRefused where every text would be
@@ -88,7 +88,7 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     serving = embedder()
     try:
         space = wanted_space()
-    except ProviderError:
+    except (ProviderError, WidestError):
         _embed_in_older(None, companion_id)
         raise
     if serving is None or space is None:

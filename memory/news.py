@@ -27,7 +27,8 @@ log = structlog.get_logger(__name__)
 
 ALIKE = 0.95  # MetaGPT's: a squared distance below 0.1 between vectors of length 1, which is a cosine above 1 - 0.1 / 2
 MOST_OBSERVATIONS = 100
-MOST_WINDOWS = 8
+MOST_WINDOWS = 8  # of one observation
+MOST_TEXTS = 128  # of all together: where there are many, each is known by its beginning and its end
 NEAREST = 5  # the nearest of them may name another day, and the next the same
 NEAR = """
 SELECT asked.place, near.memory_id, near.likeness
@@ -83,7 +84,7 @@ def find_news(
     in the user's `zone`. The default is strict: that a thing is kept twice does less harm than that it is lost. What
     says nothing is neither new nor known. A memory that is not embedded yet knows equal texts alone.
 
-    At most five SQL queries and one batch to the embedder, however many are asked. Raises NewsError.
+    At most five SQL queries and 128 texts to the embedder, however many are asked. Raises NewsError.
     """
     if len(observations) > MOST_OBSERVATIONS:
         raise NewsError(
@@ -140,7 +141,8 @@ def _near(companion_id: UUID, asked: Sequence[str], threshold: float, payer: Pay
 
 def _vectors(serving: Embedder, space: Space, asked: Sequence[str]) -> Floats:
     """(n, width), of length 1: of a long text the mean of its windows."""
-    windows = [ends(serving.windows(text), MOST_WINDOWS) or [text] for text in asked]
+    most = max(1, min(MOST_WINDOWS, MOST_TEXTS // len(asked)))
+    windows = [ends(serving.windows(text), most) or [text] for text in asked]
     every = serving.embed_documents([window for of_one in windows for window in of_one])
     if every.shape != (sum(map(len, windows)), space.width):
         raise WidthError(space.model, space.width, every.shape)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.held import Held
-from memory.models import Memory, Recalled
+from memory.models import Recalled
+from memory.models.memory import MemoryQuerySet
 from memory.policies import Policy, Remembered
 from memory.policies.kith import Kith
 from memory.relevance import Relevance
@@ -58,18 +59,27 @@ class Picked:
 
 
 def pick(
-    held: Held, found: Relevance, policy: Policy, now: datetime, page: slice, stages: Stages
+    held: Held,
+    there: MemoryQuerySet,
+    found: Relevance,
+    policy: Policy,
+    now: datetime,
+    page: slice,
+    stages: Stages,
 ) -> list[Picked]:
-    """This page of what comes to mind, best first; two SQL queries, one where nothing was recalled before."""
+    """This page of what comes to mind, best first; two SQL queries, one where nothing was recalled before.
+
+    `there` are the companion's memories that still may: some may be gone since they were looked at.
+    """
     values = found.fit if isinstance(policy, Kith) else np.nan_to_num(held.likeness, nan=-np.inf)
     places = best(values, found.can_come, MOST_FOUND)
-    there = _looked_at(held, places)
-    fits = {place: float(found.fit[place]) + PINNED * look.is_pinned for place, look in there.items()}
+    looks = _looked_at(held, places, there)
+    fits = {place: float(found.fit[place]) + PINNED * look.is_pinned for place, look in looks.items()}
     if stages.spread:
         fits = spread(fits, found.around.talks)
-    rows = _rows(there, fits, held, now)
+    rows = _rows(looks, fits, held, now)
     candidates = [
-        Candidate(there[place].pk, place, there[place].is_pinned, fit, rows[place])
+        Candidate(looks[place].pk, place, looks[place].is_pinned, fit, rows[place])
         for place, fit in fits.items()
     ]
     scored = _scored(candidates, policy, stages)[page]
@@ -98,17 +108,17 @@ def spread(fits: dict[int, float], talks: NDArray[np.int64]) -> dict[int, float]
     return picked
 
 
-def _looked_at(held: Held, places: list[int]) -> dict[int, Look]:
-    """What is looked at in those of the memories that still are there."""
+def _looked_at(held: Held, places: list[int], there: MemoryQuerySet) -> dict[int, Look]:
+    """What is looked at in those of the memories that still are there, and still hold."""
     at = {held.id(place): place for place in places}
-    looks = Memory.objects.of(held.companion_id).filter(pk__in=at).values_list(*Look._fields)
+    looks = there.filter(pk__in=at).values_list(*Look._fields)
     return {at[look.pk]: look for look in map(Look._make, looks)}
 
 
-def _rows(there: dict[int, Look], fits: dict[int, float], held: Held, now: datetime) -> dict[int, Remembered]:
+def _rows(looks: dict[int, Look], fits: dict[int, float], held: Held, now: datetime) -> dict[int, Remembered]:
     """What the policy looks at in each."""
-    used = _used(held.companion_id, [look.pk for look in there.values() if look.times_recalled])
-    return {place: _row(look, fits[place], held.likeness[place], used, now) for place, look in there.items()}
+    used = _used(held.companion_id, [look.pk for look in looks.values() if look.times_recalled])
+    return {place: _row(look, fits[place], held.likeness[place], used, now) for place, look in looks.items()}
 
 
 def _row(

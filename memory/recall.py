@@ -49,9 +49,9 @@ def recall(
 ) -> list[Found]:
     """At most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
 
-    `vector` is the cue's from `embed_cue`; without it words decide alone. `names` are what "user" and "companion" are
-    called. `zone` is the user's: "yesterday" in the cue is theirs. The score is the policy's (memory.policies),
-    where Kith's own knows the companion's `mood` (-1 to 1) and brings to mind sooner what felt alike.
+    `vector` is the cue's from `embed_cue`; without it words decide alone, by Kith's own policy. `names` are what "user"
+    and "companion" are called. `zone` is the user's: "yesterday" in the cue is theirs. The score is the policy's
+    (memory.policies), where Kith's own knows the companion's `mood` (-1 to 1) and brings to mind sooner what felt alike.
     `among` filters, and looks back as of a day. `offset` (0 to 100) skips the best so many: pages of one cue join
     without a gap while nothing is kept or corrected, up to the 100th memory; asked as of the same moment, in an order
     that no passing time touches.
@@ -66,14 +66,16 @@ def recall(
         raise LimitError(limit, MOST_FOUND)
     if not 0 <= offset <= MOST_FOUND:
         raise OffsetError(offset, MOST_FOUND)
-    chosen, when = by_name(policy, mood), among.as_of or now
+    chosen, when = by_name(policy if vector else DEFAULT, mood), among.as_of or now
     understood = read(cue, when.astimezone(zone), names)
     if not limit or not (understood.terms or vector is not None):
         return []
     mine = held(companion_id, among, _checked(vector)) if looked is None else looked
     mine = mine.without(among.left_out(Memory.objects.of(companion_id)))
     page = slice(offset, offset + limit)
-    return _found(companion_id, pick(mine, relevance(understood, mine, stages), chosen, when, page, stages))
+    there = among.there(Memory.objects.of(companion_id))
+    picked = pick(mine, there, relevance(understood, mine, stages), chosen, when, page, stages)
+    return _found(companion_id, picked)
 
 
 def record(

@@ -6,7 +6,7 @@ import structlog
 from celery import shared_task
 
 from memory import embedding
-from memory.errors import WidthError
+from memory.errors import WidestError, WidthError
 from providers.errors import ProviderUnavailable
 
 log = structlog.get_logger(__name__)
@@ -27,5 +27,5 @@ def embed_waiting() -> None:
 def _embed(companion_id: UUID | None = None) -> None:
     try:
         embedding.embed_waiting(companion_id)
-    except WidthError as error:
+    except (WidthError, WidestError) as error:
         log.warning("nothing_embedded", code=error.code)  # the alarm is raised already

@@ -3,13 +3,13 @@
 "The rent is 900" is to "The rent is 950" as 0.97, "I am allergic" to "I am not allergic" too (all-MiniLM-L6-v2).
 """
 
-import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 
 import regex
 
 from memory.dates import read_dates
+from memory.text import folded
 
 NUMBER = regex.compile(r"\d+(?:[.,:]\d+)*")
 DENIAL = regex.compile(
@@ -28,6 +28,5 @@ class Telling:
 
 def telling(text: str, when: datetime) -> Telling:
     """Those of `text`, said at `when` in the speaker's zone: two texts that differ in them tell different things."""
-    folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
-    days, rest = read_dates(folded, when)
+    days, rest = read_dates(folded(text), when)
     return Telling(frozenset(days), frozenset(NUMBER.findall(rest)), len(DENIAL.findall(rest)))

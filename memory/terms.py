@@ -16,6 +16,7 @@ import regex
 import snowballstemmer
 
 from memory.dates import read_dates
+from memory.text import folded
 
 LONGEST_TERM = 40
 MOST_OF_ONE_TERM = 16  # more repetitions than that weigh nothing
@@ -26,8 +27,6 @@ RUN = regex.compile(
     rf"(?P<paired>(?:{PAIRED}\p{{M}}*)+)|(?P<word>(?:(?!{PAIRED})[\p{{L}}\p{{N}}]\p{{M}}*)+)(?:'(?:s|t|d|ll|re|ve|m)\b)?"
 )
 CHARACTER = regex.compile(r"\X")
-# No language has more on one letter (Unicode's Stream-Safe Text), and sorting them takes the square of their number.
-MANY_MARKS = regex.compile(r"(\p{M}{30})\p{M}+")
 LATIN = regex.compile(r"[\p{Latin}\p{N}\p{M}]+")
 CYRILLIC = regex.compile(r"\p{Cyrillic}+")
 
@@ -52,8 +51,7 @@ def terms(text: str, when: datetime | None = None) -> list[str]:
     `when` is the time of speaking in the speaker's zone: "yesterday" counts from it. Function words are
     left out, unless there is nothing else.
     """
-    text = MANY_MARKS.sub(r"\1", text)
-    dates, rest = read_dates(unicodedata.normalize("NFKC", text).replace("’", "'").casefold(), when)
+    dates, rest = read_dates(folded(text), when)
     every = list(_read(rest))
     return _bounded(dates + [term for term in every if not _is_function(term)] or every)
 

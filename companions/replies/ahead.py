@@ -5,6 +5,8 @@ import contextlib
 import contextvars
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from accounts.usage import Payer
 from companions.models import Companion
 from companions.replies.database import AWAY, insist, visit
@@ -27,8 +29,11 @@ Looking = asyncio.Task[Ahead]
 
 
 def begin_to_look(companion: Companion, text: str) -> Looking | None:
-    """A task of its own that looks; None where somebody outside would be asked before it is known whether one may."""
-    if not asks_nobody():
+    """A task of its own that looks; None where somebody outside would be asked before it is known whether one may.
+
+    Nor is looked for what is too long to be saved.
+    """
+    if not asks_nobody() or len(text) > settings.MESSAGE_CHARACTERS:
         return None
     looking = look(companion, text, Payer(companion.user_id, companion.pk))
     task = asyncio.get_running_loop().create_task(looking, context=contextvars.Context())

@@ -15,7 +15,7 @@ LATELY = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
 COUNTING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
 # In SQL, for a long session has thousands of them, and every turn waits for this; the mood is memory.mood's.
 SESSION = """
-SELECT coalesce(array_agg(found.memory_id), '{}'),
+SELECT coalesce(array_agg(DISTINCT found.memory_id), '{}'),
        coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0))
 FROM companions_message message
 JOIN companions_reply reply ON reply.message_id = message.id
@@ -23,7 +23,9 @@ JOIN memory_recall recall ON recall.reply_id = reply.id
 JOIN memory_recalled found ON found.recall_id = recall.id
 LEFT JOIN memory_memory memory ON memory.id = found.memory_id AND found.is_used AND recall.at > %(since)s
 CROSS JOIN LATERAL (
-    SELECT power(2, -greatest(extract(epoch FROM %(now)s - recall.at), 0)::float8 / %(half_seconds)s) AS weight
+    SELECT CASE WHEN recall.at > %(since)s  -- of what is much older no floating-point number is left, but an error
+                THEN power(2, -greatest(extract(epoch FROM %(now)s - recall.at), 0)::float8 / %(half_seconds)s)
+                ELSE 0 END AS weight
 ) fading
 WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(but)s
 """

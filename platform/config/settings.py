@@ -227,7 +227,13 @@ def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str
 EMBEDDING = embedding("EMBEDDING")
 # The one before it, asked until all is embedded anew: on the same server, where nothing else is said.
 EMBEDDING_PREVIOUS = (
-    embedding("EMBEDDING_PREVIOUS", str(EMBEDDING["base_url"]), str(EMBEDDING["api_key"]))
+    embedding(
+        "EMBEDDING_PREVIOUS",
+        str(EMBEDDING["base_url"]),
+        ""
+        if env.str("EMBEDDING_PREVIOUS_BASE_URL", "")
+        else str(EMBEDDING["api_key"]),  # no key to strangers
+    )
     if env.str("EMBEDDING_PREVIOUS_MODEL", "")
     else {}
 )

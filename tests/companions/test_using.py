@@ -260,3 +260,9 @@ def test_the_database_reckons_moods_as_the_rule_says(mira: Companion) -> None:
     assert called.mood == pytest.approx(mood(felt, NOW), abs=1e-6)
     assert called.mood != 0
     assert called_to_mind(UUID(int=0), NOW) == CalledToMind([], 0.0)
+
+
+def test_a_session_may_last_for_years(mira: Companion, fact: Memory) -> None:
+    end(asked(mira, "What about walnuts?", NOW - timedelta(days=2000)))
+    turn = asked(mira, "And hazelnuts?")
+    assert called_to_mind(turn.message.session_id, NOW) == CalledToMind([fact.pk], 0.0)

@@ -23,10 +23,10 @@ NOT_OF_ONE_COMPANION = {
 ABOVE = {  # in companions: each starts from a row that is one companion's, and was found as its owner's
     "companions.admin.message.private": "what was remembered of the one message that an operator looks at, on record",
     "companions.deletion.delete_message": "the memories of the message that goes",
+    "companions.deletion._delete_memories": "those that go, found before as the companion's own",
     "companions.deletion.forget": "those that were drawn from the memory that goes",
     "companions.deletion._scrub": "the cues of the companion's own recalls, by their ids",
     "companions.replies.finish._answer": "the memories of the reply's own earlier parts",
-    "companions.replies.using.recalled_in": "what came to mind in one session, which is one companion's",
 }
 PLANTED = [
     "def find(cue):\n    return Memory.objects.filter(text__icontains=cue)",

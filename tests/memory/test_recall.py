@@ -10,10 +10,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from companions.models import Companion
-from memory.among import Among
+from memory.among import EVERYTHING, Among
 from memory.embedding import embed_cue, embed_waiting
 from memory.errors import LimitError, VectorError, WidthError
+from memory.held import held
 from memory.models import Memory, Recall
+from memory.policies import CHOICES
 from memory.recall import Found, recall, record
 from memory.spaces import CueVector, serving_space
 from tests.memory.conftest import DAY, Say
@@ -257,3 +259,16 @@ def test_a_recall_is_recorded_with_what_it_found_and_changes_nothing_else(mira: 
 
 def test_a_cue_with_a_nul_is_recorded(mira: Companion) -> None:
     assert record(mira.pk, Recall.By.API, "tea\x00\ud800", [], NOW, 1).cue == "tea\ufffd"
+
+
+@pytest.mark.parametrize("policy", [name for name, _ in CHOICES])
+def test_without_an_embedder_words_recall_under_every_policy(mira: Companion, say: Say, policy: str) -> None:
+    say(mira, "Tea at four.", "It rains.")
+    assert texts(ask(mira, "tea", policy=policy)) == ["Tea at four."]
+
+
+def test_what_was_closed_since_it_was_looked_at_does_not_come_back(mira: Companion, say: Say) -> None:
+    old, new = say(mira, "I live in Bonn.", "I live in Kiel.")
+    looked = held(mira.pk, EVERYTHING, None)
+    Memory.objects.filter(pk=old.pk).update(closed_at=DAY)
+    assert [one.memory for one in ask(mira, "where do I live", looked=looked)] == [new]

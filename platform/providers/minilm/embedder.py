@@ -42,7 +42,8 @@ class MiniLM:
         spans = list(self._spans(encoding))
         if len(spans) == 1:
             return [text]
-        return [text[encoding.offsets[first][0] : encoding.offsets[last - 1][1]] for first, last in spans]
+        offsets = encoding.offsets  # made anew at each look
+        return [text[offsets[first][0] : offsets[last - 1][1]] for first, last in spans]
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """(n, 384) for n texts; a text of several windows gets the direction of their mean."""
