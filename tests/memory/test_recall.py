@@ -263,7 +263,8 @@ def test_a_cue_with_a_nul_is_recorded(mira: Companion) -> None:
 
 @pytest.mark.parametrize("policy", [name for name, _ in CHOICES])
 def test_without_an_embedder_words_recall_under_every_policy(mira: Companion, say: Say, policy: str) -> None:
-    say(mira, "Tea at four.", "It rains.")
+    say(mira, "Tea at four.")
+    say(mira, "It rains.", at=DAY + timedelta(days=1))
     assert texts(ask(mira, "tea", policy=policy)) == ["Tea at four."]
 
 
