@@ -46,6 +46,7 @@ def test_two_windows_show_the_same(person: Person, live: Live, browser: Browser)
     expect(other.locator(".said-by-person .words")).to_have_text("Tell me a story")
     person.hears("word29")
     expect(other.locator("[data-reply]")).to_have_count(0)
+    expect(person.open_replies).to_have_count(0)
     assert (
         other.locator("#turns .said-by-companion .words").last.inner_text() == person.last_answer.inner_text()
     )
