@@ -11,6 +11,20 @@ MOVED = 0.3  # a feeling above this may stir of itself
 STIRRED = 0.05
 
 
+class Emotion(TextChoices):
+    """What a companion may show."""
+
+    NEUTRAL = "neutral", _("neutral")
+    HAPPY = "happy", _("happy")
+    SAD = "sad", _("sad")
+    ANGRY = "angry", _("angry")
+    THINK = "think", _("thoughtful")
+    SURPRISED = "surprised", _("surprised")
+    AWKWARD = "awkward", _("awkward")
+    QUESTION = "question", _("puzzled")
+    CURIOUS = "curious", _("curious")
+
+
 class Reaction(TextChoices):
     """How a recall was taken."""
 

@@ -1,6 +1,6 @@
 import uuid
 
-from django.core.validators import MaxValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -23,6 +23,12 @@ class Companion(models.Model):
     greeting = models.TextField(_("greeting"), blank=True, max_length=4_000)
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
     recall_policy = models.CharField(_("what comes to mind"), max_length=32, choices=CHOICES, default=DEFAULT)
+    recall_parameters = models.JSONField(_("the curve's parameters"), default=dict, blank=True)
+    idle_hours = models.PositiveSmallIntegerField(
+        _("hours of silence that end a session"),
+        default=8,
+        validators=[MinValueValidator(1), MaxValueValidator(720)],
+    )
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
     objects = CompanionQuerySet.as_manager()

@@ -26,13 +26,23 @@ class Conversation(models.Model):
 
 
 class Session(models.Model):
-    """The stretch of a conversation until it is closed; at most one is open."""
+    """The stretch of a conversation until it is closed; at most one is open.
+
+    `summary` tells what was said up to `summarised_until`, both sides' words. The prompt leaves out the oldest `unsent`
+    messages, by the pressure that the last turn's prompt put on the context (a share of it). `scratch` ends with it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="sessions")
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="sessions")
     started_at = models.DateTimeField(_("started"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+    title = models.CharField(_("title"), max_length=200, blank=True)
+    summary = models.TextField(_("summary"), blank=True)
+    summarised_until = models.DateTimeField(_("summarised until"), null=True, blank=True)
+    unsent = models.PositiveIntegerField(_("messages not sent"), default=0)
+    pressure = models.FloatField(_("pressure on the context"), default=0.0)
+    scratch = models.TextField(_("scratch"), blank=True, max_length=4000)
 
     objects = OwnedQuerySet["Session"].as_manager()
 

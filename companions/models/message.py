@@ -29,6 +29,7 @@ class Message(models.Model):
     created_at = models.DateTimeField(_("stored"), auto_now_add=True)
     is_hidden = models.BooleanField(_("hidden from prompts"), default=False)
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
+    is_learnt = models.BooleanField(_("learnt from"), default=False)
     job = models.ForeignKey("companions.Job", models.SET_NULL, null=True, blank=True, related_name="messages")
 
     objects = OwnedQuerySet["Message"].as_manager()
@@ -45,6 +46,12 @@ class Message(models.Model):
                 fields=["companion", "-said_at", "-id"], name="message_companion_time"
             ),  # the admin's list
             models.Index(fields=["companion", "-created_at"], name="message_companion_stored"),  # the gate
+            models.Index(
+                fields=["session", "said_at", "id"], name="message_session_time"
+            ),  # what a session holds
+            models.Index(  # what is still to be learnt from
+                fields=["session"], condition=models.Q(is_learnt=False), name="message_not_learnt"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,6 +1,29 @@
+from memory.models.always import Block, Slot
+from memory.models.consolidation import Change, Consolidation
+from memory.models.diary_entry import DiaryEntry
+from memory.models.document import Document, Page
 from memory.models.embedding import Embedding
+from memory.models.learning import Learning
 from memory.models.memory import Memory
+from memory.models.pursuit import Pursuit
 from memory.models.recall import Recall, Recalled
+from memory.models.revision import Revision
 from memory.models.space import Space
 
-__all__ = ["Embedding", "Memory", "Recall", "Recalled", "Space"]
+__all__ = [
+    "Block",
+    "Change",
+    "Consolidation",
+    "DiaryEntry",
+    "Document",
+    "Embedding",
+    "Learning",
+    "Memory",
+    "Page",
+    "Pursuit",
+    "Recall",
+    "Recalled",
+    "Revision",
+    "Slot",
+    "Space",
+]

@@ -2,6 +2,7 @@ import uuid
 from collections.abc import Collection
 from datetime import datetime
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -70,6 +71,15 @@ class Memory(models.Model):
     class Kind(models.TextChoices):
         SAID = "said", _("said")
         FACT = "fact", _("fact")
+        PREFERENCE = "preference", _("preference")
+        EVENT = "event", _("event")
+        PROMISE = "promise", _("promise")
+        RELATIONSHIP = "relationship", _("relationship")
+        GOAL = "goal", _("goal")
+        IDEA = "idea", _("idea")
+        INSIGHT = "insight", _("insight")
+        DIARY = "diary", _("diary entry")
+        GIST = "gist", _("gist of a page")
 
     class Speaker(models.TextChoices):
         USER = "user", _("user")
@@ -86,6 +96,8 @@ class Memory(models.Model):
     closed_at = models.DateTimeField(_("held until"), null=True, blank=True)
     replaced_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="replaces")
     is_pinned = models.BooleanField(_("pinned"), default=False)
+    is_private = models.BooleanField(_("kept from models"), default=False)
+    is_stale = models.BooleanField(_("drawn from what was deleted"), default=False)
     message = models.OneToOneField(
         "companions.Message",
         models.CASCADE,
@@ -95,11 +107,17 @@ class Memory(models.Model):
         verbose_name=_("message"),
     )
     sources = models.ManyToManyField("companions.Message", blank=True, related_name="derived_memories")
+    drawn_from = models.ManyToManyField("self", symmetrical=False, blank=True, related_name="draws")
+    quotes = models.JSONField(
+        _("quotes"), default=list, blank=True
+    )  # [{"message": id, "text": as it was said}]
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
     importance = models.PositiveSmallIntegerField(
         _("importance"), default=5, validators=[MinValueValidator(1), MaxValueValidator(10)]
     )
     evidence = models.PositiveIntegerField(_("times told"), default=1, validators=[MinValueValidator(1)])
+    confidence = models.FloatField(_("confidence"), default=1.0, validators=SHARE)
+    tags = ArrayField(models.CharField(max_length=40), verbose_name=_("tags"), default=list, blank=True)
     joy = models.FloatField(_("joy"), default=0.0, validators=SHARE)
     aversion = models.FloatField(_("aversion"), default=0.0, validators=SHARE)
     times_recalled = models.PositiveIntegerField(_("times recalled"), default=0, editable=False)
@@ -128,6 +146,9 @@ class Memory(models.Model):
             models.CheckConstraint(
                 condition=models.Q(joy__range=(0, 1), aversion__range=(0, 1)),
                 name="memory_feelings_0_to_1",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(confidence__range=(0, 1)), name="memory_confidence_0_to_1"
             ),
         ]
 

@@ -26,6 +26,10 @@ class ModelCall(models.Model):
     class Purpose(models.TextChoices):
         ANSWER = "answer", _("answer")
         EMBEDDING = "embedding", _("embedding")
+        LEARNING = "learning", _("summary and learning")
+        CLOSING = "closing", _("end of a session")
+        GISTS = "gists", _("gists of pages")
+        CONSOLIDATION = "consolidation", _("consolidation")
 
     class Outcome(models.TextChoices):
         RUNNING = "running", _("running")

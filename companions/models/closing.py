@@ -1,0 +1,63 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from companions.models.companion import Companion
+from companions.models.conversation import Session
+from companions.models.job import Job
+from companions.models.message import Message
+
+
+class ClosingQuerySet(OwnedQuerySet["Closing"]):
+    def open(self) -> "ClosingQuerySet":
+        return self.filter(state=Closing.State.WAITING)
+
+
+class Closing(models.Model):
+    """The end of a session, from its asking to its last transaction; what steps have made so far is in `drafts`.
+
+    It closes the session with what was said up to and with `until`; what was said later begins the next one. `seen` are
+    the messages that the drafts were made from: where one of them is gone, or another has come, they are made again.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="closings")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="closings")
+    job = models.OneToOneField(Job, models.SET_NULL, null=True, blank=True, related_name="closing")
+    until = models.ForeignKey(Message, models.SET_NULL, null=True, blank=True, related_name="+")
+    is_forgetful = models.BooleanField(_("without remembering"), default=False)
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
+    drafts = models.JSONField(_("drafts"), default=dict, blank=True)
+    seen = models.JSONField(_("drafted from"), default=list, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    next_at = models.DateTimeField(_("next try"))
+    error = models.CharField(_("error"), max_length=40, blank=True)
+    asked_at = models.DateTimeField(_("asked"))
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    objects = ClosingQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("closing")
+        verbose_name_plural = _("closings")
+        ordering = ["-asked_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session"], condition=models.Q(state="waiting"), name="closing_one_at_a_time"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["next_at"], condition=models.Q(state="waiting"), name="closing_due"
+            ),  # the sweep
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.id}"

@@ -1,0 +1,73 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from memory.models.memory import Memory
+
+
+class Consolidation(models.Model):
+    """A night's work on one companion's memories; what it did is in its changes."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="consolidations")
+    night_of = models.DateField(_("night of"))
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
+    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    next_at = models.DateTimeField(_("next try"))
+    error = models.CharField(_("error"), max_length=40, blank=True)
+    call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    objects = OwnedQuerySet["Consolidation"].as_manager()
+
+    class Meta:
+        verbose_name = _("consolidation")
+        verbose_name_plural = _("consolidations")
+        ordering = ["-night_of"]
+        constraints = [
+            models.UniqueConstraint(fields=["companion", "night_of"], name="consolidation_once_a_night")
+        ]
+        indexes = [
+            models.Index(fields=["next_at"], condition=models.Q(state="waiting"), name="consolidation_due")
+        ]  # the sweep
+
+    def __str__(self) -> str:
+        return f"{self.night_of}"
+
+
+class Change(models.Model):
+    """One thing that a night's work did, and what it takes to undo it.
+
+    `memory` is what came of it, `others` what it came from; `before` holds numbers and ids, never words.
+    """
+
+    class Kind(models.TextChoices):
+        MERGED = "merged", _("merged")
+        CONTRADICTION = "contradiction", _("contradiction")
+        INSIGHT = "insight", _("insight")
+        REVIEWED = "reviewed", _("reviewed")
+
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
+    consolidation = models.ForeignKey(Consolidation, models.CASCADE, related_name="changes")
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind)
+    memory = models.ForeignKey(Memory, models.CASCADE, related_name="+")
+    others = models.ManyToManyField(Memory, blank=True, related_name="+")
+    before = models.JSONField(_("before"), default=dict)
+    undone_at = models.DateTimeField(_("undone"), null=True, blank=True)
+
+    objects = OwnedQuerySet["Change"].as_manager()
+
+    class Meta:
+        verbose_name = _("change")
+        verbose_name_plural = _("changes")
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.memory_id}"

@@ -1,0 +1,46 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from memory.emotion import Emotion
+from memory.models.memory import SHARE, Memory
+
+
+class DiaryEntry(models.Model):
+    """A closed session as its companion keeps it: a title, what it was about, how it felt, and when it was.
+
+    `sentences` are [{"text", "sources": ids of messages}]; `memory` mirrors the entry, so that it comes to mind.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="diary")
+    session = models.OneToOneField("companions.Session", models.CASCADE, related_name="diary_entry")
+    title = models.CharField(_("title"), max_length=200)
+    sentences = models.JSONField(_("sentences"), default=list)
+    started_at = models.DateTimeField(_("from"))
+    ended_at = models.DateTimeField(_("until"))
+    emotion = models.CharField(_("emotion"), max_length=16, choices=Emotion, default=Emotion.NEUTRAL)
+    intensity = models.FloatField(_("intensity"), default=0.0, validators=SHARE)
+    memory = models.OneToOneField(Memory, models.SET_NULL, null=True, related_name="diary_entry")
+    call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
+    is_stale = models.BooleanField(_("drawn from what was deleted"), default=False)
+    made_at = models.DateTimeField(_("written"))
+
+    objects = OwnedQuerySet["DiaryEntry"].as_manager()
+
+    class Meta:
+        verbose_name = _("diary entry")
+        verbose_name_plural = _("diary entries")
+        ordering = ["-started_at", "-id"]
+        indexes = [
+            models.Index(fields=["companion", "-started_at", "-id"], name="diary_companion_time")
+        ]  # the diary
+
+    def __str__(self) -> str:
+        return f"{self.started_at:%Y-%m-%d} {self.pk}"
+
+    @property
+    def summary(self) -> str:
+        return " ".join(one["text"] for one in self.sentences)

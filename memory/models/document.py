@@ -1,0 +1,59 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from memory.models.memory import Memory
+
+
+class Document(models.Model):
+    """A long text that was given to a companion: kept in pages, which joined are the text."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="documents")
+    title = models.CharField(_("title"), max_length=200)
+    characters = models.PositiveIntegerField(_("characters"))
+    error = models.CharField(_("error"), max_length=40, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    next_at = models.DateTimeField(_("next try"), null=True, blank=True)
+    given_at = models.DateTimeField(_("given"))
+
+    objects = OwnedQuerySet["Document"].as_manager()
+
+    class Meta:
+        verbose_name = _("document")
+        verbose_name_plural = _("documents")
+        ordering = ["-given_at"]
+        indexes = [
+            models.Index(fields=["companion", "-given_at"], name="document_companion_time")
+        ]  # the list
+
+    def __str__(self) -> str:
+        return f"{self.pk}"
+
+
+class Page(models.Model):
+    """One page of a document; `gist` is empty until a model has written it, `memory` mirrors it then."""
+
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
+    document = models.ForeignKey(Document, models.CASCADE, related_name="pages")
+    number = models.PositiveIntegerField(_("number"))
+    text = models.TextField(_("text"))
+    gist = models.TextField(_("gist"), blank=True)
+    memory = models.OneToOneField(Memory, models.SET_NULL, null=True, related_name="page")
+    call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
+
+    objects = OwnedQuerySet["Page"].as_manager()
+
+    class Meta:
+        verbose_name = _("page")
+        verbose_name_plural = _("pages")
+        ordering = ["document", "number"]
+        constraints = [models.UniqueConstraint(fields=["document", "number"], name="page_number_unique")]
+        indexes = [
+            models.Index(fields=["document"], condition=models.Q(gist=""), name="page_without_gist")
+        ]  # the sweep
+
+    def __str__(self) -> str:
+        return f"{self.document_id} / {self.number}"

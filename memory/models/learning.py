@@ -1,0 +1,34 @@
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+
+
+class Learning(models.Model):
+    """One batch of what was said, learnt from: each verdict that the model gave, and what became of it.
+
+    `verdicts` are [{"verdict", "kind", "memory": id or null, "of": id or null, "outcome", "reason"}], without words:
+    those are in the memories.
+    """
+
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="learnings")
+    session = models.ForeignKey(
+        "companions.Session", models.SET_NULL, null=True, blank=True, related_name="learnings"
+    )
+    call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
+    messages = models.PositiveIntegerField(_("messages"))
+    verdicts = models.JSONField(_("verdicts"), default=list)
+    at = models.DateTimeField(_("when"))
+
+    objects = OwnedQuerySet["Learning"].as_manager()
+
+    class Meta:
+        verbose_name = _("learning")
+        verbose_name_plural = _("learnings")
+        ordering = ["-at"]
+        indexes = [
+            models.Index(fields=["companion", "-at"], name="learning_companion_time")
+        ]  # the admin's list
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,49 @@
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from memory.models.memory import Memory
+
+
+class Pursuit(models.Model):
+    """What a goal or an idea has beside its memory: how far it is, what it is a part of, how much it excites."""
+
+    class Status(models.TextChoices):
+        NEW = "new", _("new")
+        UNDER_WAY = "under_way", _("under way")
+        DONE = "done", _("done")
+        GIVEN_UP = "given_up", _("given up")
+
+    class Origin(models.TextChoices):
+        TALK = "talk", _("talk")
+        REFLECTION = "reflection", _("reflection")
+        NIGHT = "night", _("night")
+
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
+    memory = models.OneToOneField(Memory, models.CASCADE, related_name="pursuit")
+    status = models.CharField(_("status"), max_length=16, choices=Status, default=Status.NEW)
+    progress = models.PositiveSmallIntegerField(
+        _("progress (%)"), default=0, validators=[MaxValueValidator(100)]
+    )
+    parent = models.ForeignKey(Memory, models.SET_NULL, null=True, blank=True, related_name="parts")
+    excitement = models.PositiveSmallIntegerField(
+        _("excitement"), default=5, validators=[MinValueValidator(1), MaxValueValidator(10)]
+    )
+    origin = models.CharField(_("comes from"), max_length=16, choices=Origin, default=Origin.TALK)
+    reviewed_at = models.DateTimeField(_("reviewed"), null=True, blank=True)
+
+    objects = OwnedQuerySet["Pursuit"].as_manager()
+
+    class Meta:
+        verbose_name = _("pursuit")
+        verbose_name_plural = _("pursuits")
+        constraints = [
+            models.CheckConstraint(condition=models.Q(progress__lte=100), name="pursuit_progress_to_100"),
+            models.CheckConstraint(
+                condition=models.Q(excitement__range=(1, 10)), name="pursuit_excitement_1_to_10"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.memory_id}"
