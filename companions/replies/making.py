@@ -12,7 +12,6 @@ from django.conf import settings
 from accounts.models import ModelCall
 from companions import tools
 from companions.models import Reply
-from companions.prompts import neutral
 from companions.replies import frames
 from companions.replies.ahead import Looking, look, looked_ahead
 from companions.replies.background import later
@@ -23,6 +22,7 @@ from companions.replies.database import insist, visit
 from companions.replies.finish import Said
 from companions.replies.material import Turn
 from companions.replies.publish import Publisher
+from memory.quoting import neutral
 from memory.text import storable
 from providers.clients import chat
 from providers.errors import ProviderError

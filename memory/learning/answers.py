@@ -1,0 +1,98 @@
+"""What a model may answer when it is asked to learn. What is not in this form is not kept."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
+
+from memory.emotion import Emotion
+from memory.text import is_storable
+
+LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
+Verdict = Literal["add", "reinforce", "revise", "retract"]
+MOST_LEARNT = 30
+MOST_SENTENCES = 20
+
+
+def _storable(text: Any) -> Any:
+    if isinstance(text, str) and not is_storable(text):
+        raise ValueError("holds characters that are not text")
+    return text
+
+
+def text(most: int) -> Any:
+    """A string of 1 to `most` characters that a database can keep, without blanks at its ends."""
+    constraints = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
+    return Annotated[str, BeforeValidator(_storable), constraints]
+
+
+class Learnt(BaseModel):
+    """One thing to keep. `sources` are numbers of lines, `quotes` stand in those as they are here, `of` is a number
+    among the known memories: the one that a verdict other than "add" is about.
+    """
+
+    verdict: Verdict = "add"
+    of: int | None = None
+    kind: LearntKind = "fact"
+    text: text(500)  # type: ignore[valid-type]
+    sources: list[int] = Field(min_length=1, max_length=20)
+    quotes: list[text(500)] = Field(min_length=1, max_length=5)  # type: ignore[valid-type]
+    happened_on: date | None = None
+    importance: int = Field(5, ge=1, le=10)
+    joy: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+    aversion: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+    confidence: float = Field(0.8, ge=0, le=1, allow_inf_nan=False)
+
+
+class Sentence(BaseModel):
+    """One sentence of a diary entry, a self-concept or a user profile, with the numbers of the lines behind it.
+
+    `keeps` is the number of a sentence of the earlier revision that it takes over, changed or not.
+    """
+
+    text: text(400)  # type: ignore[valid-type]
+    sources: list[int] = Field(default_factory=list, max_length=50)
+    keeps: int | None = None
+
+
+LEARNT = TypeAdapter(Learnt)
+SENTENCE = TypeAdapter(Sentence)
+
+
+def each(adapter: TypeAdapter[Any], most: int) -> BeforeValidator:
+    """Keeps those entries of a list that are in form, at most so many: one bad entry does not spoil the others."""
+
+    def kept(entries: Any) -> Any:
+        if not isinstance(entries, list):
+            raise ValueError("is no list")
+        good = []
+        for entry in entries:
+            try:
+                good.append(adapter.validate_python(entry))
+            except ValidationError:
+                continue
+        return good[:most]
+
+    return BeforeValidator(kept)
+
+
+class Digest(BaseModel):
+    """The answer about a batch: the session's summary, revised, and what is to be learnt."""
+
+    summary: text(6000)  # type: ignore[valid-type]
+    memories: Annotated[list[Learnt], each(LEARNT, MOST_LEARNT)]
+
+
+Sentences = Annotated[list[Sentence], each(SENTENCE, MOST_SENTENCES)]
+
+
+class Ending(Digest):
+    """The answer about a whole session as it ends; the summary stays behind as the diary entry's sentences."""
+
+    summary: str = ""
+    title: text(120)  # type: ignore[valid-type]
+    diary: Annotated[Sentences, Field(min_length=1)]
+    emotion: Emotion = Emotion.NEUTRAL
+    intensity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+    self_concept: Sentences
+    user_profile: Sentences
