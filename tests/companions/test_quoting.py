@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from companions.prompts import Facts, neutral, render
+from companions.prompts import Facts, render
+from memory.quoting import neutral
 
 
 def rendered(**fields: Any) -> list[str]:
