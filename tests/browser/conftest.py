@@ -40,13 +40,17 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 @pytest.fixture
 def page(page: Page, live: Live) -> Iterator[Page]:
-    """A page that fails the test on any script error and on anything that the content policy stopped."""
+    """A page that fails the test on any script error and on anything that the content policy stopped.
+
+    It comes once no reply of an earlier test is under way, which would use up what this test tells the model to say.
+    """
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(
         "console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None
     )
     page.set_default_timeout(PATIENCE_MS)
+    live.rest()
     live.rehearsal.reset()
     yield page
     assert not errors, errors

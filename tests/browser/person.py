@@ -50,6 +50,7 @@ class Person:
         return self.page.locator("[data-reply]")
 
     def hears(self, text: str) -> None:
-        """The newest answer is complete and holds this."""
+        """The newest answer is complete and holds this: it may have begun only after one has looked."""
+        expect(self.last_answer).to_contain_text(text)
         expect(self.open_replies).to_have_count(0)
         expect(self.last_answer).to_contain_text(text)

@@ -71,6 +71,7 @@ def test_shift_enter_makes_a_line_and_enter_sends(person: Person) -> None:
     box.press("Enter")
     expect(person.page.locator(".said-by-person .words").last).to_have_text("one\ntwo", use_inner_text=True)
     expect(box).to_have_value("")
+    person.hears("I am listening")
 
 
 def test_without_the_model_the_page_says_so_and_a_retry_works(person: Person, live: Live) -> None:
@@ -88,7 +89,8 @@ def test_without_the_model_the_page_says_so_and_a_retry_works(person: Person, li
 def test_two_messages_are_answered_in_their_order(person: Person, live: Live) -> None:
     person.make_companion(greeting="")
     live.rehearsal.script(
-        {"pieces": [f"first{n} " for n in range(20)], "delay_between": 0.05}, {"answer": "second"}
+        {"pieces": [f"first{n} " for n in range(20)], "delay_between": 0.05, "when": "one"},
+        {"answer": "second", "when": "two"},
     )
     person.write("one")
     person.write("two")
