@@ -1,6 +1,7 @@
 """Talking through the API: waiting for the answer, following it as an event stream, reading history."""
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -8,9 +9,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
+from companions.importing import Line, import_log
 from companions.models import Companion, Message
 from companions.replies.database import visit
-from companions.replies.start import start
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.rest import Api, problem
 
@@ -111,8 +112,9 @@ async def test_too_many_messages_are_refused_with_a_time(as_alice: Api, alice: U
 
 
 async def test_the_history_comes_page_by_page(as_alice: Api, mira: Companion) -> None:
-    for number in range(5):
-        await visit(start, mira, f"Message {number}", None, timezone.now())
+    at = timezone.now()  # imported, for nothing is to be answered meanwhile
+    lines = [Line(role="user", text=f"Message {n}", at=at + timedelta(seconds=n)) for n in range(5)]
+    await visit(import_log, mira, lines, at)
     pages, cursor = [], ""
     while cursor is not None:
         page = (await visit(as_alice.get, f"/companions/{mira.pk}/messages?limit=2{cursor}")).json()
