@@ -12,12 +12,14 @@ import hashlib
 import itertools
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
 
 import django
 import pytest
+from asgiref.sync import SyncToAsync
 
 from config.up.embedded import Embedded
 from config.up.postgres import end_orphans
@@ -101,6 +103,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keeps the embedded test databases for the next run: `_schema` says when they are out of date."""
     if SERVICES is not None:
         config.option.reuse_db = True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The test databases, which end only when the thread of asynchronous requests has let go of them."""
+    from django.db import connections
+
+    yield
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
 def pytest_unconfigure() -> None:

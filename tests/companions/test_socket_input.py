@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 
 import pytest
-from channels.testing import WebsocketCommunicator
 from django.conf import settings
 from django.test import Client
 
@@ -12,7 +11,7 @@ from accounts.models import Token, User
 from companions.models import Companion, Message
 from companions.replies.database import visit
 from config.asgi import application
-from tests.fixtures.turns import Socket, bearer, connected
+from tests.fixtures.turns import Socket, Wire, bearer, connected
 
 NOBODYS = "00000000-0000-4000-8000-000000000000"
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -117,7 +116,7 @@ async def test_a_session_opens_a_socket_from_kiths_own_pages_only(
 ) -> None:
     headers = [(b"cookie", await visit(signed_in, alice)), (b"host", host.encode())]
     headers += [(b"origin", origin.encode())] if origin else []
-    wire: Any = WebsocketCommunicator(application, f"/ws/companions/{mira.pk}/", headers=headers)
+    wire: Any = Wire(application, f"/ws/companions/{mira.pk}/", headers=headers)
     is_open, _ = await wire.connect(timeout=5)
     assert is_open is opens
     await wire.disconnect()
