@@ -6,13 +6,11 @@ Qdrant. The rehearsal model stands in for its language model and answers every t
 """
 
 import argparse
-import os
-import platform
 import sys
 import time
 from pathlib import Path
 
-from bench.counting import count
+from bench.command import amount, machine, parser_of_talks
 from bench.peers.venv import VenvError, python_with
 from bench.place import ROOT, Place
 from bench.recall.reading import DataError, talks
@@ -30,9 +28,7 @@ def main() -> None:
         python = python_with(asked.folder, *asked.more)
     except (DataError, VenvError) as error:
         sys.exit(str(error))
-    turns, questions = sum(len(one.turns) for one in read), sum(len(one.questions) for one in read)
-    print(f"{len(read)} conversations, {turns:,} turns, {questions:,} questions with evidence;", end=" ")
-    print(f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})", flush=True)
+    print(f"{amount(read)}; {machine()}", flush=True)
     with Place():
         from bench.peers.report import report
 
@@ -41,15 +37,8 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.peers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
-    parser.add_argument("--conversations", type=count, metavar="N", help="only the first N conversations")
+    parser = parser_of_talks("peers", __doc__)
     parser.add_argument("--quick", action="store_true", help="only mem0's turns as they are")
-    parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
     parser.add_argument("--with", dest="more", nargs="+", default=[], metavar="PACKAGE", help=MORE)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where mem0 is installed")
     return parser.parse_args()

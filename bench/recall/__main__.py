@@ -7,17 +7,14 @@ recall with one stage at a time switched off, and every question put to every co
 """
 
 import argparse
-import os
-import platform
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
+from bench.command import amount, machine, parser_of_talks
 from bench.counting import count
 from bench.place import Place
 from bench.recall.reading import DataError, talks
-from bench.recall.talk import Talk
 
 
 def main() -> None:
@@ -30,7 +27,7 @@ def main() -> None:
     if asked.only_first:
         read = [replace(talk, questions=talk.questions[: asked.only_first]) for talk in read]
     began = time.monotonic()
-    _say_what(read)
+    print(f"{amount(read)}; {machine()}", flush=True)
     with Place():
         from bench.recall.report import Report
 
@@ -44,14 +41,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.recall",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
-    parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
-    parser.add_argument("--conversations", type=count, metavar="N", help="only the first N conversations")
+    parser = parser_of_talks("recall", __doc__)
     parser.add_argument(
         "--only-first", type=count, metavar="N", help="only each conversation's first N questions"
     )
@@ -62,19 +52,6 @@ def _arguments() -> argparse.Namespace:
         help="in the pool test compare each companion's results with those it gives alone",
     )
     return parser.parse_args()
-
-
-def _say_what(read: list[Talk]) -> None:
-    turns, questions = (sum(len(part) for part in parts) for parts in zip(*map(_parts, read), strict=True))
-    print(
-        f"{len(read)} conversations, {turns:,} turns, {questions:,} questions with evidence; "
-        f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})",
-        flush=True,
-    )
-
-
-def _parts(talk: Talk) -> tuple[list[object], list[object]]:
-    return list(talk.turns), list(talk.questions)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ hundred memories are embedded really; all other vectors are those, turned a litt
 
 import argparse
 import os
-import platform
 import time
 
+from bench.command import machine, parser
 from bench.counting import count
 from bench.place import Place
 
@@ -25,9 +25,7 @@ def main() -> None:
     if asked.shared_buffers:
         _give_postgres(asked.shared_buffers)
     began = time.monotonic()
-    print(
-        f"Kith on {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}),", end=" "
-    )
+    print(f"Kith on {machine()},", end=" ")
     print(f"load average {os.getloadavg()[0]:.2f}; about {BUDGET_MINUTES} minutes for {TOTAL:,} memories.")
     with Place():
         from bench.scale.report import Report
@@ -41,18 +39,13 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.scale",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--total", type=count, default=TOTAL, help="memories in all, by the thousand")
-    parser.add_argument("--sizes", type=count, nargs="+", default=SIZES, help="memories of one companion")
-    parser.add_argument("--cues", type=count, default=CUES, help="how many different questions, 1 to 600")
-    parser.add_argument("--explain", action="store_true", help="print the plans of recall's statements")
-    parser.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
-    parser.add_argument("--shared-buffers", metavar="SIZE", help="what Postgres gets in place of its 128MB")
-    return parser.parse_args()
+    asks = parser("scale", __doc__)
+    asks.add_argument("--total", type=count, default=TOTAL, help="memories in all, by the thousand")
+    asks.add_argument("--sizes", type=count, nargs="+", default=SIZES, help="memories of one companion")
+    asks.add_argument("--cues", type=count, default=CUES, help="how many different questions, 1 to 600")
+    asks.add_argument("--explain", action="store_true", help="print the plans of recall's statements")
+    asks.add_argument("--shared-buffers", metavar="SIZE", help="what Postgres gets in place of its 128MB")
+    return asks.parse_args()
 
 
 def _give_postgres(memory: str) -> None:

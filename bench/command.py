@@ -1,0 +1,40 @@
+"""What the benches' commands have in common: how they are asked, and what they say of the machine and the data."""
+
+import argparse
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.counting import count
+from bench.recall.talk import Talk
+
+
+def parser(bench: str, description: str | None) -> argparse.ArgumentParser:
+    """The parser of `python -m bench.…`, whose tables can be had for the docs."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m bench.{bench}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--markdown", action="store_true", help="print the tables for docs/recall.md")
+    return made
+
+
+def parser_of_talks(bench: str, description: str | None) -> argparse.ArgumentParser:
+    """The same for a bench whose data are conversations."""
+    made = parser(bench, description)
+    made.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
+    made.add_argument("--conversations", type=count, metavar="N", help="only the first N conversations")
+    return made
+
+
+def machine() -> str:
+    """This machine, in words."""
+    return f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})"
+
+
+def amount(talks: Sequence[Talk]) -> str:
+    """How much these conversations are, in words."""
+    turns, questions = sum(len(one.turns) for one in talks), sum(len(one.questions) for one in talks)
+    return f"{len(talks)} conversations, {turns:,} turns, {questions:,} questions with evidence"
