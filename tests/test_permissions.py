@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from accounts.models import Token, User
@@ -17,6 +16,7 @@ from companions.replies.start import start
 from config.api import api
 from memory.models import Memory
 from tests.fixtures.rest import Api
+from tests.fixtures.routes import routes
 from tests.fixtures.turns import Socket, bearer, connected
 
 pytestmark = pytest.mark.django_db
@@ -132,18 +132,7 @@ NOT_OURS = ("admin", "api", "account_", "jsi18n")
 
 def pages() -> list[Any]:
     """Our own pages by name: those of allauth, the admin and the API have their tests elsewhere."""
-    found: dict[str, str] = {}
-
-    def walk(resolver: URLResolver, before: str) -> None:
-        for one in resolver.url_patterns:
-            route = before + str(one.pattern)
-            if isinstance(one, URLResolver):
-                if one.namespace is None:
-                    walk(one, route)
-            elif isinstance(one, URLPattern) and one.name and not one.name.startswith(NOT_OURS):
-                found[one.name] = route
-
-    walk(get_resolver(), "")
+    found = {one.name: route for route, one in routes() if one.name and not one.name.startswith(NOT_OURS)}
     return [case(name, route) for name, route in found.items() if name not in FOR_ALL]
 
 

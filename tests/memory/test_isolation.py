@@ -7,9 +7,9 @@ from types import ModuleType
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api import api
+from tests.fixtures.routes import routes
 from tests.memory.walking import modules, source, unasked_for_whom, unnarrowed, unnarrowed_above
 
 NOT_OF_ONE_COMPANION = {
@@ -165,17 +165,10 @@ def test_every_operation_that_gives_memories_is_about_one_companion() -> None:
 
 
 def test_every_page_about_memories_is_about_one_companion() -> None:
-    found: dict[str, str] = {}
-
-    def walk(resolver: URLResolver, before: str) -> None:
-        for one in resolver.url_patterns:
-            route = before + str(one.pattern)
-            if isinstance(one, URLResolver):
-                if one.namespace is None:
-                    walk(one, route)
-            elif isinstance(one, URLPattern) and one.callback.__module__ == "companions.views.memories":
-                found[str(one.name)] = route
-
-    walk(get_resolver(), "")
+    found = {
+        str(one.name): route
+        for route, one in routes()
+        if one.callback.__module__ == "companions.views.memories"
+    }
     assert len(found) >= 5
     assert {name for name, route in found.items() if "<uuid:companion_id>" not in route} == set()

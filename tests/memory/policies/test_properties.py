@@ -55,15 +55,23 @@ def test_a_score_is_a_number_for_each_row_or_none(policy: Policy, rows: list[Rem
     assert all(score is None or isfinite(score) for score in scores)
 
 
+def comes_no_harder(policy: Policy, other: Remembered, one: Remembered, beside: list[Remembered]) -> bool:
+    """Whether the one, beside the same memories, comes to mind as well as the other would."""
+    return no_weaker(policy.score([one, *beside])[0], policy.score([other, *beside])[0])
+
+
+def recalled_once_more(one: Remembered, gap: float) -> Remembered:
+    """The memory with one more recall; its gap is known where all were."""
+    gaps = (*one.gaps_days, gap) if len(one.gaps_days) == one.recalls else one.gaps_days
+    return replace(one, recalls=one.recalls + 1, gaps_days=gaps)
+
+
 @EVERY
 @FEW
 @given(one=remembered(), others=ROWS)
 def test_a_recall_never_weakens(policy: Policy, one: Remembered, others: list[Remembered]) -> None:
-    gaps = one.gaps_days
-    if len(gaps) == one.recalls:
-        gaps = (*gaps, one.idle_days)
-    recalled = replace(one, recalls=one.recalls + 1, gaps_days=gaps, idle_days=0.0)
-    assert no_weaker(policy.score([recalled, *others])[0], policy.score([one, *others])[0])
+    recalled = replace(recalled_once_more(one, one.idle_days), idle_days=0.0)
+    assert comes_no_harder(policy, one, recalled, others)
 
 
 @EVERY
@@ -72,9 +80,7 @@ def test_a_recall_never_weakens(policy: Policy, one: Remembered, others: list[Re
 def test_one_more_recall_in_the_past_never_weakens(
     policy: Policy, one: Remembered, others: list[Remembered], gap: float
 ) -> None:
-    gaps = (*one.gaps_days, gap) if len(one.gaps_days) == one.recalls else one.gaps_days
-    more = replace(one, recalls=one.recalls + 1, gaps_days=gaps)
-    assert no_weaker(policy.score([more, *others])[0], policy.score([one, *others])[0])
+    assert comes_no_harder(policy, one, recalled_once_more(one, gap), others)
 
 
 @EVERY
@@ -84,7 +90,7 @@ def test_time_never_strengthens_without_a_recall(
     policy: Policy, one: Remembered, others: list[Remembered], days: float
 ) -> None:
     later = replace(one, age_days=one.age_days + days, idle_days=one.idle_days + days)
-    assert no_weaker(policy.score([one, *others])[0], policy.score([later, *others])[0])
+    assert comes_no_harder(policy, later, one, others)
 
 
 @EVERY
