@@ -10,6 +10,9 @@ from django.db.models import Q
 from memory.errors import AmongError
 from memory.models import Memory
 from memory.models.memory import MemoryQuerySet, from_messages
+from memory.reading import read
+
+OF_MESSAGES = "SELECT id FROM memory_memory WHERE companion_id = %s AND message_id = ANY(%s)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +57,12 @@ class Among:
         """Those of the memories that there are, also those that are to be left out."""
         return memories.as_of(self.as_of) if self.as_of else memories.open()
 
-    def left_out(self, memories: MemoryQuerySet) -> set[UUID]:
-        """The ids of those of the memories that are left out; one SQL query, none where no messages are."""
-        of_messages = memories.filter(message__in=self.leaving_out).values_list("pk", flat=True)
-        return {*self.leaving_out_memories, *(of_messages if self.leaving_out else ())}
+    def left_out(self, companion_id: UUID) -> set[UUID]:
+        """The ids of those of the companion's memories that are left out; one SQL query, none where no messages are."""
+        if not self.leaving_out:
+            return set(self.leaving_out_memories)
+        of_messages = read(OF_MESSAGES, [companion_id, list(self.leaving_out)])
+        return {*self.leaving_out_memories, *(id for (id,) in of_messages)}
 
     @property
     def wanted(self) -> Q:

@@ -1,13 +1,11 @@
 """What recall looks at: the entries of one companion's memories, and how near in meaning each is to a cue."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
-from django.db.models import Aggregate, BinaryField, Case, F, Func, Q, Value, When
+from django.db.models import Case, Value, When
 from numpy.typing import NDArray
 from pgvector import Vector
 
@@ -15,8 +13,11 @@ from memory.among import Among
 from memory.entries import Entries, Numbers
 from memory.models import Memory
 from memory.models.embedding import MOST_SCANNED
+from memory.reading import read, read_from
 from memory.spaces import CueVector
 
+# The values of all rows, one after the other.
+PACKED = "SELECT string_agg(uuid_send(id), ''), string_agg(entry, ''), string_agg(may_come, '') FROM {rows}"
 YES, NO = b"\x01", b"\x00"
 EXACT = """
 SELECT string_agg(uuid_send(memory_id), ''), string_agg(float4send((-(vector <#> %(cue)s::vector))::float4), '')
@@ -40,14 +41,6 @@ SELECT string_agg(uuid_send(memory_id), ''),
 EXACTLY = 300
 
 Ids = NDArray[np.uint64]
-
-
-class Packed(Aggregate):
-    """The values of all rows, one after the other."""
-
-    function = "string_agg"
-    template = "%(function)s(%(expressions)s, '')"
-    output_field = BinaryField()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +79,27 @@ class Held:
 
 
 def held(companion_id: UUID, among: Among, cue: CueVector | None) -> Held:
-    """The companion's memories, also those that are to be left out; two SQL queries, one without a vector.
+    """The companion's memories, also those that are to be left out; two SQL queries, one without a vector."""
+    return compared(lying(companion_id, among), cue)
 
-    The vector has length 1.
-    """
-    there = among.there(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
-    packed = there.aggregate(**_columns(among.wanted))
-    ids = _ids(packed["ids"])
-    may_come = np.frombuffer(bytes(packed.get("wanted") or YES * len(ids)), dtype=np.bool_)
-    entries = Entries.unpack(bytes(packed["entries"] or b""))
+
+def lying(companion_id: UUID, among: Among) -> Held:
+    """The companion's memories, compared with nothing yet; one SQL query."""
+    there = among.there(Memory.objects.of(companion_id)).exclude(entry=b"")
+    wanted = Case(When(among.wanted, then=Value(YES)), default=Value(NO)) if among.wanted else Value(YES)
+    columns = there.annotate(may_come=wanted).values_list("id", "entry", "may_come")
+    [(packed_ids, packed, may_come)] = read_from(columns, PACKED)
+    ids, entries = _ids(packed_ids), Entries.unpack(packed or b"")
     order = _in_time(entries.times, ids)
-    likeness = np.full(len(ids), np.nan)
-    if cue is not None:
-        likeness = _likeness(ids, *_meaning(companion_id, cue))
-    return Held(companion_id, ids[order], entries.sorted(order), likeness[order], may_come[order])
+    known = np.frombuffer(may_come or b"", dtype=np.bool_)
+    return Held(companion_id, ids[order], entries.sorted(order), np.full(len(ids), np.nan), known[order])
+
+
+def compared(lying: Held, cue: CueVector | None) -> Held:
+    """The same memories, with how like the cue each is; one SQL query, none without a vector. It has length 1."""
+    if cue is None:
+        return lying
+    return replace(lying, likeness=_likeness(lying.ids, *_meaning(lying.companion_id, cue)))
 
 
 def _in_time(times: NDArray[np.float64], ids: Ids) -> Numbers:
@@ -110,37 +110,21 @@ def _in_time(times: NDArray[np.float64], ids: Ids) -> Numbers:
     return order
 
 
-def _columns(wanted: Q) -> dict[str, Packed]:
-    """What is read of every memory; whether it is wanted only where not all are."""
-    every = {"ids": Packed(Func(F("id"), function="uuid_send")), "entries": Packed("entry")}
-    if wanted:
-        is_wanted = Case(When(wanted, then=Value(YES)), default=Value(NO), output_field=BinaryField())
-        every["wanted"] = Packed(is_wanted)
-    return every
-
-
 def _meaning(companion_id: UUID, cue: CueVector) -> tuple[Ids, NDArray[np.float64]]:
     """The memories that have an embedding in the cue's space, one a window, and the cosine of each.
 
     Of vectors too wide to read them all the cosine is estimated from their bits, but for the nearest.
     """
     width = cue.space.width
-    told: dict[str, Any] = {
-        "companion": companion_id,
-        "space": cue.space.pk,
-        "width": width,
-        "exactly": EXACTLY,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(
-            EXACT if width <= MOST_SCANNED else BY_BITS, {**told, "cue": Vector(cue.vector).to_text()}
-        )
-        ids, cosines = cursor.fetchone()
-    return _ids(ids), np.frombuffer(bytes(cosines or b""), dtype=">f4").astype(np.float64)
+    told = {"companion": companion_id, "space": cue.space.pk, "cue": Vector(cue.vector).to_text()}
+    if width > MOST_SCANNED:
+        told |= {"width": width, "exactly": EXACTLY}
+    [(ids, cosines)] = read(EXACT if width <= MOST_SCANNED else BY_BITS, told)
+    return _ids(ids), np.frombuffer(cosines or b"", dtype=">f4").astype(np.float64)
 
 
 def _ids(packed: bytes | None) -> Ids:
-    return np.frombuffer(bytes(packed or b""), dtype=">u8").astype(np.uint64).reshape(-1, 2)
+    return np.frombuffer(packed or b"", dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
 
 def _likeness(ids: Ids, embedded: Ids, cosines: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,12 +15,14 @@ from memory.models import Recalled
 from memory.models.memory import MemoryQuerySet
 from memory.policies import Policy, Remembered
 from memory.policies.kith import Kith
+from memory.reading import read_from
 from memory.relevance import Relevance
 from memory.stages import Stages
 
 # So many are looked at closely, however few are wanted: a longer list begins with the shorter one.
 MOST_FOUND = 100
 PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
+LOOKED_AT = "SELECT * FROM {rows} WHERE pk = ANY(%s)"
 SPREAD = 1.0  # what a memory loses where the next to it was picked before: it says much the same
 
 
@@ -111,7 +113,7 @@ def spread(fits: dict[int, float], talks: NDArray[np.int64]) -> dict[int, float]
 def _looked_at(held: Held, places: list[int], there: MemoryQuerySet) -> dict[int, Look]:
     """What is looked at in those of the memories that still are there, and still hold."""
     at = {held.id(place): place for place in places}
-    looks = there.filter(pk__in=at).values_list(*Look._fields)
+    looks = read_from(there.values_list(*Look._fields), LOOKED_AT, list(at))
     return {at[look.pk]: look for look in map(Look._make, looks)}
 
 

@@ -71,7 +71,7 @@ def recall(
     if not limit or not (understood.terms or vector is not None):
         return []
     mine = held(companion_id, among, _checked(vector)) if looked is None else looked
-    mine = mine.without(among.left_out(Memory.objects.of(companion_id)))
+    mine = mine.without(among.left_out(companion_id))
     page = slice(offset, offset + limit)
     there = among.there(Memory.objects.of(companion_id))
     picked = pick(mine, there, relevance(understood, mine, stages), chosen, when, page, stages)

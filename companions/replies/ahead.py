@@ -12,7 +12,7 @@ from companions.models import Companion
 from companions.replies.database import AWAY, insist, visit
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
-from memory.held import Held, held
+from memory.held import Held, compared, lying
 from memory.spaces import CueVector
 from providers.embedding import asks_nobody
 
@@ -50,8 +50,9 @@ async def looked_ahead(looking: Looking | None) -> Ahead | None:
 
 async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
     """Look now; no connection is held while an embedder works."""
-    vector = await visit(embed_cue, text, payer, companion.names)
-    return Ahead(vector, await insist(held, companion.pk, EVERYTHING, vector))
+    read, embedded = insist(lying, companion.pk, EVERYTHING), visit(embed_cue, text, payer, companion.names)
+    there, vector = await asyncio.gather(read, embedded)
+    return Ahead(vector, await insist(compared, there, vector))
 
 
 def _let_go(looking: Looking) -> None:
