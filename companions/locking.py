@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from django.db import connection
+
 from companions.models import Companion
 
 
@@ -10,7 +12,9 @@ def lock(companion_id: UUID) -> bool:
 
     The lock lets rows be added that point at the companion (FOR NO KEY UPDATE).
     """
-    return bool(Companion.objects.select_for_update(no_key=True).filter(pk=companion_id).values_list("pk"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM companions_companion WHERE id = %s FOR NO KEY UPDATE", [companion_id])
+        return bool(cursor.rowcount)
 
 
 def hold(companion_id: UUID) -> Companion | None:

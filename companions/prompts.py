@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db import connection
 
 from companions.models import Companion, Message, Reply
 from memory.quoting import neutral, one_line, quoted
@@ -19,6 +20,11 @@ TEMPLATE = "turn-2"
 FACTS_AND_TOOLS_TOKENS = 500
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 Line = dict[str, object]
+SPOKE = """
+SELECT (SELECT min(said_at) FROM companions_message WHERE companion_id = %(companion)s),
+       (SELECT max(said_at) FROM companions_message
+         WHERE companion_id = %(companion)s AND role = 'user' AND said_at < %(now)s)
+"""
 
 RULES = """\
 You are {name}, a companion on Kith. You are an AI and say so when asked sincerely; you never claim to be human.
@@ -40,9 +46,9 @@ class Facts:
     @classmethod
     def of(cls, companion: Companion, message: Message, now: datetime) -> "Facts":
         zone = companion.user.zone
-        earlier = companion.messages.filter(role=Message.Role.USER, said_at__lt=message.said_at)
-        last = earlier.order_by("-said_at").values_list("said_at", flat=True).first()
-        first = companion.messages.order_by("said_at").values_list("said_at", flat=True).first()
+        with connection.cursor() as cursor:
+            cursor.execute(SPOKE, {"companion": companion.pk, "now": message.said_at})
+            first, last = cursor.fetchone()
         return cls(
             now=now.astimezone(zone),
             zone=companion.user.time_zone,
