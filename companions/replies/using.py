@@ -57,8 +57,16 @@ def use_shown(reply: Reply, now: datetime) -> None:
     before = reply.continues.text if reply.continues else ""
     if reply.state not in COUNTING or reply.text.strip() == before.strip():
         return
-    earlier = (
-        Reply.objects.filter(message=reply.message_id).exclude(pk=reply.pk) if reply.continues_id else None
-    )
-    goes_on_from = [] if earlier is None else list(earlier.values_list("pk", flat=True))
+    goes_on_from = _goes_on_from(reply) if reply.continues_id else []
     use(reply.pk, called_to_mind(reply.message.session_id, now).mood, now, goes_on_from)
+
+
+def _goes_on_from(reply: Reply) -> list[UUID]:
+    """The reply that it takes up, the one that this takes up, and so on; another branch's are not among them."""
+    replies = Reply.objects.filter(message=reply.message_id)
+    took_up = dict(replies.values_list("pk", "continues"))
+    found, earlier = [], reply.continues_id
+    while earlier:
+        found.append(earlier)
+        earlier = took_up.get(earlier)
+    return found

@@ -131,6 +131,18 @@ def test_a_reply_that_goes_on_and_says_nothing_more_uses_nothing(mira: Companion
     assert (times(fact), times(other)) == (1, 0)
 
 
+def test_a_reply_that_goes_on_counts_apart_from_another_branch(mira: Companion, fact: Memory) -> None:
+    first = end(asked(mira), State.STOPPED, "No")
+    assert first
+    again = end(begun(actions.retry(first, NOW)), State.STOPPED, "Better")
+    assert again
+    other = keep_fact(mira.pk, "Walnuts grow behind the house.", NOW, NOW)
+    end(begun(actions.go_on(first, NOW)), State.STOPPED, "No walnuts")
+    assert (times(fact), times(other)) == (2, 1)
+    end(begun(actions.go_on(again, NOW)), State.DONE, "Better not eat walnuts.")
+    assert (times(fact), times(other)) == (2, 2)
+
+
 def test_an_answer_made_again_is_another_reply(mira: Companion, fact: Memory) -> None:
     first = end(asked(mira))
     assert first
