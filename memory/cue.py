@@ -11,7 +11,7 @@ from memory.speakers import meant
 from memory.terms import terms
 from memory.text import ends
 
-MOST_TERMS = 64  # of a pasted page the first and the last: often a question stands at its end
+MOST_CUE_TERMS = 64  # of a pasted page the first and the last: often a question stands at its end
 SHORTEST_NAME = 2
 
 ASKS_WHEN = regex.compile(
@@ -45,7 +45,7 @@ def read(cue: str, when: datetime, names: Names) -> Cue:
     """The cue, asked at `when` in the user's zone; `names` are what "user" and "companion" are called."""
     bare = without_names(cue, names)
     return Cue(
-        terms=ends(list(dict.fromkeys(terms(bare, when))), MOST_TERMS),
+        terms=ends(list(dict.fromkeys(terms(bare, when))), MOST_CUE_TERMS),
         speaker=meant(cue) or _named(cue, names),
         days=[_seconds(first, last, when) for first, last in days_named(cue, when)],
         asks_when=bool(ASKS_WHEN.search(cue)),

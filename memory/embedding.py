@@ -71,11 +71,6 @@ def unembedded(companion_id: UUID) -> MemoryQuerySet:
     return _waiting(space).of(companion_id) if space else Memory.objects.of(companion_id)
 
 
-def waiting(companion_id: UUID) -> int:
-    """How many of the companion's memories wait for the wanted space."""
-    return unembedded(companion_id).count()
-
-
 def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) -> int:
     """Embed what waits for the wanted space, at most `limit` memories there; how many were.
 

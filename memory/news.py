@@ -84,7 +84,9 @@ def find_news(
     in the user's `zone`. The default is strict: that a thing is kept twice does less harm than that it is lost. What
     says nothing is neither new nor known. A memory that is not embedded yet knows equal texts alone.
 
-    At most five SQL queries and 128 texts to the embedder, however many are asked. Raises NewsError.
+    Vectors are compared exactly at every width, also beyond the 2,000 from which recall looks at their bits first: what
+    is estimated can miss a threshold. At most five SQL queries and 128 texts to the embedder, however many are asked.
+    Raises NewsError.
     """
     if len(observations) > MOST_OBSERVATIONS:
         raise NewsError(

@@ -98,7 +98,8 @@ def _vectors(companion_id: UUID, memory_ids: Sequence[UUID]) -> tuple[Floats, np
     """The companion's vectors in the serving space (count, width), and the place of each one's memory."""
     place = {pk: n for n, pk in enumerate(memory_ids)}
     space = serving_space()
-    rows = list(Embedding.objects.of(companion_id, space)) if space else []
+    known = Embedding.objects.filter(companion_id=companion_id, vector__isnull=False)
+    rows = list(known.filter(space=space)) if space else []
     owners = np.array([place[row.memory_id] for row in rows], dtype=np.int64)
     return np.array([row.vector for row in rows], dtype=np.float32), owners
 

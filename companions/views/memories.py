@@ -30,7 +30,7 @@ from memory.text import is_storable
 PAGE = 30
 PINNED = "pinned"
 KINDS = {"", PINNED, *Memory.Kind.values}
-MOST_FOUND = 30
+MOST_SHOWN = 30
 CUE_CHARACTERS = 1_000
 UNPROCESSABLE = 422
 
@@ -77,7 +77,7 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
     found = recall(
         companion.pk,
         cue,
-        MOST_FOUND,
+        MOST_SHOWN,
         now=timezone.now(),
         zone=companion.user.zone,
         vector=embed_cue(cue, Payer(companion.user_id, companion.pk), companion.names),

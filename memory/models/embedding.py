@@ -1,4 +1,3 @@
-import uuid
 from typing import Any
 
 from django.db import models
@@ -19,12 +18,6 @@ class BitsField(models.Field):  # type: ignore[type-arg]
 
     def db_type(self, connection: Any) -> str:
         return "bit varying"
-
-
-class EmbeddingQuerySet(OwnedQuerySet["Embedding"]):
-    def of(self, companion_id: uuid.UUID, space: Space) -> "EmbeddingQuerySet":
-        """The companion's vectors in the space."""
-        return self.filter(companion_id=companion_id, space=space, vector__isnull=False)
 
 
 class Embedding(models.Model):
@@ -52,7 +45,7 @@ class Embedding(models.Model):
         db_persist=True,
     )
 
-    objects = EmbeddingQuerySet.as_manager()
+    objects = OwnedQuerySet["Embedding"].as_manager()
 
     class Meta:
         verbose_name = _("embedding")

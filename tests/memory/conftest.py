@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import transaction
 
 from companions.models import Companion, Message
 from companions.saying import say_all
+from memory.embedding import unembedded
 from memory.models import Memory
 
 DAY = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -102,6 +104,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+def waiting(companion_id: UUID) -> int:
+    """How many of the companion's memories wait for the wanted space."""
+    return unembedded(companion_id).count()
 
 
 def asking(server: EmbeddingServer, model: str = "some-model", **manner: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from accounts.models import User
 from companions.models import Companion
 from config.celery import app
 from memory import tasks
-from memory.embedding import embed_cue, embed_waiting, waiting
+from memory.embedding import embed_cue, embed_waiting
 from memory.entries import Entries, code
 from memory.errors import WidthError
 from memory.keeping import correct
@@ -20,7 +20,7 @@ from memory.models import Embedding, Memory, Space
 from memory.spaces import serving_space
 from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.fixtures.turns import make_companion
-from tests.memory.conftest import DAY, EmbeddingServer, Say
+from tests.memory.conftest import DAY, EmbeddingServer, Say, waiting
 
 
 @pytest.fixture
