@@ -1,5 +1,6 @@
 """Settings that would open a door by mistake stop the start."""
 
+import json
 import os
 import subprocess
 import sys
@@ -33,6 +34,38 @@ def test_a_public_kith_needs_its_secret() -> None:
     assert "Set SECRET_KEY" in refusal(KITH_URL=PUBLIC)
     assert not refusal(KITH_URL=PUBLIC, SECRET_KEY="s" * 50)
     assert not refusal()
+
+
+PREVIOUS = {"EMBEDDING_PREVIOUS_MODEL": "older"}
+ELSEWHERE = {"EMBEDDING_PREVIOUS_BASE_URL": "https://other.example.org/v1"}
+OWN_KEY = {"EMBEDDING_PREVIOUS_API_KEY": "own"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked"),
+    [
+        ({}, {}),
+        (PREVIOUS, {"base_url": "https://new.example.org/v1", "api_key": "secret"}),
+        (PREVIOUS | OWN_KEY, {"base_url": "https://new.example.org/v1", "api_key": "own"}),
+        (PREVIOUS | ELSEWHERE, {"base_url": "https://other.example.org/v1", "api_key": ""}),
+        (PREVIOUS | ELSEWHERE | OWN_KEY, {"base_url": "https://other.example.org/v1", "api_key": "own"}),
+    ],
+)
+def test_the_key_of_the_wanted_embedder_goes_to_nobody_else(
+    environment: dict[str, str], asked: dict[str, str]
+) -> None:
+    wanted = {"EMBEDDING_BASE_URL": "https://new.example.org/v1", "EMBEDDING_API_KEY": "secret"}
+    told = "import json; from config.settings import EMBEDDING_PREVIOUS as p; print(json.dumps(p))"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("EMBEDDING_")}
+    said = subprocess.run(
+        [sys.executable, "-c", told],
+        env=kept | wanted | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    previous = json.loads(said.stdout)
+    assert {name: previous[name] for name in ("base_url", "api_key") if previous} == asked
 
 
 @pytest.mark.parametrize("probability", ["1.5", "-0.1"])

@@ -14,14 +14,14 @@ from accounts.usage import Payer
 from companions.importing import Line, import_log, progress
 from companions.models import Companion
 from memory import tasks
-from memory.embedding import embed_cue, embed_waiting, waiting
+from memory.embedding import embed_cue, embed_waiting
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Memory, Space
 from memory.recall import Found, recall
 from memory.spaces import CueVector, look_anew, serving_space, wanted_space
 from providers.checks import check_embedding
 from providers.errors import ProviderRefused, ProviderUnavailable
-from tests.memory.conftest import DAY, EmbeddingServer, Say, asking
+from tests.memory.conftest import DAY, EmbeddingServer, Say, asking, waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -225,6 +225,18 @@ def test_a_wanted_server_that_was_never_reached_takes_nothing_away(
     (new,) = say(mira, "My parrot whistles Mozart.", at=timezone.now())
     for companion_id in (mira.pk, None):
         with pytest.raises(ProviderUnavailable):
+            embed_waiting(companion_id)
+    assert widths(new) == {384}
+    assert ask(mira, "musical birds")[0].memory == new
+
+
+def test_a_wanted_server_that_answers_too_wide_takes_nothing_away(
+    mira: Companion, moving: list[Memory], say: Say, embedding_server: EmbeddingServer
+) -> None:
+    embedding_server.width = 16_001
+    (new,) = say(mira, "My parrot whistles Mozart.", at=timezone.now())
+    for companion_id in (mira.pk, None):
+        with pytest.raises(WidestError):
             embed_waiting(companion_id)
     assert widths(new) == {384}
     assert ask(mira, "musical birds")[0].memory == new
