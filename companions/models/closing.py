@@ -7,7 +7,6 @@ from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.conversation import Session
 from companions.models.job import Job
-from companions.models.message import Message
 
 
 class ClosingQuerySet(OwnedQuerySet["Closing"]):
@@ -18,8 +17,8 @@ class ClosingQuerySet(OwnedQuerySet["Closing"]):
 class Closing(models.Model):
     """The end of a session, from its asking to its last transaction; what steps have made so far is in `drafts`.
 
-    It closes the session with what was said up to and with `until`; what was said later begins the next one. `seen` are
-    the messages that the drafts were made from: where one of them is gone, or another has come, they are made again.
+    It closes the session with what was said until `until_at`; what was said later begins the next one. `seen` is what
+    the drafts were made from: where something of it is gone or has changed, or more has come, they are made again.
     """
 
     class State(models.TextChoices):
@@ -31,7 +30,7 @@ class Closing(models.Model):
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="closings")
     session = models.ForeignKey(Session, models.CASCADE, related_name="closings")
     job = models.OneToOneField(Job, models.SET_NULL, null=True, blank=True, related_name="closing")
-    until = models.ForeignKey(Message, models.SET_NULL, null=True, blank=True, related_name="+")
+    until_at = models.DateTimeField(_("closes what was said until"))
     is_forgetful = models.BooleanField(_("without remembering"), default=False)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
     drafts = models.JSONField(_("drafts"), default=dict, blank=True)

@@ -30,6 +30,7 @@ class Session(models.Model):
 
     `summary` tells what was said up to `summarised_until`, both sides' words. The prompt leaves out the oldest `unsent`
     messages, by the pressure that the last turn's prompt put on the context (a share of it). `scratch` ends with it.
+    While a batch of it is learnt from, or after that has failed, nobody else tries before `digest_at`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -42,6 +43,8 @@ class Session(models.Model):
     summarised_until = models.DateTimeField(_("summarised until"), null=True, blank=True)
     unsent = models.PositiveIntegerField(_("messages not sent"), default=0)
     pressure = models.FloatField(_("pressure on the context"), default=0.0)
+    digest_at = models.DateTimeField(_("next digest"), null=True, blank=True)
+    digest_attempts = models.PositiveSmallIntegerField(_("failed digests"), default=0)
     scratch = models.TextField(_("scratch"), blank=True, max_length=4000)
 
     objects = OwnedQuerySet["Session"].as_manager()
