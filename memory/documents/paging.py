@@ -1,0 +1,124 @@
+"""A long text in any script, as pages that end where it pauses. Pure.
+
+Pages and gists follow ReadAgent (Lee and others 2024), which pages at pauses of 280 to 600 words. Of scripts without
+spaces, a Han character or kana counts as two thirds of a word (translators reckon 1.5 to a word), a letter of Thai, Lao,
+Khmer, Burmese or Tibetan as a fifth. Whatever has no blank for long counts as a word each twenty characters.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+LEAST, IDEAL, MOST = 280, 440, 600  # words of a page
+ONE_PAGE = 350  # a text with fewer words is not parted
+
+FULL = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\u3000-\u303f\uff01-\uff65"
+SYLLABIC = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+PART = regex.compile(
+    rf"(?P<full>[{FULL}]\p{{M}}{{0,8}})|(?P<syllabic>[{SYLLABIC}])|(?P<blank>\s{{200}})"
+    rf"|(?P<word>[^\s{FULL}{SYLLABIC}]{{1,20}}\p{{M}}{{0,8}})"
+)
+WORD = 60  # a word in units, so that all shares are whole
+UNITS = {"full": 40, "syllabic": 12, "blank": WORD, "word": WORD}
+
+CLOSING = r"[\"'”’)\]」』）】》]*"
+NUMERAL = r"(?:\d{1,4}|[〇零一二三四五六七八九十百千两]{1,8})"
+HEADING = (
+    r"(?:#{1,6}[ \t]+\S|(?i:chapter|part|book|act|scene|section|prologue|epilogue|appendix)\b[^\n.]{0,80}$"
+    rf"|第{NUMERAL}[章节節回卷部篇幕][^\n。]{{0,40}}$|[IVXLC]{{1,7}}\.?[ \t\r]*$)"
+)
+SENTENCE = rf"(?:(?<!\b(?:Mr|Mrs|Ms|Dr|St|\p{{Lu}}))[.!?…]{CLOSING}(?=\s)|[。！？]{CLOSING})"
+# From the best to the worst; each ends where a page may.
+BREAKS = tuple(
+    regex.compile(pattern, regex.MULTILINE)
+    for pattern in (
+        rf"(?:\n|\A)[ \t]*(?={HEADING})|\f",
+        r"\n[ \t\r]*\n\s*",
+        rf"(?:[.!?…。！？]{CLOSING})[ \t\r]*\n\s*",
+        rf"{SENTENCE}\s*",
+        r"[,;:—–]\s+|[，；：、]\s*",
+        r"\s+",
+    )
+)
+
+Places = NDArray[np.int64]
+
+
+def words(text: str) -> float:
+    """How many words a text has, about."""
+    return sum(UNITS[match.lastgroup or "word"] for match in PART.finditer(text)) / WORD
+
+
+def pages(text: str) -> list[str]:
+    """The text's pages, 280 to 600 words each; joined they are the text. A short or empty text is one page."""
+    parted = _Parted(text)
+    starts = [0]
+    while (end := parted.end_of_page(starts[-1])) < len(text):
+        starts.append(end)
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+class _Parted:
+    """A text's parts, where each begins and ends and how many units there are up to its end; and its breaks."""
+
+    def __init__(self, text: str) -> None:
+        found = [(*match.span(), UNITS[match.lastgroup or "word"]) for match in PART.finditer(text)]
+        table = np.array(found, dtype=np.int64).reshape(-1, 3)
+        self.text = text
+        self.starts, self.ends, self.units = table[:, 0], table[:, 1], np.cumsum(table[:, 2])
+        self.breaks = [self._between(pattern) for pattern in BREAKS]
+
+    def end_of_page(self, start: int) -> int:
+        """Where the page that begins there ends."""
+        done = self._units_until(start)
+        left = int(self.units[-1]) - done if len(self.units) else 0
+        if left <= MOST * WORD:
+            return len(self.text) if left < ONE_PAGE * WORD else self._last_or_parted(start, done, left)
+        most = min(MOST * WORD, left - LEAST * WORD)  # so that enough is left for the last page
+        return self._best(done + LEAST * WORD, done + IDEAL * WORD, done + most)
+
+    def _last_or_parted(self, start: int, done: int, left: int) -> int:
+        """What fits on one page is one, unless a chapter begins where both halves are long enough."""
+        low, high = self._reach(done + LEAST * WORD, done + left - LEAST * WORD)
+        chapters = _within(self.breaks[0], low, high)
+        return int(chapters[0]) if len(chapters) else len(self.text)
+
+    def _best(self, least: int, ideal: int, most: int) -> int:
+        """The best break at which so many units are done; of equals the one nearest to the ideal."""
+        low, high = self._reach(least, most)
+        aim = int(self.ends[np.searchsorted(self.units, ideal)])
+        for places in self.breaks:
+            near = _within(places, low, high)
+            if len(near):
+                return int(near[np.argmin(np.abs(near - aim))])
+        return min(max(self._nearest_end(aim), low), high)
+
+    def _reach(self, least: int, most: int) -> tuple[int, int]:
+        """The first and the last place at which at least, and at most, so many units are done."""
+        low = int(self.ends[np.searchsorted(self.units, least)])
+        after = int(np.searchsorted(self.units, most, side="right"))
+        return low, int(self.starts[after]) if after < len(self.starts) else len(self.text)
+
+    def _nearest_end(self, aim: int) -> int:
+        return int(self.ends[np.searchsorted(self.ends, aim)])
+
+    def _units_until(self, place: int) -> int:
+        whole = int(np.searchsorted(self.ends, place, side="right"))
+        return int(self.units[whole - 1]) if whole else 0
+
+    def _between(self, pattern: "regex.Pattern[str]") -> Places:
+        """The ends of what the pattern finds, where they part nothing that counts as one."""
+        places = np.array([match.end() for match in pattern.finditer(self.text)], dtype=np.int64)
+        inside = np.searchsorted(self.ends, places, side="right")
+        at = np.minimum(inside, len(self.starts) - 1)
+        is_free = (
+            (inside == len(self.starts)) | (self.starts[at] >= places) if len(self.starts) else places < 0
+        )
+        return places[is_free]
+
+
+def _within(places: Sequence[int] | Places, low: int, high: int) -> Places:
+    found = np.asarray(places, dtype=np.int64)
+    return found[np.searchsorted(found, low) : np.searchsorted(found, high, side="right")]
