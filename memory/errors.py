@@ -9,7 +9,16 @@ OffsetError  more were to be skipped than a recall gives, or fewer than none
 AmongError   a filter names what there is not, or a time that cannot be
 NewsError    more is asked to be told from what is known than one question may hold, or by a likeness that is none
 PolicyError  there is no scoring policy of that name
+AlwaysError(code, detail)  what is always in mind cannot be changed so
+├── NamingError    no name: empty, too long, or with characters that no address can hold
+├── WordsError     the text is empty, too long, or no text
+├── FullError      there are as many slots or blocks as there can be
+├── ReadOnlyError  the companion may not write on this block
+├── UnknownError   there is no slot or block of that name
+└── MatchError     what is to be replaced does not stand there, or more than once
 """
+
+from django.utils.functional import Promise
 
 
 class WidthError(ValueError):
@@ -76,3 +85,38 @@ class PolicyError(ValueError):
 
     def __init__(self, name: str, names: list[str]) -> None:
         super().__init__(f"There is no scoring policy {name!r}; there are {', '.join(names)}.")
+
+
+class AlwaysError(ValueError):
+    """Carries a code for programs, a sentence for people and models, and the HTTP status that fits."""
+
+    status = 422
+
+    def __init__(self, code: str, detail: str | Promise) -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+
+
+class NamingError(AlwaysError):
+    pass
+
+
+class WordsError(AlwaysError):
+    pass
+
+
+class FullError(AlwaysError):
+    status = 409
+
+
+class ReadOnlyError(AlwaysError):
+    status = 409
+
+
+class UnknownError(AlwaysError):
+    status = 404
+
+
+class MatchError(AlwaysError):
+    status = 409
