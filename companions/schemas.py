@@ -109,7 +109,7 @@ class MessagesOut(Schema):
     next: str | None
 
 
-class RecalledOut(Schema):
+class FoundOut(Schema):
     id: UUID
     kind: str
     text: str
@@ -117,6 +117,9 @@ class RecalledOut(Schema):
     score: float
     reasons: dict[str, Any]
     why: str
+
+
+class RecalledOut(FoundOut):
     message_id: UUID | None
 
 
@@ -229,14 +232,7 @@ class NewsOut(Schema):
     by_meaning: bool = Field(description="Whether meanings were compared, or equal texts alone.")
 
 
-class ResultOut(Schema):
-    id: UUID
-    kind: str
-    text: str
-    happened_at: datetime
-    score: float
-    reasons: dict[str, Any]
-    why: str
+class ResultOut(FoundOut):
     sources: list[SourceOut]
 
 
