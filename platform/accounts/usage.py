@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
 
 from accounts.models import ModelCall
-from providers.errors import ProviderError, ProviderRefused
+from providers.errors import MalformedError, ProviderError, ProviderRefused
 from providers.metering import Metered, metered
 
 
@@ -22,18 +22,29 @@ class Payer:
     reply_id: UUID | None = None
 
 
+@dataclass(slots=True)
+class Charge:
+    """What a block's calls came to: their rows, once it has ended."""
+
+    calls: list[ModelCall] = field(default_factory=list)
+
+
 @contextmanager
 def charged(
     payer: Payer | None, purpose: ModelCall.Purpose, clock: Callable[[], datetime] = timezone.now
-) -> Iterator[None]:
-    """Write a ModelCall for each metered call within the block, also where it fails; without a payer none."""
-    began_at = clock()
+) -> Iterator[Charge]:
+    """Write a ModelCall for each metered call within the block, also where it fails; without a payer none.
+
+    The charge given knows the rows after the block.
+    """
+    began_at, charge = clock(), Charge()
     with metered() as calls:
         try:
-            yield
+            yield charge
         finally:
             if payer and calls:
-                ModelCall.objects.bulk_create(_row(payer, purpose, call, began_at) for call in calls)
+                rows = [_row(payer, purpose, call, began_at) for call in calls]
+                charge.calls = ModelCall.objects.bulk_create(rows)
 
 
 def _row(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:
@@ -45,7 +56,9 @@ def _row(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: date
         provider=call.provider,
         model=call.model,
         outcome=_outcome(call.error),
-        prompt_tokens=call.tokens,
+        prompt_tokens=call.prompt_tokens,
+        completion_tokens=call.completion_tokens,
+        cached_tokens=call.cached_tokens,
         is_estimated=call.is_estimated,
         milliseconds=call.milliseconds,
         started_at=began_at,
@@ -53,6 +66,6 @@ def _row(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: date
 
 
 def _outcome(error: ProviderError | None) -> ModelCall.Outcome:
-    if error is None:
+    if error is None or isinstance(error, MalformedError):  # that was answered, and is paid for
         return ModelCall.Outcome.DONE
     return ModelCall.Outcome.REFUSED if isinstance(error, ProviderRefused) else ModelCall.Outcome.UNAVAILABLE

@@ -8,7 +8,11 @@ from providers.errors import ProviderError
 
 STREAM_OPTIONS = "stream_options"
 TOOLS = "tools"
+RESPONSE_FORMAT = "response_format"
 REFUSES_STREAM_OPTIONS = re.compile(r"(?i)stream_options|include_usage")
+REFUSES_RESPONSE_FORMAT = re.compile(
+    r"(?i)response.?format|json.?schema|structured.(?:output|answer|generation)|guided.(?:json|decoding)|grammar"
+)
 REFUSES_TOOLS = re.compile(
     r"(?i)(?:not|n't|no\b.{0,20}) support(?:s|ed)?\b.{0,40}\b(?:tools?|functions?)\b"
     r"|\b(?:tools?|function.call\w*|tool.choice)\b.{0,40}\b(?:not|un)[ -]?(?:supported|enabled|allowed)"
@@ -28,7 +32,7 @@ class Asking:
 
     @property
     def refused(self) -> frozenset[str]:
-        """Which of `stream_options` and `tools` the server is known to refuse."""
+        """Which of `stream_options`, `tools` and `response_format` the server is known to refuse."""
         return self._refused
 
     def learn(self, refused: frozenset[str]) -> None:
@@ -39,6 +43,7 @@ class Asking:
         self,
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]],
+        form: Mapping[str, Any] | None,
         without: frozenset[str],
     ) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._model, "messages": list(messages), "stream": True}
@@ -46,6 +51,8 @@ class Asking:
             body[STREAM_OPTIONS] = {"include_usage": True}
         if tools and TOOLS not in without:
             body[TOOLS] = list(tools)
+        if form and RESPONSE_FORMAT not in without:
+            body[RESPONSE_FORMAT] = dict(form)
         return body
 
 
@@ -55,4 +62,6 @@ def refused_part(error: ProviderError, body: Mapping[str, Any]) -> str:
         return ""
     if STREAM_OPTIONS in body and REFUSES_STREAM_OPTIONS.search(error.said):
         return STREAM_OPTIONS
+    if RESPONSE_FORMAT in body and REFUSES_RESPONSE_FORMAT.search(error.said):
+        return RESPONSE_FORMAT
     return TOOLS if TOOLS in body and REFUSES_TOOLS.search(error.said) else ""

@@ -74,16 +74,19 @@ class Chat:
         wanted = settings.CHAT
         return cls(wanted["base_url"], wanted["api_key"], wanted["model"], patience)
 
-    async def stream(self, messages: Messages, tools: Messages = ()) -> AsyncGenerator[Event, None]:
+    async def stream(
+        self, messages: Messages, tools: Messages = (), form: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[Event, None]:
         """The answer's pieces and thoughts as they come, then its tool calls, then its usage, once.
 
+        `form` is the wanted `response_format`, for servers that know it.
         A failure is raised where it happens: before the first piece after retries, later at once, with what
         was used until then in the error's `usage`. Close the iterator (contextlib.aclosing) to stop early.
         """
         first_piece_by = _now() + self._patience.first_piece_seconds
         tries, without = 0, self._asking.refused
         while True:
-            body = self._asking.body(messages, tools, without)
+            body = self._asking.body(messages, tools, form, without)
             hearing = Hearing(self._api_key, self._chance)
             try:
                 async with aclosing(self._tried(body, hearing, first_piece_by)) as events:

@@ -2,7 +2,8 @@
 
 ProviderError
 ├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
-└── ProviderRefused       4xx: bad request, bad key, too long a prompt, refused content: again will not help
+├── ProviderRefused       4xx: bad request, bad key, too long a prompt, refused content: again will not help
+└── MalformedError        it answered, in another form than it was asked for: later may help
 """
 
 from typing import TYPE_CHECKING
@@ -46,3 +47,10 @@ class ProviderUnavailable(ProviderError):
 class ProviderRefused(ProviderError):
     code = "provider_refused"
     sentence = _("The model would not answer this. What you wrote is kept; you could put it another way.")
+
+
+class MalformedError(ProviderError):
+    """Its words are Kith's own: what the model said does not belong into a log."""
+
+    code = "malformed_answer"
+    sentence = _("The model answered in another form than it was asked for.")

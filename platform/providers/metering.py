@@ -1,4 +1,4 @@
-"""Counting calls that answer with no usage of their own: whoever wants to know opens a meter around them."""
+"""Counting calls whose usage goes with no answer of its own: whoever wants to know opens a meter around them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,14 +10,16 @@ from providers.errors import ProviderError
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """One call: where, with which model, its tokens, how long it took, and the error in which it ended."""
+    """One call: where, with which model, its tokens sent and received, how long it took, the error in which it ended."""
 
     provider: str
     model: str
-    tokens: int
+    prompt_tokens: int
     is_estimated: bool
     milliseconds: int
     error: ProviderError | None = None
+    completion_tokens: int = 0
+    cached_tokens: int = 0
 
 
 _open: ContextVar[list[Metered] | None] = ContextVar("open_meter", default=None)
