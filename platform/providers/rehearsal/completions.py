@@ -5,7 +5,7 @@ from json import JSONDecodeError
 
 from aiohttp import web
 
-from providers.rehearsal import scene
+from providers.rehearsal import scene, structured
 from providers.rehearsal.performance import Broken, Performance, refusal
 from providers.rehearsal.script import Step
 from providers.rehearsal.state import STATE, Call, State
@@ -24,7 +24,9 @@ async def complete(request: web.Request) -> web.StreamResponse:
     except (JSONDecodeError, KeyError, TypeError, AttributeError):
         return web.json_response({"error": {"message": "`messages` is missing or malformed"}}, status=400)
     state.requests.append(body)
-    step = state.script.next_for(scene.read(messages).question) or Step()
+    task = structured.task_of(body)
+    question = structured.material_of(messages) if task else scene.read(messages).question
+    step = state.script.next_for(question, task) or Step()
     call = _entered(state, body.get("model") or state.model, prompt_tokens)
     call.peer_port = request.get_extra_info("peername", ("", 0))[1]
     refused = refusal(step, body)

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from providers.pieces import ToolCall
-from providers.rehearsal import wire
+from providers.rehearsal import structured, wire
 from providers.rehearsal.answering import answer
 from providers.rehearsal.script import Step
 from providers.rehearsal.state import Call, State
@@ -58,7 +58,10 @@ class Performance:
             return step.pieces, calls
         if step.answer is not None or calls or step.count or step.events is not None:
             return wire.split(step.answer or ""), calls
-        text, calls = answer(self.body.get("messages", []), self.body.get("tools") or [])
+        messages, task = self.body.get("messages", []), structured.task_of(self.body)
+        if task in structured.TASKS:
+            return wire.split(structured.form(task, messages)), []
+        text, calls = answer(messages, self.body.get("tools") or [])
         return wire.split(text), calls
 
     def usage(self) -> Any:
@@ -160,6 +163,8 @@ def refusal(step: Step, body: dict[str, Any]) -> web.Response | None:
         )
     if step.refuse_stream_options and body.get("stream_options"):
         return _error(400, "Unrecognized request argument supplied: stream_options")
+    if step.refuse_response_format and body.get("response_format"):
+        return _error(400, "This model does not support the parameter response_format")
     if step.refuse_tools and body.get("tools"):
         return _error(400, f"{body.get('model')} does not support tools")
     if step.error is None:

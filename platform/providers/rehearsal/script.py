@@ -35,7 +35,11 @@ class Step:
     null_content: bool = False
     refuse_tools: bool = False
     refuse_stream_options: bool = False
-    when: str = ""  # only for a request whose last user message holds this
+    refuse_response_format: bool = False
+    task: str = (
+        ""  # only for a request that asks for this form; "any" for whatever form, else for a talk only
+    )
+    when: str = ""  # only for a request whose last user message holds this, of a talk without its context
     repeat: int = 1
 
     @classmethod
@@ -64,9 +68,13 @@ class Script:
     def __len__(self) -> int:
         return sum(step.repeat for step in self._steps)
 
-    def next_for(self, question: str) -> Step | None:
-        """The first step meant for this question, used up by asking; None where none is left."""
-        step = next((step for step in self._steps if step.when in question), None)
+    def next_for(self, question: str, task: str = "") -> Step | None:
+        """The first step meant for this question and task, used up by asking; None where none is left.
+
+        A talk's step is never used up by a task in the background, however much of the talk that quotes.
+        """
+        tasks = {task, "any"} if task else {""}
+        step = next((step for step in self._steps if step.task in tasks and step.when in question), None)
         if step is not None:
             step.repeat -= 1
             if step.repeat <= 0:

@@ -1,0 +1,110 @@
+"""The answer about a whole session as it ends: title, diary, self-concept, profile, and what is to be kept."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from providers.rehearsal.structured import digest, feelings
+from providers.rehearsal.structured.learning import CHANGE, RELATED, SAME, memories, statements
+from providers.rehearsal.structured.reading import Known, Material, is_chinese
+from providers.rehearsal.structured.sentences import MARKS, Sentence, about, likeness
+
+MOST_SENTENCES = 20
+MOST_DIARY, MOST_EARLIER, MOST_OF_SELF, MOST_OF_USER = 5, 2, 2, 5
+TITLE_WORDS, TITLE_CHARACTERS = 7, 16
+OF_SELF = re.compile(
+    r"(?i)^\W*I(?:'m| am| like| love| enjoy| believe| prefer| feel| think| want| hope| find| care)\b"
+    r"|^\W*我(?:是|喜欢|觉得|相信|想|希望|认为|爱|很|一直)"
+)
+
+Entry = dict[str, Any]
+
+
+def answer(material: Material) -> dict[str, Any]:
+    """The ending, in the form that is asked for."""
+    emotion, intensity = feelings.emotion(" ".join(line.text for line in material.said if line.is_user))
+    return {
+        "summary": digest.summary(material),
+        "memories": memories(material),
+        "title": _title(material),
+        "diary": _diary(material),
+        "emotion": emotion,
+        "intensity": intensity,
+        "self_concept": _self_concept(material),
+        "user_profile": _profile(material),
+    }
+
+
+def _title(material: Material) -> str:
+    telling = digest.most_telling(material, 40)
+    words = max(telling, key=lambda one: one.weight).text if telling else material.summary
+    if is_chinese(words):
+        return words[:TITLE_CHARACTERS].strip(MARKS) or "…"
+    return " ".join(words.split()[:TITLE_WORDS])[:100].strip(MARKS) or "…"
+
+
+def _diary(material: Material) -> list[Entry]:
+    earlier = [_entry(text[:380]) for text in digest.earlier(material)[-MOST_EARLIER:]]
+    telling = digest.most_telling(material, MOST_DIARY - len(earlier))
+    own = [_entry(_noted(sentence), [sentence.line.number]) for sentence in telling]
+    return earlier + own or [_entry("我们在一起。" if material.is_chinese else "We were together.")]
+
+
+def _noted(sentence: Sentence) -> str:
+    name, text, is_user = sentence.line.name, sentence.text, sentence.line.is_user
+    if is_chinese(text):
+        return f"{name}告诉我：“{text}”" if is_user else f"我说：“{text}”"
+    return f"{name} told me: “{text}”" if is_user else f"I said: “{text}”"
+
+
+def _self_concept(material: Material) -> list[Entry]:
+    own = [one.first for one in statements(material, is_user=False) if OF_SELF.search(one.first.text)]
+    new = [one for one in own if not _same(one, material.self_concept)]
+    chosen = sorted(new, key=lambda one: -one.weight)[:MOST_OF_SELF]
+    return _latest(_kept(material.self_concept), (_entry(one.text, [one.line.number]) for one in chosen))
+
+
+def _profile(material: Material) -> list[Entry]:
+    said = [one.first for one in statements(material, is_user=True)]
+    ranked = sorted((one for one in said if not _same(one, material.profile)), key=lambda one: -one.weight)
+    chosen = sorted(ranked[:MOST_OF_USER], key=lambda one: one.line.number)
+    changed = {before.number: one for one in chosen if (before := _changed(one, material.profile))}
+    kept = [_known(changed.get(known.number), known) for known in material.profile]
+    new = [one for one in chosen if one not in changed.values()]
+    return _latest(kept, (_entry(_of_user(one), [one.line.number]) for one in new))
+
+
+def _of_user(sentence: Sentence) -> str:
+    name, text = sentence.line.name, sentence.text
+    return f"{name}说自己：“{text}”" if is_chinese(text) else f"{name} says: “{text}”"
+
+
+def _changed(sentence: Sentence, known: list[Known]) -> Known | None:
+    """The sentence of the earlier revision that this one replaces."""
+    if not CHANGE.search(sentence.text):
+        return None
+    ranked = [(likeness(sentence.terms, about(one.text, {sentence.line.name})), one) for one in known]
+    score, best = max(ranked, key=lambda pair: pair[0], default=(0.0, None))
+    return best if score >= RELATED else None
+
+
+def _known(change: Sentence | None, known: Known) -> Entry:
+    if change is None:
+        return _entry(known.text, [], known.number)
+    return _entry(_of_user(change), [change.line.number], known.number)
+
+
+def _same(sentence: Sentence, known: list[Known]) -> bool:
+    return any(likeness(sentence.terms, about(one.text, {sentence.line.name})) >= SAME for one in known)
+
+
+def _kept(known: list[Known]) -> list[Entry]:
+    return [_entry(one.text, [], one.number) for one in known]
+
+
+def _latest(kept: list[Entry], new: Iterable[Entry]) -> list[Entry]:
+    return [*kept, *new][-MOST_SENTENCES:]
+
+
+def _entry(text: str, sources: list[int] | None = None, keeps: int | None = None) -> Entry:
+    return {"text": text, "sources": sources or [], "keeps": keeps}

@@ -1,0 +1,117 @@
+"""What is to be kept of a talk, with a verdict on each thing against what is known already."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from providers.rehearsal.structured import feelings
+from providers.rehearsal.structured.reading import Known, Material, is_chinese
+from providers.rehearsal.structured.sentences import Sentence, about, likeness, sentences
+
+MOST_KEPT = 6
+SAME, RELATED = 0.6, 0.15
+CHANGE = re.compile(
+    r"(?i)\b(?:any ?more|no longer|now (?:prefer|like|love|live|work|want)\w*|instead|used to|changed my mind|switched)\b"
+    r"|不再|现在(?:更|喜欢|住|想)|改(?:成|为|变|主意)|以前|换成|而不是"
+)
+WRONG = re.compile(
+    r"(?i)\b(?:forget (?:that|what|about)|(?:is|was)(?:n't| not) true|I was wrong)\b|忘掉|忘了我说|不是真的|我说错了"
+)
+UNSURE = re.compile(r"(?i)\b(?:maybe|might|perhaps|probably|not sure|I guess)\b|可能|也许|大概|或许|说不定")
+STRONG = re.compile(
+    r"(?i)\b(?:very|really|so much|always|never|most|best|important)\b|非常|特别|最|一直|从来|重要"
+)
+IMPORTANCE = {"promise": 7, "relationship": 7, "goal": 6, "preference": 6, "event": 5, "fact": 5}
+DAYS_AGO = [
+    (re.compile(r"(?i)\b(?:yesterday|last night)\b|昨天|昨晚"), 1),
+    (re.compile(r"(?i)\bthe day before yesterday\b|前天"), 2),
+]
+ISO = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
+
+
+@dataclass
+class Kept:
+    """Sentences that say the same, of one speaker."""
+
+    said: list[Sentence] = field(default_factory=list)
+
+    @property
+    def first(self) -> Sentence:
+        return self.said[0]
+
+
+def statements(material: Material, *, is_user: bool) -> list[Kept]:
+    """What one side says of itself, what says the same together, in the order of the talk."""
+    kept: list[Kept] = []
+    for line in material.said:
+        for sentence in sentences(line) if line.is_user == is_user else []:
+            if not sentence.is_statement:
+                continue
+            same = next((one for one in kept if likeness(one.first.terms, sentence.terms) >= SAME), None)
+            same.said.append(sentence) if same else kept.append(Kept([sentence]))
+    return kept
+
+
+def memories(material: Material) -> list[dict[str, Any]]:
+    """What is to be kept, at most six things, in the order of the talk."""
+    own = [one for one in statements(material, is_user=False) if one.first.kind]
+    ranked = sorted(statements(material, is_user=True) + own, key=lambda one: -one.first.weight)
+    chosen = sorted(ranked[:MOST_KEPT], key=lambda one: one.first.line.number)
+    return [_learnt(one, material.known) for one in chosen]
+
+
+def told(sentence: Sentence) -> str:
+    """The sentence with who said it."""
+    name, text = sentence.line.name, sentence.text
+    return f"{name}说：“{text}”" if is_chinese(text) else f"{name} said: “{text}”"
+
+
+def _learnt(one: Kept, known: list[Known]) -> dict[str, Any]:
+    sentence, text = one.first, one.first.text
+    verdict, of = _verdict(sentence, known)
+    importance = IMPORTANCE[sentence.kind] + len(STRONG.findall(text)[:2]) + len(one.said[1:3])
+    return {
+        "verdict": verdict,
+        "of": of,
+        "kind": sentence.kind,
+        "text": told(sentence),
+        "sources": list(dict.fromkeys(said.line.number for said in one.said))[:20],
+        "quotes": list(dict.fromkeys(said.text for said in one.said))[:5],
+        "happened_on": happened_on(sentence),
+        "importance": min(importance, 10),
+        "joy": feelings.joy(text),
+        "aversion": feelings.aversion(text),
+        "confidence": 0.5 if UNSURE.search(text) else 0.9,
+    }
+
+
+def _verdict(sentence: Sentence, known: list[Known]) -> tuple[str, int | None]:
+    mine = sentence.terms
+    ranked = sorted(
+        ((likeness(mine, about(one.text, {sentence.line.name})), one) for one in known), key=_score
+    )
+    score, best = ranked[-1] if ranked else (0.0, None)
+    if best is None or score < RELATED:
+        return "add", None
+    if WRONG.search(sentence.text):
+        return "retract", best.number
+    if CHANGE.search(sentence.text):
+        return "revise", best.number
+    return ("reinforce", best.number) if score >= SAME else ("add", None)
+
+
+def _score(pair: tuple[float, Known]) -> float:
+    return pair[0]
+
+
+def happened_on(sentence: Sentence) -> str | None:
+    """The day that a sentence tells of, in ISO; None for what is not of a day."""
+    dated = ISO.search(sentence.text)
+    if dated:
+        try:
+            return date.fromisoformat(dated[1]).isoformat()
+        except ValueError:
+            return None
+    ago = next((days for words, days in DAYS_AGO if words.search(sentence.text)), 0)
+    return (sentence.line.on - timedelta(days=ago)).isoformat() if sentence.kind == "event" else None
