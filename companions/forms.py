@@ -46,8 +46,10 @@ class CompanionSettingsForm(CompanionForm):
         self.fields["recall_policy"].required = False
 
     def clean_recall_policy(self) -> str:
-        picked: str = self.cleaned_data["recall_policy"]
-        return picked or self.instance.recall_policy
+        picked: str = self.cleaned_data["recall_policy"] or self.instance.recall_policy
+        if picked != self.instance.recall_policy:
+            self.instance.recall_parameters = {}  # those were the other rule's
+        return picked
 
 
 class TypedNameForm(forms.Form):

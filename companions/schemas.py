@@ -56,6 +56,12 @@ Policy = Annotated[
         json_schema_extra={"enum": [name for name, _words in CHOICES]},
     ),
 ]
+Parameters = Annotated[
+    dict[str, Annotated[float, Field(strict=True, allow_inf_nan=False)]],
+    Field(
+        description="Those of the rule's numbers that are not as usual; another rule begins with its usual ones."
+    ),
+]
 ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
 
 
@@ -72,6 +78,7 @@ class CompanionPatch(Schema):
     greeting: Text | None = Field(None, max_length=4_000)
     tint: int | None = Field(None, ge=0, le=359)
     recall_policy: Policy | None = None
+    recall_parameters: Parameters | None = None
 
 
 class CompanionOut(Schema):
@@ -81,6 +88,7 @@ class CompanionOut(Schema):
     greeting: str
     tint: int
     recall_policy: Policy
+    recall_parameters: dict[str, float]
     created_at: datetime
 
 

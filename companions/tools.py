@@ -91,7 +91,7 @@ def _recall(turn: Turn, arguments: RecallIn, now: datetime) -> dict[str, Any]:
         zone=turn.companion.user.zone,
         vector=embed_cue(arguments.cue, turn.payer, turn.companion.names),
         names=turn.companion.names,
-        policy=turn.companion.recall_policy,
+        policy=turn.companion.policy,
         mood=turn.mood,
         among=Among(leaving_out=turn.given, leaving_out_memories=[one.memory.pk for one in turn.found]),
     )

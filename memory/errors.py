@@ -9,6 +9,7 @@ OffsetError  more were to be skipped than a recall gives, or fewer than none
 AmongError   a filter names what there is not, or a time that cannot be
 NewsError    more is asked to be told from what is known than one question may hold, or by a likeness that is none
 PolicyError  there is no scoring policy of that name
+└── ParameterError  a policy was given a parameter that it has not, or cannot be built from
 AlwaysError(code, detail)  what is always in mind cannot be changed so
 ├── NamingError    no name: empty, too long, or with characters that no address can hold
 ├── WordsError     the text is empty, too long, or no text
@@ -87,6 +88,15 @@ class PolicyError(ValueError):
         super().__init__(f"There is no scoring policy {name!r}; there are {', '.join(names)}.")
 
 
+class ParameterError(PolicyError):
+    """A policy cannot be built from such parameters; the message says why."""
+
+    code = "bad_policy_parameter"
+
+    def __init__(self, reason: str) -> None:
+        ValueError.__init__(self, reason)
+
+
 class AlwaysError(ValueError):
     """Carries a code for programs, a sentence for people and models, and the HTTP status that fits."""
 
@@ -120,3 +130,14 @@ class UnknownError(AlwaysError):
 
 class MatchError(AlwaysError):
     status = 409
+
+
+class DocumentError(ValueError):
+    """What was given cannot be kept as a document; nothing of it was.
+
+    `code` is for programs, `detail` for people, `status` the HTTP status that fits.
+    """
+
+    def __init__(self, code: str, detail: str | Promise, status: int = 422) -> None:
+        super().__init__(code)
+        self.code, self.detail, self.status = code, detail, status

@@ -15,7 +15,8 @@ from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.held import Held, held
 from memory.models import Memory, Recall, Recalled
 from memory.picking import MOST_FOUND, Picked, pick
-from memory.policies import DEFAULT, by_name
+from memory.policies import DEFAULT, Policy, by_name, in_mood
+from memory.policies.kith import Kith
 from memory.relevance import relevance
 from memory.spaces import CueVector
 from memory.stages import ALL, Stages
@@ -42,7 +43,7 @@ def recall(
     names: Names = NOBODY,
     among: Among = EVERYTHING,
     offset: int = 0,
-    policy: str = DEFAULT,
+    policy: Policy | str = DEFAULT,
     mood: float = 0.0,
     stages: Stages = ALL,
     looked: Held | None = None,
@@ -56,6 +57,8 @@ def recall(
     without a gap while nothing is kept or corrected, up to the 100th memory; asked as of the same moment, in an order
     that no passing time touches.
 
+    A `policy` given by its name is that with its own parameters.
+
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), `matched` terms, `parts`
     (what the fit is the sum of, in standard deviations above the companion's average memory, see memory.relevance) and
     `factors` (what a score of Kith's own policy is multiplied by). Four SQL queries, one more where messages are left
@@ -66,7 +69,7 @@ def recall(
         raise LimitError(limit, MOST_FOUND)
     if not 0 <= offset <= MOST_FOUND:
         raise OffsetError(offset, MOST_FOUND)
-    chosen, when = by_name(policy if vector else DEFAULT, mood), among.as_of or now
+    chosen, when = _chosen(policy, mood, has_vector=vector is not None), among.as_of or now
     understood = read(cue, when.astimezone(zone), names)
     if not limit or not (understood.terms or vector is not None):
         return []
@@ -105,6 +108,12 @@ def record(
             for n, one in enumerate(found, start=offset + 1)
         )
     return kept
+
+
+def _chosen(policy: Policy | str, mood: float, *, has_vector: bool) -> Policy:
+    """The policy in that mood; where words decide alone it can be none but Kith's own."""
+    named = by_name(policy) if isinstance(policy, str) else policy
+    return in_mood(named if has_vector or isinstance(named, Kith) else by_name(DEFAULT), mood)
 
 
 def _checked(cue: CueVector | None) -> CueVector | None:

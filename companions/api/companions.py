@@ -1,3 +1,4 @@
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.http import HttpRequest
@@ -12,6 +13,7 @@ from companions.deletion import delete_companion as delete_for_good
 from companions.making import create
 from companions.models import Companion
 from companions.schemas import CompanionIn, CompanionOut, CompanionPatch, CompanionsOut
+from memory.policies import by_name
 
 router = Router(tags=["companions"])
 
@@ -46,6 +48,8 @@ def get_companion(request: HttpRequest, companion_id: UUID) -> Companion:
 def change_companion(request: HttpRequest, companion_id: UUID, body: CompanionPatch) -> Companion:
     companion = my_companion(request, companion_id)
     changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    if "recall_policy" in changes or "recall_parameters" in changes:
+        changes |= _chosen(companion, changes)
     for name, value in changes.items():
         setattr(companion, name, value)
     companion.save(update_fields=list(changes))
@@ -58,3 +62,12 @@ def change_companion(request: HttpRequest, companion_id: UUID, body: CompanionPa
 def delete_companion(request: HttpRequest, companion_id: UUID) -> Status[None]:
     delete_for_good(my_companion(request, companion_id))
     return Status(204, None)
+
+
+def _chosen(companion: Companion, changes: dict[str, Any]) -> dict[str, Any]:
+    """The rule and its numbers as they are to be kept; ParameterError where they do not go together."""
+    name = changes.get("recall_policy", companion.recall_policy)
+    kept = companion.recall_parameters if name == companion.recall_policy else {}
+    given = changes.get("recall_parameters", kept)
+    by_name(name, parameters=given)
+    return {"recall_policy": name, "recall_parameters": given}

@@ -142,7 +142,7 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
         names=companion.names,
         among=body.among(*body.kinds),
         offset=body.offset,
-        policy=companion.recall_policy,
+        policy=companion.policy,
     )
     record(
         companion.pk,

@@ -6,7 +6,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.models.owned import OwnedQuerySet
-from memory.policies import CHOICES, DEFAULT
+from memory.errors import PolicyError
+from memory.policies import CHOICES, DEFAULT, Policy, by_name
 
 
 class CompanionQuerySet(OwnedQuerySet["Companion"]):
@@ -46,3 +47,11 @@ class Companion(models.Model):
     def names(self) -> dict[str, str]:
         """What the two who talk are called."""
         return {"user": self.user.name, "companion": self.name}
+
+    @property
+    def policy(self) -> Policy:
+        """The rule by which memories come to its mind, with its parameters."""
+        try:
+            return by_name(self.recall_policy, parameters=self.recall_parameters)
+        except PolicyError:  # kept by another version of Kith: rather its usual parameters than no answer
+            return by_name(self.recall_policy)

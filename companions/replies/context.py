@@ -11,11 +11,12 @@ from django.db import transaction
 
 from accounts.models import ModelCall
 from companions import history, prompts, tools
-from companions.models import Prompt
+from companions.models import Message, Prompt, Session
 from companions.replies.ahead import Ahead
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
 from companions.replies.using import called_to_mind
+from companions.sessions import window
 from memory import flashback
 from memory.among import Among
 from memory.models import Recall
@@ -26,11 +27,25 @@ HISTORY_MESSAGES = 400
 
 
 def look_back(turn: Turn) -> None:
-    """Fetch the history: the messages of this session that fit into the prompt, oldest first."""
+    """Fetch the history: the messages of this session that are sent and fit into the prompt, oldest first.
+
+    Where some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
+    """
     companion, message = turn.companion, turn.message
-    path = history.path(companion.conversation, message.pk, HISTORY_MESSAGES + 1, session=message.session_id)
+    session = message.session = Session.objects.get(messages=message)
+    path = history.path(companion.conversation, message.pk, HISTORY_MESSAGES + 1, session=session.pk)
     visible = [one for one in path[1:] if not one.is_hidden]
-    turn.history = prompts.fitting(visible, prompts.room(companion, message, turn.reply))
+    unsent = session.unsent - (_further_back(session, visible) if len(path) > HISTORY_MESSAGES else 0)
+    left = window.sent(visible[::-1], max(unsent, 0))[::-1]
+    turn.history = prompts.fitting(left, prompts.room(companion, message, turn.reply, session.summary))
+    if len(turn.history) < len(visible):
+        turn.summary = session.summary
+        turn.summarised = [one.pk for one in visible[len(turn.history) :]]
+
+
+def _further_back(session: Session, visible: Sequence[Message]) -> int:
+    """How many messages of a very long session lie before these."""
+    return Message.objects.filter(session=session, is_hidden=False).count() - len(visible) - 1
 
 
 def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
@@ -45,7 +60,7 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         zone=companion.user.zone,
         vector=ahead.vector,
         names=companion.names,
-        policy=companion.recall_policy,
+        policy=companion.policy,
         mood=turn.mood,
         among=Among(leaving_out=turn.given, leaving_out_memories=before),
         looked=ahead.held,
@@ -84,8 +99,11 @@ def comes_unasked(turn: Turn, before: Sequence[UUID], now: datetime) -> list[Fou
 def compose(turn: Turn, now: datetime) -> None:
     """Render the prompt from what was loaded and recalled."""
     facts = prompts.Facts.of(turn.companion, turn.message, now)
-    turn.prompt = prompts.render(turn.companion, turn.history, turn.message, turn.found, facts, turn.reply)
+    turn.prompt = prompts.render(
+        turn.companion, turn.history, turn.message, turn.found, facts, turn.reply, turn.summary
+    )
     turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
+    turn.shown |= set(turn.summarised)
 
 
 @transaction.atomic

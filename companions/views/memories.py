@@ -83,7 +83,7 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
         vector=embed_cue(cue, Payer(companion.user_id, companion.pk), companion.names),
         names=companion.names,
         among=_among(kind),
-        policy=companion.recall_policy,
+        policy=companion.policy,
     )
     return [Line(one.memory, one.reasons, one.score) for one in found], None
 

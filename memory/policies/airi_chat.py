@@ -33,4 +33,8 @@ class AiriChat:
     def _score(self, row: Remembered) -> float | None:
         if row.likeness is None or row.likeness <= self.floor:
             return None
-        return LIKENESS * row.likeness + RECENCY * max(1 - row.age_days / self.month_days, 0)
+        return LIKENESS * row.likeness + RECENCY * self.left(row)
+
+    def left(self, row: Remembered) -> float:
+        """From 1 down to 0, which it is after a month."""
+        return max(1 - row.age_days / self.month_days, 0)

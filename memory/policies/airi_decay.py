@@ -102,4 +102,8 @@ class AiriDecay:
     def _score(self, row: Remembered) -> float | None:
         if row.likeness is None:
             return None
-        return max(row.likeness, 0) * min(emotional(1, row, self.curve), MOST)
+        return max(row.likeness, 0) * self.left(row)
+
+    def left(self, row: Remembered) -> float:
+        """From 0 to 2: recalls and feelings raise it above 1."""
+        return min(emotional(1, row, self.curve), MOST)

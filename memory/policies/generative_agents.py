@@ -30,10 +30,14 @@ class GenerativeAgents:
         sums = map(
             sum,
             zip(
-                spread([self.daily**row.idle_days for row, _ in known]),
+                spread([self.left(row) for row, _ in known]),
                 spread([row.importance for row, _ in known]),
                 spread([likeness for _, likeness in known]),
                 strict=True,
             ),
         )
         return [None if row.likeness is None else next(sums) for row in rows]
+
+    def left(self, row: Remembered) -> float:
+        """From 1 down to 0: the same share of it goes each day without a recall."""
+        return float(self.daily**row.idle_days)

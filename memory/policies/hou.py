@@ -5,7 +5,7 @@ and each recall adds tanh(gap / 2): what is recalled at growing intervals stays.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, tanh
 from typing import ClassVar
 
@@ -48,3 +48,7 @@ class Hou:
             p if row.likeness is not None and p >= self.threshold else None
             for row, p in zip(rows, probabilities, strict=True)
         ]
+
+    def left(self, row: Remembered) -> float:
+        """p from 0 to 1 for a cue that could not fit better."""
+        return probability(replace(row, likeness=1.0), self.unit_days)

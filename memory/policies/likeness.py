@@ -16,3 +16,7 @@ class Likeness:
     def score(self, rows: Sequence[Remembered]) -> list[float | None]:
         """Cosines, or None."""
         return [row.likeness for row in rows]
+
+    def left(self, row: Remembered) -> float:
+        """1: nothing is forgotten."""
+        return 1.0

@@ -26,9 +26,8 @@ class MemoryBank:
 
     def score(self, rows: Sequence[Remembered]) -> list[float | None]:
         """From 0 to 1, or None without an embedding."""
-        return [
-            None
-            if row.likeness is None
-            else max(row.likeness, 0) * retention(row.idle_days / self.unit_days, row.recalls)
-            for row in rows
-        ]
+        return [None if row.likeness is None else max(row.likeness, 0) * self.left(row) for row in rows]
+
+    def left(self, row: Remembered) -> float:
+        """The retention, 0 to 1."""
+        return retention(row.idle_days / self.unit_days, row.recalls)

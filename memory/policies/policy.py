@@ -15,3 +15,6 @@ class Policy(Protocol):
 
     def score(self, rows: Sequence[Remembered]) -> list[float | None]:
         """A finite score for each row in its place, higher is sooner; None: it does not come to mind at all."""
+
+    def left(self, row: Remembered) -> float:
+        """What forgetting has left of the memory, as the score counts it: 1 when fresh, 0 when gone."""

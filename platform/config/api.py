@@ -13,6 +13,7 @@ from accounts.api_auth import BearerToken
 from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyError
 from companions.api import companions, logs, memories, messages, replies
 from companions.errors import CompanionsError
+from memory.errors import PolicyError
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
@@ -80,6 +81,11 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000
     return problem(request, 413, "too_large", f"A request can hold {limit} MB.")
+
+
+@api.exception_handler(PolicyError)
+def no_such_policy(request: HttpRequest, error: PolicyError) -> HttpResponse:
+    return problem(request, 422, error.code, str(error))
 
 
 @api.exception_handler(HttpError)

@@ -5,6 +5,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.models import Companion
+from memory.policies.hou import Hou
 from tests.fixtures.rest import Api, problem
 from tests.fixtures.turns import make_companion
 
@@ -98,3 +99,38 @@ def test_how_memories_come_to_mind_is_chosen(as_alice: Api, mira: Companion) -> 
     for wrong in ("none such", "", 7):
         problem(as_alice.call("PATCH", path, {"recall_policy": wrong}), 422, "not_valid")
     assert as_alice.get(path).json()["recall_policy"] == "hou"
+
+
+def test_a_rules_numbers_are_kept_until_another_rule_is_chosen(as_alice: Api, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}"
+    assert as_alice.get(path).json()["recall_parameters"] == {}
+    chosen = {"recall_policy": "hou", "recall_parameters": {"unit_days": 60, "threshold": 0.5}}
+    assert as_alice.call("PATCH", path, chosen).json()["recall_parameters"] == chosen["recall_parameters"]
+    assert as_alice.call("PATCH", path, {"name": "Mira"}).json()["recall_parameters"] != {}
+    mira.refresh_from_db()
+    assert mira.policy == Hou(unit_days=60, threshold=0.5)
+    assert as_alice.call("PATCH", path, {"recall_policy": "kith"}).json()["recall_parameters"] == {}
+
+
+@pytest.mark.parametrize(
+    ("policy", "numbers", "code"),
+    [
+        ("hou", {"threshold": 1.5}, "bad_policy_parameter"),
+        ("hou", {"month_days": 5}, "bad_policy_parameter"),
+        ("likeness", {"floor": 0.5}, "bad_policy_parameter"),
+        ("digital_life", {"few": 2.5}, "bad_policy_parameter"),
+        ("digital_life", {"floor": 0.9, "clear": 0.8}, "bad_policy_parameter"),
+        ("airi_decay", {"decay": 0.6}, "bad_policy_parameter"),
+        ("hou", {"threshold": True}, "not_valid"),
+        ("hou", {"threshold": "0.5"}, "not_valid"),
+        ("hou", [0.5], "not_valid"),
+    ],
+)
+def test_numbers_that_a_rule_cannot_have_change_nothing(
+    as_alice: Api, mira: Companion, policy: str, numbers: object, code: str
+) -> None:
+    path = f"/companions/{mira.pk}"
+    wanted = {"recall_policy": policy, "recall_parameters": numbers, "name": "Changed"}
+    problem(as_alice.call("PATCH", path, wanted), 422, code)
+    mira.refresh_from_db()
+    assert (mira.recall_policy, mira.recall_parameters, mira.name) == ("kith", {}, "Mira")

@@ -115,3 +115,11 @@ def test_a_better_fit_and_likeness_never_weaken(
         likeness = None if one.likeness is None else data.draw(st.floats(one.likeness, 1))
         better = replace(one, fit=data.draw(st.floats(one.fit, 50)), likeness=likeness)
         assert no_weaker(policy.score([better])[0], policy.score([one])[0])
+
+
+@EVERY
+@FEW
+@given(one=remembered())
+def test_what_is_left_is_a_share_that_time_alone_never_raises(policy: Policy, one: Remembered) -> None:
+    later = replace(one, age_days=one.age_days + 1, idle_days=one.idle_days + 1)
+    assert 0 <= policy.left(later) <= policy.left(one) + 1e-9 <= 2 + 1e-9
