@@ -16,13 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from providers.rehearsal.scene import plain
-from providers.rehearsal.structured import digest, ending
+from providers.rehearsal.structured import digest, ending, gists, night
 from providers.rehearsal.structured.reading import Material, read
 
 TASK = re.compile(r"\ATask: (\w+)")
 TASKS: dict[str, Callable[[Material], dict[str, Any]]] = {
     "digest": digest.answer,
     "ending": ending.answer,
+    "gists": gists.answer,
+    "night": night.answer,
 }
 
 

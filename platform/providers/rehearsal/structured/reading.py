@@ -117,4 +117,4 @@ def _kind(text: str) -> str:
 
 def _page(more: str, text: str) -> tuple[int, str]:
     number = NUMBER.search(more)
-    return int(number[0]) if number else 0, "\n".join(map(unquoted, text.splitlines()))
+    return int(number[0]) if number else 0, unquoted(text)

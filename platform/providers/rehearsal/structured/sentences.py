@@ -81,8 +81,12 @@ class Sentence:
 
 def sentences(line: Said) -> list[Sentence]:
     """The line's sentences, each at most 280 characters of it."""
-    parts = [shortened(part.strip()) for part in PARTS.findall(line.text)]
-    return [Sentence(line, part) for part in parts if part.strip(MARKS)]
+    return [Sentence(line, shortened(part)) for part in parts(line.text)]
+
+
+def parts(text: str) -> list[str]:
+    """The sentences of a text."""
+    return [part.strip() for part in PARTS.findall(text) if part.strip(MARKS)]
 
 
 def shortened(text: str, most: int = MOST_CHARACTERS) -> str:
