@@ -60,6 +60,14 @@ def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
 
 
 @transaction.atomic
+def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> None:
+    """The memories of these ids are gone, and what turns have kept of them, or of a document of such an id."""
+    lock(companion_id)
+    _scrub(companion_id, ids, now)
+    _delete_memories(ids)
+
+
+@transaction.atomic
 def forget_newest(companion: Companion, now: datetime, with_message: bool = False) -> Memory | None:
     """The newest memory that holds, as it was before it was forgotten; None where there is none.
 

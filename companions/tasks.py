@@ -1,11 +1,33 @@
+from uuid import UUID
+
 from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from companions.locking import lock
 from companions.models import Prompt
+from memory.documents import gists
+
+CALLS_A_RUN = 4  # of one document; no task may take longer than the broker waits for it
 
 
 @shared_task
 def drop_old_prompts() -> None:
     """Drop the prompts as sent that are older than thirty days."""
     Prompt.objects.filter(created_at__lt=timezone.now() - settings.PROMPTS_KEPT).delete()
+
+
+@shared_task
+def write_gists(document_id: str) -> None:
+    """Write gists of one document, and ask for more of it where pages are left."""
+    for _call in range(CALLS_A_RUN):
+        if not gists.write_gists(UUID(document_id), timezone.now(), lock):
+            return
+    write_gists.delay(document_id)
+
+
+@shared_task
+def write_waiting_gists() -> None:
+    """Ask for the gists of whatever has pages without one: the sweep, for nudges that were lost."""
+    for document_id in gists.due(timezone.now()):
+        write_gists.delay(str(document_id))

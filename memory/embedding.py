@@ -153,7 +153,7 @@ def _batches(waiting: MemoryQuerySet, companion_id: UUID | None, limit: int | No
             batch = list(
                 waiting.filter(scope, half, after)
                 .order_by("pk")
-                .select_related("companion")
+                .select_related("companion", "page")
                 .defer("entry")[:size]
             )
             if not batch:
@@ -185,7 +185,7 @@ def _mark_refused(asked: Embedder, space: Space, batch: list[Memory], error: Pro
 
 def _embed(asked: Embedder, space: Space, batch: list[Memory]) -> int:
     windows = [
-        (memory, n, text) for memory in batch for n, text in enumerate(asked.windows(memory.text) or [" "])
+        (memory, n, text) for memory in batch for n, text in enumerate(asked.windows(memory.sought) or [" "])
     ]
     vectors = _checked(space, asked.embed_documents([text for _, _, text in windows]))
     space.note_right_width()

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory.entries import pack
-from memory.models import Memory
+from memory.models import Memory, Page
 from memory.tasks import embed_companion
 from memory.terms import terms
 from memory.text import storable
@@ -78,10 +78,14 @@ def keep_fact(
     return memory
 
 
-def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo) -> bytes:
-    """What recall reads of such a memory: in the user's zone, for "yesterday" in it is theirs."""
+def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo, page: str = "") -> bytes:
+    """What recall reads of such a memory: in the user's zone, for "yesterday" in it is theirs.
+
+    The gist of a page is found by the page's words as well, where "yesterday" is nobody's day.
+    """
     when = happened_at.astimezone(zone)
-    return pack(when, traits(text, speaker), terms(text, when))
+    found_by = terms(f"{text}\n\n{page}") if page else terms(text, when)
+    return pack(when, traits(text, speaker), found_by)
 
 
 def correct(memory: Memory, text: str, now: datetime) -> None:
@@ -89,8 +93,12 @@ def correct(memory: Memory, text: str, now: datetime) -> None:
     with transaction.atomic():
         memory.text = storable(text)
         memory.edited_at = now
-        memory.entry = entry_of(text, memory.speaker, memory.happened_at, memory.companion.user.zone)
+        page = Page.objects.filter(companion_id=memory.companion_id, memory=memory).first()
+        told, zone = page.text if page else "", memory.companion.user.zone
+        memory.entry = entry_of(text, memory.speaker, memory.happened_at, zone, page=told)
         memory.save(update_fields=["text", "edited_at", "entry"])
+        if page:
+            Page.objects.filter(companion_id=memory.companion_id, pk=page.pk).update(gist=memory.text)
         memory.embeddings.all().delete()
         nudge(memory.companion_id)
 

@@ -154,3 +154,9 @@ class Memory(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
+
+    @property
+    def sought(self) -> str:
+        """What it is found by, in words and in meaning: its text, and with the gist of a page what stands there."""
+        page = getattr(self, "page", None) if self.kind == self.Kind.GIST else None
+        return f"{self.text}\n\n{page.text}" if page else self.text

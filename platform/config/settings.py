@@ -289,6 +289,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "write gists of waiting pages": {
+        "task": "companions.tasks.write_waiting_gists",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "drop old keys": {
         "task": "accounts.tasks.drop_old_keys",
         "schedule": 3600.0,

@@ -1,0 +1,132 @@
+"""The gists that wait: found from rows, asked for several at a time, and kept with the memory that mirrors each."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from accounts.gate import allowance
+from accounts.models import ModelCall
+from accounts.usage import Payer, charged
+from memory.documents.answers import MOST_PAGES, Gists
+from memory.documents.requesting import fitting, request
+from memory.keeping import entry_of, nudge
+from memory.models import Document, Memory, Page
+from memory.text import storable
+from providers import structured
+from providers.errors import ProviderError
+
+log = structlog.get_logger(__name__)
+
+LEASE = timedelta(minutes=20)  # longer than any call takes; then another worker may try
+MOST_TRIES = 8  # after them the operator hears of it; it is still tried, four times a day
+LONGEST_WAIT = 360  # minutes
+INCOMPLETE = "malformed_answer"
+NO_TOKENS = "no_tokens_left"
+
+Lock = Callable[[UUID], bool]
+
+
+def due(now: datetime) -> list[UUID]:
+    """The ids of the documents that have pages without a gist and may be tried: the sweep's work."""
+    without = Page.objects.filter(document=OuterRef("pk"), gist="")
+    return list(Document.objects.filter(_is_due(now), Exists(without)).values_list("pk", flat=True))
+
+
+def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
+    """Ask for the next gists of a document in one call, and keep them; how many pages got one.
+
+    0 where nothing waits, where another worker is at it, where it is gone, and where the model failed: then it is put
+    off. `lock` locks a companion and tells whether it is there; no transaction is open while the model works.
+    """
+    if not Document.objects.filter(_is_due(now), pk=document_id).update(next_at=now + LEASE):
+        return 0
+    document = Document.objects.select_related("companion__user").filter(pk=document_id).first()
+    waiting = list(Page.objects.filter(document=document_id, gist="").order_by("number")[:MOST_PAGES])
+    if document is None or not waiting:
+        Document.objects.filter(pk=document_id).update(next_at=None)
+        return 0
+    return _ask_and_keep(document, waiting, now, lock) if _may_spend(document, now) else 0
+
+
+def _ask_and_keep(document: Document, waiting: Sequence[Page], now: datetime, lock: Lock) -> int:
+    limits = settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS
+    pages = fitting(waiting, *limits)
+    payer = Payer(document.companion.user_id, document.companion_id)
+    try:
+        with charged(payer, ModelCall.Purpose.GISTS) as charge:
+            answer = structured.ask("gists", request(pages, *limits), Gists)
+    except ProviderError as error:
+        _put_off(document, error.code, now)
+        return 0
+    call = charge.calls[-1].pk if charge.calls else None
+    kept = _keep(document, pages, {one.number: one.gist for one in answer.gists}, call, now, lock)
+    if kept == 0:
+        _put_off(document, INCOMPLETE, now)
+    return kept or 0
+
+
+@transaction.atomic
+def _keep(
+    document: Document,
+    asked: Sequence[Page],
+    gists: dict[int, str],
+    call: int | None,
+    now: datetime,
+    lock: Lock,
+) -> int | None:
+    """Keep the gists of those pages that still wait for one; how many, None where the document is gone meanwhile."""
+    here = Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
+    if not lock(document.companion_id) or not here.exists():
+        return None
+    left = Page.objects.filter(document=document, gist="", pk__in=[page.pk for page in asked])
+    pages = [page for page in left if page.number in gists]
+    memories = [_memory(document, page, storable(gists[page.number]), now) for page in pages]
+    for page, memory in zip(pages, memories, strict=True):
+        page.gist, page.memory, page.call_id, memory.call_id = memory.text, memory, call, call
+    Memory.objects.bulk_create(memories)
+    Page.objects.bulk_update(pages, ["gist", "memory", "call"])
+    if pages:
+        here.update(next_at=None, attempts=0, error="")
+        nudge(document.companion_id)
+    return len(pages)
+
+
+def _memory(document: Document, page: Page, gist: str, now: datetime) -> Memory:
+    """The memory of a page: pages of a document follow each other in the order of time, a microsecond apart."""
+    at = document.given_at + timedelta(microseconds=page.number)
+    return Memory(
+        companion_id=document.companion_id,
+        kind=Memory.Kind.GIST,
+        text=gist,
+        happened_at=at,
+        learnt_at=now,
+        entry=entry_of(gist, "", at, document.companion.user.zone, page=page.text),
+    )
+
+
+def _is_due(now: datetime) -> Q:
+    return Q(next_at=None) | Q(next_at__lte=now)
+
+
+def _may_spend(document: Document, now: datetime) -> bool:
+    """Whether half of the person's tokens of today are left: the other half is for talk. Else it waits for tomorrow."""
+    allowed = allowance(document.companion.user, now)
+    if allowed.tokens_left * 2 >= allowed.tokens_per_day:
+        return True
+    Document.objects.filter(pk=document.pk).update(next_at=allowed.resets_at, error=NO_TOKENS)
+    return False
+
+
+def _put_off(document: Document, code: str, now: datetime) -> None:
+    """Try again later, and later each time."""
+    attempts = document.attempts + 1
+    later = now + timedelta(minutes=min(2**attempts, LONGEST_WAIT))
+    Document.objects.filter(pk=document.pk).update(attempts=attempts, next_at=later, error=code)
+    log.warning("gists_put_off", document=str(document.pk), code=code, attempts=attempts)
+    if attempts == MOST_TRIES:
+        log.error("gists_failed", document=str(document.pk), code=code)
