@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from accounts.usage import Payer
+from companions.in_mind import NOTHING, Mind
 from companions.models import Companion, Message, Reply
 from companions.prompts import Line
 from memory.recall import Found
@@ -17,10 +18,13 @@ class Turn:
     companion: Companion
     message: Message
     history: list[Message] = field(default_factory=list)
+    summary: str = ""
+    summarised: list[UUID] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
     mood: float = 0.0
+    mind: Mind = NOTHING
 
     @property
     def given(self) -> list[UUID]:

@@ -1,0 +1,57 @@
+"""Loading what is always in mind: one query for a turn."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from companions.in_mind import Mind, Named
+from companions.replies.material import Turn
+
+# In SQL, for each turn waits for it: three tables in one trip. A revision that is stale tells nothing any more.
+IN_MIND = """
+SELECT 'slots', name, text, '', 0, changed_at,
+       ARRAY(SELECT message_id FROM memory_slot_sources WHERE slot_id = slot.id)
+  FROM memory_slot slot WHERE companion_id = %(companion)s
+UNION ALL
+SELECT 'blocks', name, text, description, most_characters, changed_at,
+       ARRAY(SELECT message_id FROM memory_block_sources WHERE block_id = block.id)
+  FROM memory_block block WHERE companion_id = %(companion)s
+UNION ALL
+SELECT about, '', sentences::text, '', 0, made_at, ARRAY[]::uuid[]
+  FROM (SELECT DISTINCT ON (about) * FROM memory_revision
+         WHERE companion_id = %(companion)s ORDER BY about, number DESC) newest
+ WHERE NOT is_stale
+"""
+
+
+def in_mind(turn: Turn) -> Mind:
+    """What the turn's companion has in mind."""
+    with connection.cursor() as cursor:
+        cursor.execute(IN_MIND, {"companion": turn.companion.pk})
+        rows = cursor.fetchall()
+    session = turn.message.session
+    self_concept, profile = _sentences(rows, "self_concept"), _sentences(rows, "user_profile")
+    return Mind(
+        self_concept=[one["text"] for one in self_concept],
+        profile=[one["text"] for one in profile],
+        slots=_named(rows, "slots"),
+        blocks=_named(rows, "blocks"),
+        scratch=session.scratch,
+        pressure=session.pressure,
+        sources=frozenset({id for row in rows for id in row[6]} | _ids([*self_concept, *profile])),
+    )
+
+
+def _named(rows: list[tuple[Any, ...]], what: str) -> list[Named]:
+    named = (Named(row[1], row[2], row[5], row[3], row[4]) for row in rows if row[0] == what)
+    return sorted(named, key=lambda one: one.name)
+
+
+def _sentences(rows: list[tuple[Any, ...]], about: str) -> list[dict[str, Any]]:
+    return [one for row in rows if row[0] == about for one in json.loads(row[2])]
+
+
+def _ids(sentences: list[dict[str, Any]]) -> set[UUID]:
+    return {UUID(str(id)) for one in sentences for id in one.get("sources") or ()}

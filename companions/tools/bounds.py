@@ -1,0 +1,50 @@
+"""How much a tool may give: what is left of the context beside the answer, and at most an eighth of it at once."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+
+from companions.prompts import TOOLS_TOKENS
+from companions.replies.material import Turn
+from providers.tokens import estimate, estimate_messages
+
+AROUND_TOKENS = 40  # the names around what is given
+CUT = " … (cut)"
+
+
+def room(turn: Turn) -> int:
+    """How many tokens a tool may give now, none in a full context."""
+    left = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - estimate_messages(turn.prompt) - TOOLS_TOKENS
+    return max(min(left, settings.CONTEXT_TOKENS // 8) - AROUND_TOKENS, 0)
+
+
+def weight(value: object) -> int:
+    """The tokens of a value as it is given to a model, about."""
+    return estimate(json.dumps(value, ensure_ascii=False))
+
+
+def fitting(entries: Sequence[dict[str, Any]], tokens: int) -> list[dict[str, Any]]:
+    """The first of the entries that fit; where not even one does, it with its text cut."""
+    kept: list[dict[str, Any]] = []
+    left = tokens
+    for one in entries:
+        left -= weight(one)
+        if left < 0:
+            break
+        kept.append(one)
+    if not kept and entries and tokens > 2 * AROUND_TOKENS:
+        return [{**entries[0], "text": shortened(str(entries[0]["text"]), tokens - 2 * AROUND_TOKENS)}]
+    return kept
+
+
+def shortened(text: str, tokens: int) -> str:
+    """The text, or as much of its beginning as fits, with a mark that more follows."""
+    if estimate(text) <= tokens:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if estimate(text[:middle]) <= tokens else (low, middle - 1)
+    return text[:low] + CUT

@@ -1,0 +1,106 @@
+"""The tool `look_up`: from a gist to what it stands for, a diary entry's talk or a document's page, as they are."""
+
+from datetime import datetime
+from time import perf_counter
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from companions.replies.material import Turn
+from companions.tools.bounds import fitting, room, shortened
+from companions.tools.days import Day, begins, ends
+from companions.tools.showing import originals, show
+from companions.tools.tool import Tool, ToolError
+from memory.models import DiaryEntry, Page
+from memory.recall import Found
+from memory.searching import told
+
+
+class LookUpIn(BaseModel):
+    """Read the talk behind a diary entry, or a page of a document. Nothing named: a list."""
+
+    day: Day | None = Field(None, description="Of the diary entry.")
+    entry: int | None = Field(None, ge=1, description="Or its number.")
+    document: str = Field("", max_length=200, description="Title.")
+    page: int | None = Field(None, ge=1)
+    after: int = Field(0, ge=0, description="Messages, or characters of a page, read already.")
+
+
+def _look_up(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+    if arguments.document:
+        return _page(turn, arguments, now)
+    if arguments.day or arguments.entry:
+        return _entry(turn, arguments, now)
+    return _list(turn)
+
+
+def _entries(turn: Turn) -> list[tuple[int, DiaryEntry]]:
+    """The diary that models may read, each entry with its number, the first being 1."""
+    mine = DiaryEntry.objects.filter(companion_id=turn.companion.pk).select_related("memory")
+    numbered = enumerate(mine.order_by("started_at", "id").defer("memory__entry"), start=1)
+    return [(n, one) for n, one in numbered if not (one.memory and one.memory.is_private)]
+
+
+def _entry(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+    began, zone = perf_counter(), turn.companion.user.zone
+    since, until = begins(arguments.day, zone), ends(arguments.day, zone)
+    meant = [
+        (n, one)
+        for n, one in _entries(turn)
+        if n == arguments.entry or (since and until and one.started_at < until and one.ended_at >= since)
+    ]
+    if not meant:
+        raise ToolError("There is no such diary entry. Call look_up with nothing named for a list.")
+    number, entry = meant[0]
+    said = told(turn.companion.pk).filter(message__session=entry.session_id).order_by("happened_at", "id")
+    rest = list(said[arguments.after : arguments.after + 200])
+    given = fitting(originals(rest, turn.companion), room(turn))
+    shown = [*([entry.memory] if entry.memory else []), *rest[: len(given)]]
+    show(turn, [Found(one, 0.0, {}) for one in shown], entry.title, now, began)
+    turn.shown.add(entry.pk)
+    return {
+        **_listed(number, entry, turn),
+        "messages": given,
+        "messages_in_all": said.count(),
+        "other_entries_of_the_day": [n for n, _one in meant[1:20]],
+    }
+
+
+def _page(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+    began = perf_counter()
+    mine = Page.objects.filter(companion_id=turn.companion.pk).exclude(memory__is_private=True)
+    named = mine.filter(document__title__iexact=arguments.document.strip())
+    page = named.filter(number=arguments.page or 1).select_related("document", "memory")
+    found = page.defer("memory__entry").order_by("-document__given_at").first()
+    if found is None:
+        raise ToolError("There is no such page. Call look_up with nothing named for a list.")
+    show(turn, [Found(found.memory, 0.0, {})] if found.memory else [], found.document.title, now, began)
+    turn.shown.add(found.document_id)
+    rest = found.text[arguments.after :]
+    return {
+        "document": found.document.title,
+        "page": found.number,
+        "text": shortened(rest, room(turn)),
+        "characters_in_all": len(found.text),
+    }
+
+
+def _list(turn: Turn) -> dict[str, Any]:
+    """The newest of the diary, and the documents, each within half of the room."""
+    entries = [_listed(n, one, turn) | {"text": one.title} for n, one in reversed(_entries(turn))]
+    kept = fitting(entries, room(turn) // 2)
+    documents = turn.companion.documents.values("title", "pages__number").filter(pages__number=1)
+    titles = [{"text": one["title"]} for one in documents.order_by("-given_at")[:50]]
+    given = fitting(titles, room(turn) // 2)
+    return {
+        "diary": [{name: one[name] for name in ("entry", "from", "title")} for one in kept],
+        "documents": [one["text"] for one in given],
+    }
+
+
+def _listed(number: int, entry: DiaryEntry, turn: Turn) -> dict[str, Any]:
+    zone = turn.companion.user.zone
+    return {"entry": number, "from": f"{entry.started_at.astimezone(zone):%Y-%m-%d}", "title": entry.title}
+
+
+TOOLS = [Tool("look_up", LookUpIn, _look_up)]

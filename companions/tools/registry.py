@@ -1,0 +1,55 @@
+"""The one registry of tools that a model may call, each with its handler."""
+
+import json
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from companions.replies.material import Turn
+from companions.tools import blocks, looking_up, notes, recalling, remembering, searching
+from companions.tools.bounds import room, weight
+from companions.tools.tool import ToolError
+from memory.errors import AlwaysError
+from memory.text import is_storable
+
+FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes)
+TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
+ERROR_CHARACTERS = 1500
+FULL = "There is no room for more in this turn. Answer with what you have."
+
+
+@cache
+def offered() -> list[dict[str, Any]]:
+    """All tools in the form of the chat protocol; the same list each time, not to be changed."""
+    return [tool.offer for tool in TOOLS.values()]
+
+
+def call(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, Any]:
+    """What the tool gives back; an unknown name or wrong arguments give an `error` that the model can mend."""
+    try:
+        return _called(turn, name, arguments, now)
+    except ToolError as error:
+        return {"error": str(error)[:ERROR_CHARACTERS]}
+    except AlwaysError as error:
+        return {"error": str(error.detail)[:ERROR_CHARACTERS]}
+
+
+def _called(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, Any]:
+    if name not in TOOLS:
+        raise ToolError(f"There is no tool {name!r}. There are: {', '.join(TOOLS)}.")
+    try:
+        checked = TOOLS[name].arguments.model_validate_json(arguments or "{}")
+    except ValidationError as error:
+        raise ToolError("; ".join(map(_wrong, error.errors()))) from error
+    if not is_storable(json.dumps(checked.model_dump(mode="json"), ensure_ascii=False)):
+        raise ToolError("arguments: not storable text")
+    if not room(turn):
+        raise ToolError(FULL)
+    result = TOOLS[name].handler(turn, checked, now)
+    return result if weight(result) <= room(turn) + weight(FULL) else {"done": True, "too_long_to_show": True}
+
+
+def _wrong(error: Any) -> str:
+    return f"{'.'.join(map(str, error['loc'])) or 'arguments'}: {error['msg']}"

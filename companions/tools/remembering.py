@@ -1,0 +1,111 @@
+"""The tools `remember`, `revise` and `forget`: what is learnt, and the slots."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.db import transaction
+from pydantic import BaseModel, Field, model_validator
+
+from companions.replies.claim import hold_claimed
+from companions.replies.material import Turn
+from companions.tools.sources import sources
+from companions.tools.tool import Tool, ToolError
+from memory.always import delete_slot, find_slot, set_slot
+from memory.among import Among
+from memory.keeping import keep_fact
+from memory.models import Memory
+from memory.models.always import By
+from memory.revising import keep_earlier, retract, revise
+from memory.searching import LEARNT, search, told
+from memory.text import folded
+
+NAMED_AT_ONCE = 5  # of several that are meant by the same words
+
+
+class RememberIn(BaseModel):
+    """Keep one fact in long-term memory. Use it when the person asks you to remember something."""
+
+    text: str = Field(min_length=1, max_length=2000, description="The fact, as one plain sentence.")
+    slot: str = Field("", description="A short name, to keep it always in mind: 200 characters.")
+
+
+class WhichIn(BaseModel):
+    slot: str = Field("", description="The slot's name.")
+    memory: str = Field("", max_length=2000, description="Or words of what you kept.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if bool(self.slot.strip()) == bool(self.memory.strip()):
+            raise ValueError("name either a slot or a memory")
+        return self
+
+
+class ReviseIn(WhichIn):
+    """Correct a slot, or a fact that you kept, when it has changed."""
+
+    text: str = Field(min_length=1, max_length=2000, description="What holds now.")
+
+
+class ForgetIn(WhichIn):
+    """Let go of a slot, or of a fact that you kept and that is not true any more."""
+
+
+@transaction.atomic
+def _remember(turn: Turn, arguments: RememberIn, now: datetime) -> dict[str, Any]:
+    hold_claimed(turn.reply)
+    if arguments.slot:
+        return _set(turn, arguments.slot, arguments.text, now)
+    ids, zone = sources(turn, arguments.text), turn.companion.user.zone
+    memory = keep_fact(turn.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone)
+    return {"remembered": memory.text}
+
+
+def _set(turn: Turn, name: str, text: str, now: datetime) -> dict[str, Any]:
+    """What stood in the slot before is kept as past."""
+    ids = sources(turn, text)
+    earlier = turn.companion.slots.filter(name=name.strip()).first()
+    if earlier and earlier.text != text:
+        keep_earlier(earlier, now, turn.companion.user.zone)
+    slot = set_slot(turn.companion.pk, name, text, by=By.COMPANION, now=now, source_ids=ids)
+    return {"slot": slot.name, "remembered": slot.text}
+
+
+@transaction.atomic
+def _revise(turn: Turn, arguments: ReviseIn, now: datetime) -> dict[str, Any]:
+    hold_claimed(turn.reply)
+    if arguments.slot:
+        return _set(turn, find_slot(turn.companion.pk, arguments.slot).name, arguments.text, now)
+    old, ids = _learnt(turn, arguments.memory, now), sources(turn, arguments.text)
+    new = revise(old, arguments.text, now, ids, turn.companion.user.zone)
+    return {"revised": old.text, "remembered": new.text}
+
+
+@transaction.atomic
+def _forget(turn: Turn, arguments: ForgetIn, now: datetime) -> dict[str, Any]:
+    hold_claimed(turn.reply)
+    if arguments.slot:
+        keep_earlier(find_slot(turn.companion.pk, arguments.slot), now, turn.companion.user.zone)
+        return {"forgotten": delete_slot(turn.companion.pk, arguments.slot).text}
+    memory = _learnt(turn, arguments.memory, now)
+    retract(memory, now)
+    return {"forgotten": memory.text}
+
+
+def _learnt(turn: Turn, words: str, now: datetime) -> Memory:
+    """The one learnt memory that holds with these words; ToolError where none does, or several."""
+    ids = search(turn.companion.pk, words, Among(kinds=LEARNT), now, turn.companion.user.zone)
+    found = list(told(turn.companion.pk).filter(pk__in=ids).newest(NAMED_AT_ONCE))
+    same = [one for one in found if folded(one.text.strip()) == folded(words.strip())]
+    if len(same or found) == 1:
+        return (same or found)[0]
+    if not found:
+        raise ToolError("Nothing that you kept has these words. What the person said cannot be changed.")
+    texts = "; ".join(repr(one.text[:200]) for one in found)
+    raise ToolError(f"Several have these words. Give more of the one that you mean: {texts}")
+
+
+TOOLS = [
+    Tool("remember", RememberIn, _remember),
+    Tool("revise", ReviseIn, _revise),
+    Tool("forget", ForgetIn, _forget),
+]

@@ -1,0 +1,57 @@
+"""The tool `search_conversation`: what was said, found by its words and days, as it was said."""
+
+from datetime import datetime
+from time import perf_counter
+from typing import Any, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from companions.replies.material import Turn
+from companions.tools.bounds import fitting, room
+from companions.tools.days import Day, begins, ends
+from companions.tools.showing import originals, show
+from companions.tools.tool import Tool
+from memory.among import Among
+from memory.models import Memory
+from memory.models.memory import MemoryQuerySet
+from memory.recall import Found
+from memory.searching import search, told
+
+MOST_GIVEN = 20
+
+
+class SearchIn(BaseModel):
+    """Find what was said in any of your talks, word for word, by words, days, or both."""
+
+    words: str = Field("", max_length=500)
+    since: Day | None = Field(None, description="First day.")
+    until: Day | None = Field(None, description="Last day.")
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if not (self.words.strip() or self.since or self.until):
+            raise ValueError("give words or a day")
+        if self.since and self.until and self.since > self.until:
+            raise ValueError("since lies after until")
+        return self
+
+
+def _search(turn: Turn, arguments: SearchIn, now: datetime) -> dict[str, Any]:
+    began, said = perf_counter(), _said(turn, arguments, now)
+    count, newest = said.count(), list(said.newest(MOST_GIVEN))
+    given = fitting(originals(newest, turn.companion), room(turn))
+    found = [Found(one, 0.0, {}) for one in newest[: len(given)]]
+    show(turn, found, arguments.words, now, began)
+    return {"messages": given, "older_ones_not_shown": count - len(given)}
+
+
+def _said(turn: Turn, arguments: SearchIn, now: datetime) -> MemoryQuerySet:
+    zone, mine = turn.companion.user.zone, told(turn.companion.pk)
+    since, until = begins(arguments.since, zone), ends(arguments.until, zone)
+    among = Among(kinds=[Memory.Kind.SAID], since=since, until=until, leaving_out=[turn.message.pk])
+    if not arguments.words.strip():
+        return among.of(mine)
+    return mine.filter(pk__in=search(turn.companion.pk, arguments.words, among, now, zone))
+
+
+TOOLS = [Tool("search_conversation", SearchIn, _search)]
