@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-neighbours lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench-scale: dev ## measure recall in large memories, and among a million (OPTIO
 bench-peers: dev ## put the questions of bench-recall to mem0 as well, over the same vectors: DATA=as there
 	@test -n "$(DATA)" || { echo "Say where the talks are: make bench-peers DATA=path"; exit 1; }
 	@exec $(BIN)/python -m bench.peers $(DATA) $(OPTIONS)
+
+bench-neighbours: dev ## measure how often an old memory is put beside what is said again in other words
+	@exec $(BIN)/python -m bench.neighbours $(OPTIONS)
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt

@@ -134,14 +134,14 @@ def _near(companion_id: UUID, asked: Sequence[str], threshold: float, payer: Pay
         return {}
     try:
         with charged(payer, ModelCall.Purpose.EMBEDDING):
-            vectors = _vectors(serving, space, asked)
+            meant = vectors(serving, space, asked)
     except (ProviderError, WidthError) as error:
         log.warning("observations_not_embedded", code=error.code)
         return None
-    return _nearest(companion_id, space, asked, vectors, threshold)
+    return _nearest(companion_id, space, asked, meant, threshold)
 
 
-def _vectors(serving: Embedder, space: Space, asked: Sequence[str]) -> Floats:
+def vectors(serving: Embedder, space: Space, asked: Sequence[str]) -> Floats:
     """(n, width), of length 1: of a long text the mean of its windows."""
     most = max(1, min(MOST_WINDOWS, MOST_TEXTS // len(asked)))
     windows = [ends(serving.windows(text), most) or [text] for text in asked]

@@ -138,7 +138,8 @@ def _functions(module: ModuleType) -> Iterator[tuple[str, Any, type | None]]:
         if isfunction(one):
             yield name, one, None
         elif isclass(one):
-            yield from ((part, method, one) for part, method in getmembers(one, isfunction))
+            own = [pair for pair in getmembers(one, isfunction) if pair[1].__module__ == module.__name__]
+            yield from ((part, method, one) for part, method in own)
 
 
 def _gives_memories(function: Any) -> bool:

@@ -1,0 +1,138 @@
+"""Neighbours: which of what a companion knows already is put beside what was said, to be compared with it."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, tzinfo
+from itertools import zip_longest
+from uuid import UUID
+
+import structlog
+from pgvector import Vector
+
+from accounts.models import ModelCall
+from accounts.usage import Payer, charged
+from memory.cue import NOBODY, Names, read, without_names
+from memory.entries import Entries
+from memory.errors import WidthError
+from memory.models import Memory, Space
+from memory.models.memory import MemoryQuerySet
+from memory.news import vectors
+from memory.picking import best as best_of
+from memory.reading import read_from
+from memory.spaces import embedder_of, serving_space
+from memory.surroundings import Surroundings
+from memory.text import storable
+from memory.words import Words
+from providers.errors import ProviderError
+from providers.vectors import Floats
+
+log = structlog.get_logger(__name__)
+
+MOST_NEIGHBOURS = 80  # some 2,400 tokens of a request
+BY_MEANING, BY_WORDS = 16, 4  # of one line; the first number stands in NEAREST too
+EVERY = BY_MEANING // BY_WORDS
+OF_ANSWERS = 2
+NOT_LEARNT = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST)
+PACKED = "SELECT array_agg(id ORDER BY id), string_agg(entry, '' ORDER BY id) FROM {rows}"
+NEAREST = """
+SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16]
+  FROM (SELECT place, memory_id, max(-(embedding.vector <#> asked.vector)) AS likeness
+          FROM {rows} JOIN memory_embedding embedding ON embedding.memory_id = found.id
+         CROSS JOIN unnest(%s::int[], %s::vector[]) AS asked(place, vector)
+         WHERE embedding.companion_id = %s AND embedding.space_id = %s AND embedding.vector IS NOT NULL
+         GROUP BY place, memory_id) near
+ GROUP BY place
+"""
+
+
+def known_to(companion_id: UUID) -> MemoryQuerySet:
+    """What the companion has learnt, still holds and may show to a model."""
+    learnt = Memory.objects.of(companion_id).open().exclude(kind__in=NOT_LEARNT)
+    return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
+
+
+def neighbours(
+    companion_id: UUID,
+    texts: Sequence[str],
+    *,
+    now: datetime,
+    zone: tzinfo,
+    payer: Payer | None = None,
+    limit: int = MOST_NEIGHBOURS,
+    names: Names = NOBODY,
+    answers: Sequence[str] = (),
+) -> list[Memory]:
+    """At most `limit` learnt memories of the companion that one of the texts may be about, the likeliest first.
+
+    Each text brings its sixteen nearest in meaning and, in between, the four that share most words with it: first every
+    text's best, then every text's second, and so on. `answers` are what the companion itself said: they bring their two
+    best each, beyond the limit. Without an embedder that answers, words decide alone. "Yesterday" counts from `now`, in
+    the user's `zone`; `names` are what "user" and "companion" are called. Three SQL queries, however many texts.
+    """
+    asked = [without_names(storable(text), names) for text in (*texts, *answers) if text.strip()]
+    own = sum(bool(text.strip()) for text in texts)
+    known = known_to(companion_id)
+    [(ids, packed)] = read_from(known.values_list("id", "entry"), PACKED)
+    if not ids or not asked or limit < 1:
+        return []
+    words = _by_words(asked, Entries.unpack(packed), now.astimezone(zone))
+    meaning = _by_meaning(companion_id, asked, ids, known, payer)
+    best = list(dict.fromkeys(_in_turn(meaning[:own], words[:own])))[:limit]
+    best += [place for ranked in _in_turns_of(meaning[own:], words[own:]) for place in ranked[:OF_ANSWERS]]
+    there = known.defer("entry").in_bulk([ids[place] for place in best])
+    return [there[ids[place]] for place in dict.fromkeys(best) if ids[place] in there]
+
+
+def _by_words(texts: Sequence[str], entries: Entries, when: datetime) -> list[list[int]]:
+    """For each text the places of the memories that share most words with it."""
+    around = Surroundings.of(entries, reach=False)
+    rows = [Words.of(read(text, when, NOBODY).terms, entries, around).scores for text in texts]
+    return [best_of(row, row > 0, BY_WORDS) for row in rows]
+
+
+def _by_meaning(
+    companion_id: UUID, texts: Sequence[str], ids: Sequence[UUID], known: MemoryQuerySet, payer: Payer | None
+) -> list[list[int]]:
+    """For each text the places of the memories nearest in meaning; none where no embedder answers."""
+    space, meant = _vectors(companion_id, texts, payer)
+    if space is None or meant is None:
+        return [[] for _ in texts]
+    given = list(range(len(texts))), [Vector(one).to_text() for one in meant], companion_id, space.pk
+    places = {id: place for place, id in enumerate(ids)}
+    near: list[list[int]] = [[] for _ in texts]
+    for row, nearest in read_from(known.values_list("id"), NEAREST, *given):
+        near[row] = [places[id] for id in nearest if id in places]
+    return near
+
+
+def _in_turns_of(meaning: Sequence[list[int]], words: Sequence[list[int]]) -> list[list[int]]:
+    """For each text its places in one order: after every fourth by meaning, one by words."""
+    return [list(dict.fromkeys(_mixed(near, shared))) for near, shared in zip(meaning, words, strict=True)]
+
+
+def _mixed(near: list[int], shared: list[int]) -> Iterator[int]:
+    for first in range(0, max(len(near), BY_MEANING), EVERY):
+        yield from near[first : first + 1]
+        yield from shared[first // EVERY : first // EVERY + 1]
+        yield from near[first + 1 : first + EVERY]
+
+
+def _in_turn(meaning: Sequence[list[int]], words: Sequence[list[int]]) -> Iterator[int]:
+    """The places in the order in which the texts bring them, one at a time."""
+    for round_ in zip_longest(*_in_turns_of(meaning, words)):
+        yield from (place for place in round_ if place is not None)
+
+
+def _vectors(
+    companion_id: UUID, texts: Sequence[str], payer: Payer | None
+) -> tuple[Space | None, Floats | None]:
+    """What the texts mean, (n, width), in the space that serves the companion; None where nobody answers."""
+    space = serving_space(companion_id)
+    serving = embedder_of(space) if space else None
+    if space is None or serving is None:
+        return None, None
+    try:
+        with charged(payer, ModelCall.Purpose.EMBEDDING):
+            return space, vectors(serving, space, texts)
+    except (ProviderError, WidthError) as error:
+        log.warning("lines_not_embedded", code=error.code)
+        return space, None
