@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from companions import history
 from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.locking import hold
-from companions.models import Companion, Conversation, Job, Message, Session
+from companions.models import Closing, Companion, Conversation, Job, Message, Session
 from companions.saying import say_all
 from memory.embedding import unembedded
 
@@ -61,10 +61,21 @@ def progress(job: Job) -> tuple[str, int]:
     """The job's state and how many of its messages are recallable."""
     if job.error:
         return "failed", 0
+    if job.kind == Job.Kind.CLOSE:
+        return _closed(job)
     if job.kind != Job.Kind.IMPORT_LOG:
         return "done", job.total
     left = unembedded(job.companion_id).filter(message__job=job).count()
     return ("running" if left else "done"), job.total - left
+
+
+def _closed(job: Job) -> tuple[str, int]:
+    closing = Closing.objects.filter(job=job).first()
+    if closing is None:  # there was nothing to close
+        return "done", job.total
+    if closing.state == Closing.State.WAITING and closing.is_begun:
+        return "running", 0
+    return closing.state, job.total if closing.state == Closing.State.DONE else 0
 
 
 def _not_here_yet(companion: Companion, lines: Sequence[Line]) -> list[Line]:
@@ -95,6 +106,7 @@ def _messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Mes
             text=line.text,
             client_id=line.client_id,
             said_at=line.at,
+            is_learnt=True,  # earlier talk is recalled, but nothing is learnt from it of itself
             job=job,
         )
         for line, session in zip(lines, sessions, strict=True)

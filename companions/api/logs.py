@@ -3,7 +3,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from ninja import Router, Status
+from ninja import Body, Field, Router, Schema, Status
 
 from accounts.idempotency import once
 from companions.api.finding import my_companion, person
@@ -15,6 +15,13 @@ from companions.sessions import close
 
 router = Router(tags=["logs"])
 Out = dict[str, object]
+
+
+class CloseIn(Schema):
+    remember: bool = Field(True, description="Without remembering, all that was said in it is deleted.")
+
+
+NO_BODY = Body(CloseIn())
 
 
 @router.post(
@@ -43,16 +50,21 @@ def import_a_log(
     "/{uuid:companion_id}/close",
     response={202: JobOut},
     operation_id="close_session",
-    summary="End the session",
+    summary="End the session: what was said in it is remembered, or all of it deleted",
 )
-def close_session(request: HttpRequest, companion_id: UUID, key: IdempotencyKey = None) -> Status[Out]:
+def close_session(
+    request: HttpRequest,
+    companion_id: UUID,
+    body: CloseIn = NO_BODY,
+    key: IdempotencyKey = None,
+) -> Status[Out]:
     companion = my_companion(request, companion_id)
     job_id, _ = once(
         person(request),
         f"close_session {companion_id}",
         key,
-        b"",
-        lambda: close(companion, timezone.now()).pk,
+        request.body,
+        lambda: close(companion, timezone.now(), is_forgetful=not body.remember).pk,
     )
     return Status(202, job_out(Job.objects.get(pk=job_id)))
 

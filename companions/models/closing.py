@@ -60,3 +60,8 @@ class Closing(models.Model):
 
     def __str__(self) -> str:
         return f"{self.state} {self.id}"
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether somebody is at it, or has made drafts: it neither waits for its first try nor for another one."""
+        return bool(self.drafts) or (not self.error and self.next_at > self.asked_at)

@@ -16,6 +16,7 @@ from companions.replies import stream
 from companions.replies.stream import Place
 from companions.replies.using import use_shown
 from companions.saying import open_session, say
+from companions.sessions import window
 from memory.keeping import correct
 from memory.models import Memory
 
@@ -72,6 +73,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     )  # a short one ends before it is marked
     ended.save()
     use_shown(ended, now)
+    window.adjust(ended)
     return ended
 
 

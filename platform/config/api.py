@@ -11,13 +11,13 @@ from redis.exceptions import RedisError
 
 from accounts.api_auth import BearerToken
 from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyError
-from companions.api import companions, logs, memories, messages, replies
+from companions.api import companions, diary, logs, memories, messages, replies, understanding
 from companions.errors import CompanionsError
-from memory.errors import PolicyError
+from memory.errors import DocumentError, PolicyError
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
-for router in (companions.router, messages.router, memories.router, logs.router):
+for router in (one.router for one in (companions, messages, memories, diary, understanding, logs)):
     api.add_router("/companions", router)
 api.add_router("/replies", replies.router)
 
@@ -38,6 +38,11 @@ def problem(request: HttpRequest, status: int, code: str, detail: str, **more: o
 
 @api.exception_handler(CompanionsError)
 def refused(request: HttpRequest, error: CompanionsError) -> HttpResponse:
+    return problem(request, error.status, error.code, str(error.detail))
+
+
+@api.exception_handler(DocumentError)
+def no_document(request: HttpRequest, error: DocumentError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail))
 
 

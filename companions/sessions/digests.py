@@ -1,0 +1,174 @@
+"""Learning while a session lasts: of eight turns at once, with one call, which revises the session's summary too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import F, Q
+from memory.learning.applying import learn
+from memory.learning.prompting import digest_request
+
+from accounts.models import ModelCall
+from accounts.usage import Payer, charged
+from companions.locking import lock
+from companions.models import Message, Reply, Session
+from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
+from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, nothing
+from memory.learning.answers import Digest
+from memory.learning.neighbours import known_to, neighbours
+from memory.learning.talk import Talk
+from memory.models import Memory
+from providers.errors import ProviderError
+from providers.structured import ask
+
+log = structlog.get_logger(__name__)
+
+MESSAGES = 16  # eight turns
+BATCH = 200
+# Open sessions with a whole batch that nobody has learnt from, nobody is learning from, and nobody closes.
+DUE = """
+SELECT session.id FROM companions_session session
+ WHERE session.ended_at IS NULL AND coalesce(session.digest_at, %(now)s) <= %(now)s
+   AND (SELECT count(*) FROM (SELECT FROM companions_message message WHERE message.session_id = session.id
+          AND NOT message.is_learnt AND NOT message.is_hidden AND message.role <> 'system' LIMIT %(messages)s) some)
+       >= %(messages)s
+   AND NOT EXISTS (SELECT FROM companions_closing closing
+                    WHERE closing.session_id = session.id AND closing.state = 'waiting')
+   AND (%(only)s::uuid IS NULL OR session.id = %(only)s::uuid)
+ LIMIT %(most)s
+"""
+
+
+def due(now: datetime, most: int = BATCH, only: UUID | None = None) -> list[UUID]:
+    """The sessions of which a batch is due."""
+    named: dict[str, Any] = {"now": now, "most": most, "messages": MESSAGES, "only": only}
+    with connection.cursor() as cursor:
+        cursor.execute(DUE, named)
+        return [id for (id,) in cursor.fetchall()]
+
+
+def nudge(reply: Reply) -> None:
+    """Ask for the learning after the commit, if the ended reply has completed a batch: one query."""
+    session_id = reply.message.session_id
+    waiting = Message.objects.filter(session=session_id, is_learnt=False, is_hidden=False)
+    if reply.answer_id and waiting[:MESSAGES].count() >= MESSAGES:
+        from companions.sessions.tasks import digest_session
+
+        transaction.on_commit(partial(digest_session.delay, str(session_id)), robust=True)
+
+
+def run(session_id: UUID, now: datetime, step: Step = nothing) -> None:
+    """Learn from one batch, if it is due. What goes wrong is counted, and it is tried again later."""
+    session = _claimed(session_id, now)
+    if session is None:
+        return
+    step("claimed")
+    try:
+        if len(_waiting(session)[:MESSAGES]) == MESSAGES and not is_being_answered(session):
+            learn_batch(session, now, step)
+    except ProviderError as error:
+        _note_failure(session, error.code, now)
+    except Exception:
+        _note_failure(session, "internal_error", now)
+        raise
+    else:
+        Session.objects.filter(pk=session_id).update(digest_at=None, digest_attempts=0)
+
+
+def learn_batch(
+    session: Session, now: datetime, step: Step = nothing, until_at: datetime | None = None
+) -> bool:
+    """Whether the oldest batch that nobody has learnt from is learnt from now; False where it changed meanwhile.
+
+    ProviderUnavailable, ProviderRefused, MalformedError.
+    """
+    companion, tokens = session.companion, room(session.summary)
+    zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
+    batch = fitting(_waiting(session, until_at)[:MESSAGES], tokens)
+    talk = talk_of(companion.pk, batch, zone, tokens)
+    texts = [line.text for line in talk.lines]
+    known = neighbours(companion.pk, texts, now=now, zone=zone, payer=payer, names=names)
+    step("gathered")
+    with charged(payer, ModelCall.Purpose.LEARNING) as charge:
+        digest = ask("digest", digest_request(talk, known, session.summary, names), Digest)
+    step("asked")
+    return _keep(Learning(session, batch, talk, known, digest, charge.calls[-1].pk), now, step)
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """A batch as the model saw it, and what it answered."""
+
+    session: Session
+    batch: Sequence[Message]
+    talk: Talk
+    known: Sequence[Memory]
+    digest: Digest
+    call_id: int
+
+
+@transaction.atomic
+def _keep(learning: Learning, now: datetime, step: Step) -> bool:
+    """Write what was learnt, if everything that the model saw is still there as it was."""
+    companion, ids = learning.session.companion, [one.pk for one in learning.batch]
+    lock(companion.pk)
+    session = Session.objects.filter(pk=learning.session.pk, ended_at=None).first()
+    if session is None or not _is_as_it_was(learning, session):
+        return False
+    step("writing")
+    learn(
+        companion.pk,
+        learning.talk,
+        learning.digest.memories,
+        learning.known,
+        now=now,
+        zone=companion.user.zone,
+        names=companion.names,
+        session_id=session.pk,
+        call_id=learning.call_id,
+    )
+    step("learnt")
+    Message.objects.filter(pk__in=ids).update(is_learnt=True)
+    session.summary, session.summarised_until = learning.digest.summary, learning.batch[-1].said_at
+    session.save(update_fields=["summary", "summarised_until"])
+    step("written")
+    return True
+
+
+def _is_as_it_was(learning: Learning, session: Session) -> bool:
+    ids, known = [one.pk for one in learning.batch], [one.pk for one in learning.known]
+    batch = list(told(said(session).filter(pk__in=ids)))
+    return (
+        marks(batch) == marks(learning.batch)
+        and session.summary == learning.session.summary
+        and known_to(session.companion_id).filter(pk__in=known).count() == len(known)
+    )
+
+
+def _waiting(session: Session, until_at: datetime | None = None) -> list[Message]:
+    return list(told(said(session, until_at)).filter(is_learnt=False))
+
+
+def _claimed(session_id: UUID, now: datetime) -> Session | None:
+    """The session, from which nobody else learns for a while; None where nothing of it is due."""
+    if session_id not in due(now, only=session_id):
+        return None
+    free = Q(digest_at=None) | Q(digest_at__lte=now)
+    if not Session.objects.filter(free, pk=session_id, ended_at=None).update(digest_at=now + LEASE):
+        return None
+    related = Session.objects.select_related("companion__user", "companion__conversation")
+    return related.filter(pk=session_id).first()
+
+
+def _note_failure(session: Session, code: str, now: datetime) -> None:
+    """Count the try; the operator is told once it has failed often, and it is tried on, since nothing waits for it."""
+    attempts = session.digest_attempts + 1
+    mine = Session.objects.filter(pk=session.pk)
+    mine.update(digest_attempts=F("digest_attempts") + 1, digest_at=again_at(attempts, now))
+    if attempts == MOST_ATTEMPTS:
+        log.error("nothing_learnt", session_id=str(session.pk), code=code)

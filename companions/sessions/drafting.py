@@ -1,0 +1,159 @@
+"""What is asked of the model as a session ends, and the draft that is made of its answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+from zlib import crc32
+
+from memory.learning.grounding import grounded
+from memory.learning.prompting import ending_request
+
+from accounts.models import ModelCall
+from accounts.usage import Payer, charged
+from companions.models import Closing, Companion, Message, Session
+from companions.sessions.stretch import marks, room, said, size, talk_of, told
+from companions.sessions.tracing import traced
+from memory.learning.answers import Ending, Learnt, Sentence
+from memory.learning.neighbours import neighbours
+from memory.learning.talk import Talk
+from memory.models import Memory, Revision
+from memory.quoting import one_line
+from memory.understanding import current
+from providers.errors import MalformedError
+from providers.structured import ask
+
+Sentences = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a session holds as it ends; `seen` names all of it, so that a change of any of it is seen."""
+
+    companion: Companion
+    session: Session
+    messages: list[Message]
+    self_concept: Revision | None
+    user_profile: Revision | None
+
+    @property
+    def unlearnt(self) -> list[Message]:
+        return [one for one in self.messages if not one.is_learnt]
+
+    @property
+    def is_worth_telling(self) -> bool:
+        """Whether the user has said something that may be told."""
+        return any(one.role == Message.Role.USER for one in self.messages)
+
+    @property
+    def seen(self) -> list[str]:
+        revisions = [str(one.pk) for one in (self.self_concept, self.user_profile) if one]
+        return [*marks(self.messages), *revisions, f"{crc32(self.session.summary.encode()):08x}"]
+
+    @property
+    def room(self) -> int:
+        earlier = [one.text for one in (self.self_concept, self.user_profile) if one]
+        return room(self.session.summary, *earlier)
+
+
+def gather(closing: Closing) -> Material:
+    """What the closing closes, as it stands."""
+    companion, session = closing.companion, closing.session
+    return Material(
+        companion=companion,
+        session=session,
+        messages=list(told(said(session, closing.until_at))),
+        self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
+        user_profile=current(companion.pk, Revision.About.USER_PROFILE),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is to be kept of a session, as long as it holds what it held when the model was asked.
+
+    `lines` are the messages that the model was shown, by their numbers, `known` the memories beside them.
+    """
+
+    title: str
+    diary: Sentences
+    emotion: str
+    intensity: float
+    self_concept: Sentences
+    user_profile: Sentences
+    memories: list[dict[str, Any]]
+    lines: list[str]
+    known: list[str]
+    call_id: int | None
+
+    @classmethod
+    def of(cls, closing: Closing) -> Self | None:
+        return cls(**closing.drafts) if closing.drafts else None
+
+
+def draft(material: Material, now: datetime) -> Draft:
+    """Ask the model. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing in it has a source."""
+    companion = material.companion
+    zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
+    shown, others = parted(material.messages, material.room)
+    talk = talk_of(companion.pk, shown, zone, material.room)
+    texts = [line.text for line in talk.lines]
+    known = neighbours(companion.pk, texts, now=now, zone=zone, payer=payer, names=names)
+    summary = material.session.summary if others else ""
+    request = ending_request(
+        talk, known, summary, _texts(material.self_concept), _texts(material.user_profile), names
+    )
+    with charged(payer, ModelCall.Purpose.CLOSING) as charge:
+        ending = ask("ending", request, Ending)
+    whole = Talk([*talk.lines, *talk_of(companion.pk, others, zone, material.room).lines])
+    return _checked(material, ending, whole, len(shown), known, charge.calls[-1].pk)
+
+
+def parted(messages: Sequence[Message], tokens: int) -> tuple[list[Message], list[Message]]:
+    """What is shown of a session: all that is not learnt from, and the newest of the rest; and what is not."""
+    left = tokens - size([one for one in messages if not one.is_learnt])
+    older: set[UUID] = set()
+    for one in (one for one in reversed(messages) if one.is_learnt):
+        left -= size([one])
+        if left < 0:
+            older.add(one.pk)
+    return [one for one in messages if one.pk not in older], [one for one in messages if one.pk in older]
+
+
+def _checked(
+    material: Material, ending: Ending, whole: Talk, shown: int, known: Sequence[Memory], call_id: int
+) -> Draft:
+    """What of the answer stands on what was said."""
+    names = material.companion.names
+
+    def sound(sentences: list[Sentence], earlier: Revision | None) -> Sentences:
+        return grounded(traced(sentences, whole, shown), whole, earlier.sentences if earlier else [], names)
+
+    diary = sound(ending.diary, None)
+    if not diary:
+        raise MalformedError("No sentence of the diary stands on what was said")
+    own, theirs = material.self_concept, material.user_profile
+    learnt = {one.pk for one in material.messages if one.is_learnt}
+    return Draft(
+        title=one_line(ending.title),
+        diary=diary,
+        emotion=ending.emotion,
+        intensity=ending.intensity,
+        self_concept=sound(ending.self_concept, own) or (own.sentences if own else []),
+        user_profile=sound(ending.user_profile, theirs) or (theirs.sentences if theirs else []),
+        memories=[one.model_dump(mode="json") for one in ending.memories if _is_new(one, whole, learnt)],
+        lines=[str(line.message_id) for line in whole.lines[:shown]],
+        known=[str(one.pk) for one in known],
+        call_id=call_id,
+    )
+
+
+def _is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:
+    """Whether it comes from something that was not learnt from yet."""
+    numbers = [number for number in learnt.sources if 1 <= number <= len(whole.lines)]
+    return any(whole[number].message_id not in before for number in numbers)
+
+
+def _texts(revision: Revision | None) -> list[str]:
+    return [one["text"] for one in revision.sentences] if revision else []

@@ -1,0 +1,36 @@
+"""Tasks of sessions: nudges, and the sweeps that find the work from rows. Each may run twice."""
+
+from uuid import UUID
+
+from celery import shared_task
+from django.utils import timezone
+
+from companions.sessions import closing, digests, idle
+
+
+@shared_task
+def close_session(closing_id: str) -> None:
+    """Go on with one closing."""
+    closing.run(UUID(closing_id), timezone.now())
+
+
+@shared_task
+def close_waiting() -> None:
+    """Ask for the closing of silent sessions, and go on with every closing that is due: the sweep."""
+    now = timezone.now()
+    idle.ask_for_silent(now)
+    for closing_id in closing.due(now):
+        close_session.delay(str(closing_id))
+
+
+@shared_task
+def digest_session(session_id: str) -> None:
+    """Learn from a batch of one open session."""
+    digests.run(UUID(session_id), timezone.now())
+
+
+@shared_task
+def digest_waiting() -> None:
+    """Learn from whatever batch is due: the sweep."""
+    for session_id in digests.due(timezone.now()):
+        digest_session.delay(str(session_id))

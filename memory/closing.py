@@ -1,0 +1,82 @@
+"""The end of a session: what of the answer about it is kept as diary entry, self-concept and user profile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any
+from uuid import UUID
+
+from memory.keeping import entry_of, nudge
+from memory.models import DiaryEntry, Memory, Revision
+from memory.text import storable
+from memory.understanding import revise
+
+Sentences = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A session as it is kept; sentences are [{"text", "sources": ids of messages}]."""
+
+    session_id: UUID
+    started_at: datetime
+    ended_at: datetime
+    title: str
+    diary: Sentences
+    emotion: str
+    intensity: float
+    self_concept: Sentences
+    user_profile: Sentences
+    call_id: int | None = None
+
+
+def keep(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> DiaryEntry:
+    """The diary entry, mirrored as a memory, and with it the revisions of what the session has changed.
+
+    Call it inside the transaction that ends the session, with the companion held. Of one session there is one entry.
+    """
+    for about in Revision.About:
+        revise(
+            companion_id,
+            about,
+            getattr(ended, about.value),
+            Revision.By.CLOSING,
+            now,
+            session_id=ended.session_id,
+            call_id=ended.call_id,
+        )
+    return DiaryEntry.objects.create(
+        companion_id=companion_id,
+        session_id=ended.session_id,
+        title=ended.title,
+        sentences=ended.diary,
+        started_at=ended.started_at,
+        ended_at=ended.ended_at,
+        emotion=ended.emotion,
+        intensity=ended.intensity,
+        memory=_mirror(companion_id, ended, now, zone),
+        call_id=ended.call_id,
+        made_at=now,
+    )
+
+
+def _mirror(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Memory:
+    """The entry as a memory, by which it comes to mind; it happened when the session began."""
+    text = storable("\n".join([ended.title, " ".join(one["text"] for one in ended.diary)]))
+    memory = Memory.objects.create(
+        companion_id=companion_id,
+        kind=Memory.Kind.DIARY,
+        text=text,
+        happened_at=ended.started_at,
+        learnt_at=now,
+        call_id=ended.call_id,
+        entry=entry_of(text, "", ended.started_at, zone),
+    )
+    memory.sources.set(sources_of(ended.diary))
+    nudge(companion_id)
+    return memory
+
+
+def sources_of(sentences: Sequence[dict[str, Any]]) -> list[str]:
+    """The ids of the messages behind these sentences, each once."""
+    return list(dict.fromkeys(source for one in sentences for source in one["sources"]))
