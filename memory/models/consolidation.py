@@ -45,7 +45,8 @@ class Consolidation(models.Model):
 class Change(models.Model):
     """One thing that a night's work did, and what it takes to undo it.
 
-    `memory` is what came of it, `others` what it came from; `before` holds numbers and ids, never words.
+    `memory` is what came of it, `others` what it came from; `before` holds numbers and ids, never words. Of a
+    contradiction the person may say which of the two holds: `memory` is a, the other b.
     """
 
     class Kind(models.TextChoices):
@@ -54,12 +55,20 @@ class Change(models.Model):
         INSIGHT = "insight", _("insight")
         REVIEWED = "reviewed", _("reviewed")
 
+    class Settled(models.TextChoices):
+        A = "a", _("the first holds")
+        B = "b", _("the second holds")
+        BOTH = "both", _("both hold")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
     consolidation = models.ForeignKey(Consolidation, models.CASCADE, related_name="changes")
+    number = models.PositiveSmallIntegerField(_("number"))
     kind = models.CharField(_("kind"), max_length=16, choices=Kind)
     memory = models.ForeignKey(Memory, models.CASCADE, related_name="+")
     others = models.ManyToManyField(Memory, blank=True, related_name="+")
     before = models.JSONField(_("before"), default=dict)
+    settled = models.CharField(_("settled"), max_length=8, choices=Settled, blank=True)
     undone_at = models.DateTimeField(_("undone"), null=True, blank=True)
 
     objects = OwnedQuerySet["Change"].as_manager()
@@ -67,7 +76,10 @@ class Change(models.Model):
     class Meta:
         verbose_name = _("change")
         verbose_name_plural = _("changes")
-        ordering = ["pk"]
+        ordering = ["consolidation", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["consolidation", "number"], name="change_number_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.memory_id}"

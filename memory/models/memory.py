@@ -134,6 +134,11 @@ class Memory(models.Model):
             models.Index(
                 fields=["companion", "-happened_at", "-id"], name="memory_companion_time"
             ),  # the list
+            models.Index(  # what was learnt since the last night
+                fields=["companion", "learnt_at"],
+                condition=~models.Q(kind__in=["said", "diary", "gist", "insight"]),
+                name="memory_companion_learnt",
+            ),
         ]
         constraints = [
             models.CheckConstraint(
