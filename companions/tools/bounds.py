@@ -41,10 +41,10 @@ def fitting(entries: Sequence[dict[str, Any]], tokens: int) -> list[dict[str, An
 
 def shortened(text: str, tokens: int) -> str:
     """The text, or as much of its beginning as fits, with a mark that more follows."""
-    if estimate(text) <= tokens:
+    if weight(text) <= tokens:
         return text
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if estimate(text[:middle]) <= tokens else (low, middle - 1)
+        low, high = (middle, high) if weight(text[:middle]) <= tokens else (low, middle - 1)
     return text[:low] + CUT

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from companions.replies.material import Turn
-from companions.tools.bounds import fitting, room, shortened
+from companions.tools.bounds import fitting, room, shortened, weight
 from companions.tools.days import Day, begins, ends
 from companions.tools.showing import originals, show
 from companions.tools.tool import Tool, ToolError
@@ -54,12 +54,13 @@ def _entry(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
     number, entry = meant[0]
     said = told(turn.companion.pk).filter(message__session=entry.session_id).order_by("happened_at", "id")
     rest = list(said[arguments.after : arguments.after + 200])
-    given = fitting(originals(rest, turn.companion), room(turn))
+    head = _listed(number, entry, turn)
+    given = fitting(originals(rest, turn.companion), room(turn) - weight(head))
     shown = [*([entry.memory] if entry.memory else []), *rest[: len(given)]]
     show(turn, [Found(one, 0.0, {}) for one in shown], entry.title, now, began)
     turn.shown.add(entry.pk)
     return {
-        **_listed(number, entry, turn),
+        **head,
         "messages": given,
         "messages_in_all": said.count(),
         "other_entries_of_the_day": [n for n, _one in meant[1:20]],
@@ -76,13 +77,8 @@ def _page(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
         raise ToolError("There is no such page. Call look_up with nothing named for a list.")
     show(turn, [Found(found.memory, 0.0, {})] if found.memory else [], found.document.title, now, began)
     turn.shown.add(found.document_id)
-    rest = found.text[arguments.after :]
-    return {
-        "document": found.document.title,
-        "page": found.number,
-        "text": shortened(rest, room(turn)),
-        "characters_in_all": len(found.text),
-    }
+    head = {"document": found.document.title, "page": found.number, "characters_in_all": len(found.text)}
+    return {**head, "text": shortened(found.text[arguments.after :], room(turn) - weight(head))}
 
 
 def _list(turn: Turn) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The one registry of tools that a model may call, each with its handler."""
 
-import json
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -9,7 +8,7 @@ from pydantic import ValidationError
 
 from companions.replies.material import Turn
 from companions.tools import blocks, looking_up, notes, recalling, remembering, searching
-from companions.tools.bounds import room, weight
+from companions.tools.bounds import AROUND_TOKENS, room, weight
 from companions.tools.tool import ToolError
 from memory.errors import AlwaysError
 from memory.text import is_storable
@@ -43,12 +42,14 @@ def _called(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, A
         checked = TOOLS[name].arguments.model_validate_json(arguments or "{}")
     except ValidationError as error:
         raise ToolError("; ".join(map(_wrong, error.errors()))) from error
-    if not is_storable(json.dumps(checked.model_dump(mode="json"), ensure_ascii=False)):
+    if not all(is_storable(value) for value in checked.model_dump().values() if isinstance(value, str)):
         raise ToolError("arguments: not storable text")
     if not room(turn):
         raise ToolError(FULL)
     result = TOOLS[name].handler(turn, checked, now)
-    return result if weight(result) <= room(turn) + weight(FULL) else {"done": True, "too_long_to_show": True}
+    return (
+        result if weight(result) <= room(turn) + AROUND_TOKENS else {"done": True, "too_long_to_show": True}
+    )
 
 
 def _wrong(error: Any) -> str:

@@ -1,0 +1,62 @@
+"""A turn under way, as it stands when the model calls a tool."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from companions import tools
+from companions.importing import Line, import_log
+from companions.models import Companion, Reply, Session
+from companions.replies.ahead import Ahead
+from companions.replies.claim import claim
+from companions.replies.context import compose, look_back, remember
+from companions.replies.finish import Said, finish
+from companions.replies.material import Turn
+from companions.replies.process import process_name
+from companions.replies.start import start
+
+NOW = timezone.now()
+
+
+def turn_of(companion: Companion, text: str = "Hello", now: datetime = NOW) -> Turn:
+    """The turn of this message, with its prompt."""
+    turn = claim(start(companion, text, None, now).reply.pk, now)
+    assert turn
+    look_back(turn)
+    remember(turn, Ahead(None), now)
+    compose(turn, now)
+    return turn
+
+
+def end(turn: Turn, text: str = "Well.", now: datetime = NOW) -> None:
+    assert finish(turn.reply, Reply.State.DONE, Said(text), now, held_by=process_name())
+
+
+def use(turn: Turn, name: str, /, **arguments: Any) -> dict[str, Any]:
+    """What the tool gives, and the call with its result as the prompt holds them then."""
+    given = tools.call(turn, name, json.dumps(arguments), NOW)
+    wire = {"id": "1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    turn.prompt.append({"role": "assistant", "content": None, "tool_calls": [wire]})
+    turn.prompt.append(
+        {"role": "tool", "tool_call_id": "1", "content": json.dumps(given, ensure_ascii=False)}
+    )
+    return given
+
+
+def log(companion: Companion, *texts: str, days_ago: float = 30) -> None:
+    """What was said in an earlier session, turn about, a minute apart."""
+    at = NOW - timedelta(days=days_ago)
+    lines = [
+        Line(role=("user", "assistant")[n % 2], text=text, at=at + timedelta(minutes=n))
+        for n, text in enumerate(texts)
+    ]
+    import_log(companion, lines, NOW)
+    Session.objects.filter(companion=companion, ended_at=None).update(ended_at=NOW)
+
+
+@pytest.fixture
+def turn(mira: Companion) -> Turn:
+    return turn_of(mira)

@@ -1,0 +1,186 @@
+"""Recall, search_conversation and look_up: originals, bounded, on record, and nothing that models may not see."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from companions import deletion
+from companions.models import Companion, Message, Prompt, Session
+from companions.replies.context import record_call
+from companions.replies.material import Turn
+from memory.keeping import keep_fact
+from memory.models import DiaryEntry, Document, Memory, Page, Recall
+from tests.companions.tools.conftest import NOW, end, log, turn_of, use
+
+pytestmark = pytest.mark.django_db
+
+
+def texts(given: dict[str, Any]) -> list[str]:
+    return [one["text"] for one in given["messages"]]
+
+
+# -- recall ---------------------------------------------------------------------------------------------------------
+
+
+def test_recall_is_called_three_times_a_turn_and_no_more(mira: Companion, turn: Turn) -> None:
+    for _ in range(3):
+        assert "error" not in use(turn, "recall", cue="walnuts")
+    use(turn, "search_conversation", words="walnuts")
+    assert "3 times" in use(turn, "recall", cue="walnuts")["error"]
+    end(turn)
+    assert "error" not in use(turn_of(mira, "And now?"), "recall", cue="walnuts")
+
+
+def test_recall_gives_nothing_twice_in_a_session(mira: Companion) -> None:
+    keep_fact(mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
+    first = turn_of(mira, "Hello")
+    assert use(first, "recall", cue="walnuts")["remembered"]
+    assert use(first, "recall", cue="walnuts")["remembered"] == []
+    end(first)
+    assert use(turn_of(mira, "Go on"), "recall", cue="walnuts")["remembered"] == []
+    Session.objects.update(ended_at=NOW)
+
+
+# -- search_conversation --------------------------------------------------------------------------------------------
+
+
+def test_what_was_said_is_found_by_its_words_newest_first(mira: Companion) -> None:
+    log(mira, "The red bicycle is old.", "A bicycle, red?", "Nothing of it.", days_ago=3)
+    log(mira, "My red bicycle was stolen.", days_ago=90)
+    given = use(turn_of(mira), "search_conversation", words="red bicycles")
+    assert texts(given) == ["A bicycle, red?", "The red bicycle is old.", "My red bicycle was stolen."]
+    assert [one["who"] for one in given["messages"]] == ["Mira", "Alice", "Alice"]
+    assert given["older_ones_not_shown"] == 0
+    at = (NOW - timedelta(days=90)).astimezone(mira.user.zone)
+    assert given["messages"][-1]["when"] == f"{at:%Y-%m-%d %H:%M}"
+
+
+def test_chinese_is_found(tian: Companion) -> None:
+    log(tian, "我的红色自行车昨天被偷了。", "真可惜。", "我喜欢绿茶。")
+    assert texts(use(turn_of(tian), "search_conversation", words="自行车")) == ["我的红色自行车昨天被偷了。"]
+
+
+def test_days_are_the_users_own(mira: Companion) -> None:
+    """Alice lives in Berlin: 23:30 UTC is her next day."""
+    late = NOW.replace(year=2024, month=5, day=1, hour=23, minute=30)
+    log(mira, "Good night.", days_ago=(NOW - late) / timedelta(days=1))
+    turn = turn_of(mira)
+    assert texts(use(turn, "search_conversation", since="2024-05-02", until="2024-05-02")) == ["Good night."]
+    assert texts(use(turn, "search_conversation", words="night", until="2024-05-01")) == []
+    assert texts(use(turn, "search_conversation", words="night", since="2024-05-03")) == []
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        *({"since": "0001-01-01"}, {"until": "9999-12-31"}, {"since": "2024-02-30"}, {"since": "soon"}, {}),
+        {"since": "2024-05-02", "until": "2024-05-01"},
+    ],
+)
+def test_days_that_cannot_be_are_errors(turn: Turn, days: dict[str, str]) -> None:
+    assert use(turn, "search_conversation", **days)["error"]
+
+
+def test_nothing_hidden_private_or_anothers_is_found(mira: Companion, tian: Companion) -> None:
+    log(mira, "walnut one", "walnut two", "walnut three")
+    log(tian, "walnut four")
+    Message.objects.filter(text="walnut one").update(is_hidden=True)
+    Memory.objects.filter(text="walnut two").update(is_private=True)
+    turn = turn_of(mira)
+    assert texts(use(turn, "search_conversation", words="walnut")) == ["walnut three"]
+    assert texts(use(turn, "search_conversation", until="2100-01-01"))[0] == "walnut three"
+
+
+def test_many_are_bounded_and_counted(mira: Companion) -> None:
+    log(mira, *[f"walnut {n}" for n in range(50)])
+    given = use(turn_of(mira), "search_conversation", words="walnut")
+    assert texts(given)[0] == "walnut 49"
+    assert len(given["messages"]) == 20
+    assert given["older_ones_not_shown"] == 30
+
+
+def test_the_question_does_not_find_itself(mira: Companion) -> None:
+    assert texts(use(turn_of(mira, "What of walnuts?"), "search_conversation", words="walnuts")) == []
+
+
+def test_what_a_search_showed_goes_from_the_prompt_when_it_is_deleted(mira: Companion) -> None:
+    log(mira, "The word is zanzibar.")
+    turn = turn_of(mira)
+    use(turn, "search_conversation", words="word")
+    record_call(turn, 2, NOW)
+    assert "zanzibar" in str(Prompt.objects.get(round=2).messages)
+    use(turn, "remember", text="The word is zanzibar.", slot="word")
+    slot = mira.slots.get()
+    said = Message.objects.get(text__contains="zanzibar")
+    assert said in slot.sources.all()
+    deletion.delete_message(said, NOW)
+    assert not Prompt.objects.filter(round=2).exists()
+    assert not Recall.objects.filter(cue="word").exists()
+
+
+# -- look_up --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def diary(mira: Companion) -> list[DiaryEntry]:
+    """Two closed sessions with their entries."""
+    entries = []
+    for n, word in enumerate(("lake", "wood")):
+        log(mira, f"We went to the {word}.", f"The {word} was cold.", days_ago=20 - n)
+        session = Message.objects.get(text=f"We went to the {word}.").session
+        memory = keep_fact(mira.pk, f"A day at the {word}", NOW, NOW)
+        Memory.objects.filter(pk=memory.pk).update(kind="diary")
+        at = NOW - timedelta(days=20 - n)
+        entries.append(
+            DiaryEntry.objects.create(
+                **{"companion": mira, "session": session, "title": f"The {word}", "memory": memory},
+                **{"started_at": at, "ended_at": at + timedelta(minutes=1), "made_at": NOW},
+            )
+        )
+    return entries
+
+
+def test_with_nothing_named_there_is_a_list(mira: Companion, diary: list[DiaryEntry]) -> None:
+    given = use(turn_of(mira), "look_up")
+    assert [(one["entry"], one["title"]) for one in given["diary"]] == [(2, "The wood"), (1, "The lake")]
+
+
+def test_an_entry_leads_to_what_was_said_by_number_and_by_day(
+    mira: Companion, diary: list[DiaryEntry]
+) -> None:
+    turn = turn_of(mira)
+    given = use(turn, "look_up", entry=1)
+    assert texts(given) == ["We went to the lake.", "The lake was cold."]
+    day = diary[1].started_at.astimezone(mira.user.zone)
+    by_day = use(turn, "look_up", day=f"{day:%Y-%m-%d}")
+    assert by_day["title"] == "The wood"
+    assert texts(use(turn, "look_up", entry=1, after=1)) == ["The lake was cold."]
+    assert {diary[0].pk, diary[1].pk} <= turn.shown
+
+
+def test_an_entry_shows_nothing_hidden_and_a_private_one_nothing(
+    mira: Companion, diary: list[DiaryEntry]
+) -> None:
+    Message.objects.filter(text="We went to the lake.").update(is_hidden=True)
+    assert diary[1].memory
+    Memory.objects.filter(pk=diary[1].memory.pk).update(is_private=True)
+    turn = turn_of(mira)
+    assert texts(use(turn, "look_up", entry=1)) == ["The lake was cold."]
+    assert "no such" in use(turn, "look_up", entry=2)["error"]
+    assert [one["entry"] for one in use(turn, "look_up")["diary"]] == [1]
+
+
+def test_a_page_is_read_as_it_is_and_read_on(mira: Companion, tian: Companion) -> None:
+    book = Document.objects.create(companion=mira, title="A Book", characters=8000, given_at=NOW)
+    whole = "".join(f"word{n} " for n in range(2000))
+    Page.objects.create(companion=mira, document=book, number=1, text=whole)
+    turn = turn_of(mira)
+    given = use(turn, "look_up", document="a book", page=1)
+    begun = given["text"].removesuffix(" … (cut)")
+    assert 100 < len(begun) < len(whole)
+    on = use(turn, "look_up", document="A Book", page=1, after=len(begun))["text"]
+    assert whole.startswith(begun + on.removesuffix(" … (cut)"))
+    assert use(turn, "look_up")["documents"] == ["A Book"]
+    assert "no such page" in use(turn, "look_up", document="A Book", page=2)["error"]
+    assert "no such page" in use(turn_of(tian), "look_up", document="A Book", page=1)["error"]

@@ -1,0 +1,82 @@
+"""The tools as they are offered and called: each with a handler, none in vain, none without bounds."""
+
+import json
+from typing import Any
+
+import pytest
+
+from companions import tools
+from companions.models import Companion
+from companions.prompts import TOOLS_TOKENS
+from companions.replies.material import Turn
+from memory.always import write_block
+from memory.keeping import keep_fact
+from memory.models.always import By
+from providers.tokens import estimate, estimate_messages
+from tests.companions.tools.conftest import NOW, log, turn_of, use
+
+pytestmark = pytest.mark.django_db
+OFFERED = [one["function"] for one in tools.offered()]
+GOOD: dict[str, dict[str, Any]] = {
+    "remember": {"text": "Alice likes tea."},
+    "revise": {"memory": "oats", "text": "Alice eats rye."},
+    "forget": {"memory": "oats"},
+    "recall": {"cue": "oats"},
+    "search_conversation": {"words": "oats"},
+    "look_up": {},
+    "block_append": {"block": "plans", "text": "swim"},
+    "block_replace": {"block": "plans", "old": "walk", "new": "run"},
+    "note": {"text": "She seems tired."},
+}
+BAD = [
+    *("", "{", "[]", '"tea"', "null", "7", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'),
+    '{"text": "a\\u0000b", "cue": "a\\u0000b", "words": "a\\u0000b", "document": "a\\u0000", "block": "a\\u0000"}',
+    '{"text": "\\ud800", "cue": "\\ud800", "words": "\\ud800", "day": "\\ud800", "block": "\\ud800"}',
+    json.dumps(dict.fromkeys(("text", "cue", "words", "document", "block", "memory", "slot"), "x" * 20000)),
+]
+
+
+def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) -> None:
+    assert {one["name"] for one in OFFERED} == GOOD.keys()
+    for name in GOOD:
+        keep_fact(mira.pk, f"Alice eats oats, and so {name}.", NOW, NOW)
+    write_block(mira.pk, "plans", "walk", by=By.USER, now=NOW)
+    turn = turn_of(mira)
+    for name, arguments in GOOD.items():
+        one = {"memory": f"oats {name}"} if "memory" in arguments else {}
+        assert "error" not in use(turn, name, **arguments | one), name
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=range(len(BAD)))
+@pytest.mark.parametrize("name", GOOD)
+def test_bad_arguments_give_an_error_that_can_be_mended(turn: Turn, name: str, arguments: str) -> None:
+    if name == "look_up" and arguments in ("", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'):
+        return  # these name nothing of its own: it lists what there is
+    given = tools.call(turn, name, arguments, NOW)
+    assert given.keys() == {"error"}
+    assert 0 < len(given["error"]) <= 1500
+
+
+def test_an_unknown_tool_is_told_which_there_are(turn: Turn) -> None:
+    assert "recall" in tools.call(turn, "delete_everything", "{}", NOW)["error"]
+
+
+def test_what_is_offered_takes_no_more_than_the_prompt_sets_aside() -> None:
+    assert estimate(json.dumps(tools.offered(), ensure_ascii=False)) <= TOOLS_TOKENS
+
+
+@pytest.mark.parametrize("text", ["a long day in the garden ", "花园里漫长的一天"])
+def test_whatever_tools_give_the_prompt_fits_the_context(mira: Companion, settings: Any, text: str) -> None:
+    settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 6000, 500
+    log(mira, *[f"{n} {text * 20}" for n in range(60)])
+    turn = turn_of(mira, f"What about {text}?")
+    for round in range(3):
+        for day in range(6):
+            given = use(turn, "search_conversation", words=text)
+            assert given.get("messages") or round + day
+            use(turn, "recall", cue=text, count=20)
+            use(turn, "look_up")
+    assert (
+        estimate_messages(turn.prompt, tools.offered()) <= 5500 + 18 * 3 * 60
+    )  # the calls themselves, and errors
+    assert use(turn, "search_conversation", words=text) == {"error": tools.registry.FULL}

@@ -1,0 +1,119 @@
+"""Remember, revise, forget: what is learnt is closed and linked, never deleted; what was said is not touched."""
+
+from datetime import timedelta
+
+import pytest
+
+from companions.models import Companion
+from companions.replies.material import Turn
+from memory.always import set_slot
+from memory.keeping import keep_fact
+from memory.models import Memory, Slot
+from memory.models.always import By
+from tests.companions.tools.conftest import NOW, log, turn_of, use
+
+pytestmark = pytest.mark.django_db
+
+
+def fact(companion: Companion, text: str, kind: str = "fact") -> Memory:
+    memory = keep_fact(companion.pk, text, NOW - timedelta(days=9), NOW - timedelta(days=9))
+    Memory.objects.filter(pk=memory.pk).update(kind=kind)
+    return memory
+
+
+def test_a_fact_is_kept_with_the_message_it_comes_from(mira: Companion) -> None:
+    turn = turn_of(mira, "Remember that I like tea")
+    assert use(turn, "remember", text="Alice likes tea.") == {"remembered": "Alice likes tea."}
+    kept = Memory.objects.get(kind="fact")
+    assert list(kept.sources.all()) == [turn.message]
+
+
+def test_a_slot_is_kept_with_the_messages_it_comes_from(mira: Companion) -> None:
+    first = turn_of(mira, "My sister is called Marlene")
+    turn_after = first
+    use(turn_after, "remember", text="Marlene is the sister", slot="sister")
+    slot = Slot.objects.get(companion=mira)
+    assert (slot.name, slot.text, slot.by) == ("sister", "Marlene is the sister", "companion")
+    assert list(slot.sources.all()) == [first.message]
+    assert not Memory.objects.filter(kind="fact").exists()
+
+
+@pytest.mark.parametrize(
+    ("slot", "text", "says"), [("a\nb", "x", "control"), ("s", "x" * 201, "200"), ("n" * 61, "x", "60")]
+)
+def test_a_slot_that_cannot_be_is_an_error_and_changes_nothing(
+    turn: Turn, slot: str, text: str, says: str
+) -> None:
+    set_slot(turn.companion.pk, "s", "before", by=By.USER, now=NOW)
+    assert says in use(turn, "remember", text=text, slot=slot)["error"]
+    assert [one.text for one in Slot.objects.all()] == ["before"]
+    assert not Memory.objects.exclude(kind="said").exists()
+
+
+def test_a_revised_slot_leaves_its_past_behind(mira: Companion, turn: Turn) -> None:
+    set_slot(mira.pk, "city", "Porto", by=By.USER, now=NOW - timedelta(days=3))
+    assert use(turn, "revise", slot="city", text="Lisbon")["remembered"] == "Lisbon"
+    past = Memory.objects.get(kind="fact")
+    assert (past.text, past.closed_at) == ("city: Porto", NOW)
+    assert "error" in use(turn, "revise", slot="town", text="Lisbon")
+
+
+def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion, turn: Turn) -> None:
+    old, other = fact(mira, "Alice likes green tea.", "preference"), fact(mira, "Alice has a cat.")
+    assert "error" not in use(turn, "revise", memory="green tea", text="Alice likes black tea.")
+    old.refresh_from_db()
+    other.refresh_from_db()
+    new = old.replaced_by
+    assert new
+    assert (old.closed_at, new.text, new.kind, new.closed_at) == (
+        NOW,
+        "Alice likes black tea.",
+        "preference",
+        None,
+    )
+    assert list(new.sources.all()) == [turn.message]
+    assert other.closed_at is None
+
+
+def test_what_was_said_can_be_neither_revised_nor_forgotten(mira: Companion) -> None:
+    log(mira, "I live in Porto.")
+    turn = turn_of(mira)
+    for name, more in (("revise", {"text": "I live in Lisbon."}), ("forget", {})):
+        assert "cannot be changed" in use(turn, name, memory="I live in Porto.", **more)["error"]
+    assert not Memory.objects.exclude(closed_at=None).exists()
+
+
+def test_words_that_fit_several_change_none(mira: Companion, turn: Turn) -> None:
+    fact(mira, "Alice likes green tea.")
+    fact(mira, "Alice likes black tea.")
+    error = use(turn, "forget", memory="likes tea")["error"]
+    assert "green" in error
+    assert "black" in error
+    assert not Memory.objects.exclude(closed_at=None).exists()
+    use(turn, "forget", memory="Alice likes green tea.")
+    assert [one.text for one in Memory.objects.exclude(closed_at=None)] == ["Alice likes green tea."]
+
+
+def test_forgetting_deletes_nothing(mira: Companion, turn: Turn) -> None:
+    fact(mira, "爱丽丝住在波尔图。")
+    set_slot(mira.pk, "tea", "green", by=By.USER, now=NOW)
+    use(turn, "forget", memory="住在波尔图")
+    use(turn, "forget", slot="tea")
+    assert not Slot.objects.exists()
+    assert {one.text for one in Memory.objects.exclude(closed_at=None)} == {
+        "爱丽丝住在波尔图。",
+        "tea: green",
+    }
+
+
+@pytest.mark.parametrize("which", [{}, {"slot": "tea", "memory": "tea"}, {"slot": " ", "memory": " "}])
+def test_either_a_slot_or_a_memory_is_named(turn: Turn, which: dict[str, str]) -> None:
+    assert "either" in use(turn, "forget", **which)["error"]
+
+
+def test_private_and_anothers_memories_are_not_found(mira: Companion, tian: Companion, turn: Turn) -> None:
+    hidden = fact(mira, "Alice likes tea.")
+    Memory.objects.filter(pk=hidden.pk).update(is_private=True)
+    fact(tian, "Bob likes tea.")
+    assert "error" in use(turn, "forget", memory="likes tea")
+    assert not Memory.objects.exclude(closed_at=None).exists()
