@@ -12,6 +12,7 @@ LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "
 Verdict = Literal["add", "reinforce", "revise", "retract"]
 MOST_LEARNT = 30
 MOST_SENTENCES = 20
+MOST_SUMMARY = 6000  # characters
 
 
 def _storable(text: Any) -> Any:
@@ -79,7 +80,7 @@ def each(adapter: TypeAdapter[Any], most: int) -> BeforeValidator:
 class Digest(BaseModel):
     """The answer about a batch: the session's summary, revised, and what is to be learnt."""
 
-    summary: text(6000)  # type: ignore[valid-type]
+    summary: text(MOST_SUMMARY)  # type: ignore[valid-type]
     memories: Annotated[list[Learnt], each(LEARNT, MOST_LEARNT)]
 
 
@@ -89,7 +90,7 @@ Sentences = Annotated[list[Sentence], each(SENTENCE, MOST_SENTENCES)]
 class Ending(Digest):
     """The answer about a whole session as it ends; the summary stays behind as the diary entry's sentences."""
 
-    summary: str = ""
+    summary: str = Field("", max_length=MOST_SUMMARY)
     title: text(120)  # type: ignore[valid-type]
     diary: Annotated[Sentences, Field(min_length=1)]
     emotion: Emotion = Emotion.NEUTRAL
