@@ -34,7 +34,7 @@ def task_of(body: Mapping[str, Any]) -> str:
     schema = form.get("json_schema") if isinstance(form, dict) else None
     if isinstance(schema, dict):
         return str(schema.get("name") or "")
-    first = next(iter(body.get("messages") or ()), {})
+    first: Mapping[str, Any] = next(iter(body.get("messages") or ()), {})
     named = TASK.match(plain(first.get("content"))) if first.get("role") == "system" else None
     return named[1] if named and named[1] in TASKS else ""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from providers.rehearsal.structured import digest, feelings
-from providers.rehearsal.structured.learning import CHANGE, RELATED, SAME, memories, statements
+from providers.rehearsal.structured.learning import CHANGE, SAME, changed, memories, statements
 from providers.rehearsal.structured.reading import Known, Material, is_chinese
 from providers.rehearsal.structured.sentences import MARKS, Sentence, about, likeness
 
@@ -68,24 +68,16 @@ def _profile(material: Material) -> list[Entry]:
     said = [one.first for one in statements(material, is_user=True)]
     ranked = sorted((one for one in said if not _same(one, material.profile)), key=lambda one: -one.weight)
     chosen = sorted(ranked[:MOST_OF_USER], key=lambda one: one.line.number)
-    changed = {before.number: one for one in chosen if (before := _changed(one, material.profile))}
-    kept = [_known(changed.get(known.number), known) for known in material.profile]
-    new = [one for one in chosen if one not in changed.values()]
+    changes = [one for one in chosen if CHANGE.search(one.text)]
+    instead = {before.number: one for one in changes if (before := changed(one, material.profile))}
+    kept = [_known(instead.get(known.number), known) for known in material.profile]
+    new = [one for one in chosen if one not in instead.values()]
     return _latest(kept, (_entry(_of_user(one), [one.line.number]) for one in new))
 
 
 def _of_user(sentence: Sentence) -> str:
     name, text = sentence.line.name, sentence.text
     return f"{name}说自己：“{text}”" if is_chinese(text) else f"{name} says: “{text}”"
-
-
-def _changed(sentence: Sentence, known: list[Known]) -> Known | None:
-    """The sentence of the earlier revision that this one replaces."""
-    if not CHANGE.search(sentence.text):
-        return None
-    ranked = [(likeness(sentence.terms, about(one.text, {sentence.line.name})), one) for one in known]
-    score, best = max(ranked, key=lambda pair: pair[0], default=(0.0, None))
-    return best if score >= RELATED else None
 
 
 def _known(change: Sentence | None, known: Known) -> Entry:

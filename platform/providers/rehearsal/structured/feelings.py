@@ -22,8 +22,8 @@ EMOTIONS = {
     "surprised": re.compile(r"(?i)\b(?:surpris\w+|unexpected\w*|wow|suddenly)\b|惊讶|没想到|居然|竟然"),
     "awkward": re.compile(r"(?i)\b(?:awkward|embarrass\w*|sorry|ashamed)\b|尴尬|不好意思|抱歉|对不起"),
     "happy": re.compile(
-        r"(?i)\b(?:happy|glad|delight\w*|excit\w+|wonderful|great|love[sd]?|enjoy\w*|fun|proud\w*|grateful)\b"
-        r"|开心|高兴|高興|快乐|幸福|激动|兴奋|自豪|喜欢"
+        r"(?i)\b(?:happy|glad|delight\w*|excit\w+|wonderful|great|fun|proud\w*|grateful)\b"
+        r"|开心|高兴|高興|快乐|幸福|激动|兴奋|自豪"
     ),
     "curious": re.compile(r"(?i)\b(?:curious|wonder(?:ing)?|interest\w+|learn\w*)\b|好奇|想知道|感兴趣|学习"),
 }

@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from providers.rehearsal.structured.reading import HAN, Material, is_chinese
+from providers.rehearsal.scene import HAN
+from providers.rehearsal.structured.reading import Material, is_chinese
 from providers.rehearsal.structured.sentences import about, parts, shortened
 
 MOST_WORDS, LONGEST_SENTENCE = 60, 160
@@ -21,9 +22,10 @@ def answer(material: Material) -> dict[str, Any]:
 
 def gist(page: str) -> str:
     """At most 60 words of a page, in its own order; a mark where there is nothing to tell."""
-    every = [shortened(part, LONGEST_SENTENCE) for part in parts(_flowing(page))]
+    every = [shortened(part, LONGEST_SENTENCE) for part in dict.fromkeys(parts(_flowing(page)))]
     ranked = sorted(range(len(every)), key=lambda at: (at > 0, -_telling(every[at]), at))
-    chosen, words, characters = [], 0.0, 0
+    chosen: list[int] = []
+    words, characters = 0.0, 0
     for at in ranked:
         words, characters = words + _words(every[at]), characters + len(every[at]) + 1
         if chosen and (words > MOST_WORDS or characters > MOST_CHARACTERS):

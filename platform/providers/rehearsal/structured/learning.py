@@ -7,10 +7,10 @@ from typing import Any
 
 from providers.rehearsal.structured import feelings
 from providers.rehearsal.structured.reading import Known, Material, is_chinese
-from providers.rehearsal.structured.sentences import Sentence, about, likeness, sentences
+from providers.rehearsal.structured.sentences import Sentence, about, likeness, sentences, shared, subject
 
 MOST_KEPT = 6
-SAME, RELATED = 0.6, 0.15
+SAME, RELATED = 0.6, 0.3
 CHANGE = re.compile(
     r"(?i)\b(?:any ?more|no longer|now (?:prefer|like|love|live|work|want)\w*|instead|used to|changed my mind|switched)\b"
     r"|不再|现在(?:更|喜欢|住|想)|改(?:成|为|变|主意)|以前|换成|而不是"
@@ -87,22 +87,22 @@ def _learnt(one: Kept, known: list[Known]) -> dict[str, Any]:
 
 
 def _verdict(sentence: Sentence, known: list[Known]) -> tuple[str, int | None]:
-    mine = sentence.terms
-    ranked = sorted(
-        ((likeness(mine, about(one.text, {sentence.line.name})), one) for one in known), key=_score
-    )
-    score, best = ranked[-1] if ranked else (0.0, None)
-    if best is None or score < RELATED:
-        return "add", None
-    if WRONG.search(sentence.text):
-        return "retract", best.number
-    if CHANGE.search(sentence.text):
-        return "revise", best.number
-    return ("reinforce", best.number) if score >= SAME else ("add", None)
+    changes = "retract" if WRONG.search(sentence.text) else "revise" if CHANGE.search(sentence.text) else ""
+    if changes:
+        before = changed(sentence, known)
+        return (changes, before.number) if before else ("add", None)
+    name = sentence.line.name
+    same = next((one for one in known if likeness(sentence.terms, about(one.text, {name})) >= SAME), None)
+    return ("reinforce", same.number) if same else ("add", None)
 
 
-def _score(pair: tuple[float, Known]) -> float:
-    return pair[0]
+def changed(sentence: Sentence, known: list[Known]) -> Known | None:
+    """What is known of the subject that a sentence speaks of, that with most in common; None where there is none."""
+    name = sentence.line.name
+    mine = subject(sentence.text, {name})
+    ranked = [(shared(mine, subject(one.text, {name})), one) for one in known]
+    share, best = max(ranked, key=lambda pair: pair[0], default=(0.0, None))
+    return best if share >= RELATED else None
 
 
 def happened_on(sentence: Sentence) -> str | None:

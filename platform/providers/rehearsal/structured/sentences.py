@@ -38,6 +38,11 @@ KINDS = {
     ),
 }
 WILL = re.compile(r"(?i)\bI(?: will|'ll|’ll)\b(?! (?:be here|listen))|我(?:会|將|将|一定)")
+OPINIONS = """
+any anymore day dislik dislike enjoy every favorite favourite hat hate instead longer lov love more now prefer really time
+used very 喜欢 我喜 很喜 最喜 讨厌 现在 不再 每天 我每 以前 我不 我现
+"""
+NO_SUBJECT = frozenset(OPINIONS.split())
 TELLING = re.compile(
     r"\d|[A-Z][a-z]+(?<!^I)|《[^》]+》|(?i:\b(?:because|never|always|best|most|first)\b)|最|第一|因为|从来|总是"
 )
@@ -101,6 +106,16 @@ def about(text: str, names: Collection[str] = ()) -> set[str]:
     """What a text is about: its terms, without those of the names."""
     without = {term for name in names for term in terms(name)}
     return {term for term in terms(text) if term not in without}
+
+
+def subject(text: str, names: Collection[str] = ()) -> set[str]:
+    """What a text is about, whatever it says of it: liking and changing are no subject."""
+    return {term for term in about(text, names) if term not in NO_SUBJECT}
+
+
+def shared(one: set[str], other: set[str]) -> float:
+    """0 to 1: how much of the shorter one is in the other."""
+    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
 def likeness(one: set[str], other: set[str]) -> float:
