@@ -1,0 +1,241 @@
+"""Answers in a given form: whatever a model answers instead, what comes is in form or an error of the provider's."""
+
+from typing import Annotated, Any
+
+import pytest
+from django.utils import timezone
+from pydantic import BaseModel, Field
+
+from accounts.models import ModelCall, User
+from accounts.usage import Payer, charged
+from companions.models import Companion
+from memory.documents.answers import Gists
+from memory.learning.answers import Digest, Ending
+from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.metering import metered
+from providers.rehearsal.running import RehearsalServer
+from providers.structured import MOST_CHARACTERS, ask, validated
+from tests.fixtures.malformed import GOOD, HOPELESS, MALFORMED, PARTLY, READABLE, WHOLE
+
+MESSAGES = [
+    {"role": "system", "content": "Task: digest\nSay what is to be kept."},
+    {
+        "role": "user",
+        "content": '<kith-said>\n[1] 2023-05-02 09:05 Alice (user): "I like rain."\n</kith-said>',
+    },
+]
+
+
+class Merge(BaseModel):
+    keep: int
+    others: list[int] = Field(min_length=1, max_length=20)
+
+
+class Pair(BaseModel):
+    a: int
+    b: int
+
+
+class Insight(BaseModel):
+    text: Annotated[str, Field(min_length=1, max_length=500)]
+    drawn_from: list[int] = Field(alias="from", min_length=2)
+
+
+class Review(BaseModel):
+    of: int
+    status: str
+    progress: int = Field(ge=0, le=100)
+
+
+class Night(BaseModel):
+    merges: list[Merge]
+    contradictions: list[Pair]
+    insights: list[Insight]
+    reviews: list[Review]
+
+
+FORMS: dict[str, type[BaseModel]] = {"digest": Digest, "ending": Ending, "gists": Gists, "night": Night}
+
+
+@pytest.fixture
+def rehearsal(server: RehearsalServer, settings: Any) -> RehearsalServer:
+    """The chat model of the settings, asked once."""
+    server.reset()
+    settings.CHAT = {"base_url": server.url, "api_key": "", "model": "rehearsal", "is_rehearsal": True}
+    settings.CHAT_TIMEOUTS = {"connect_seconds": 1.0, "first_piece_seconds": 5.0, "silence_seconds": 5.0}
+    settings.CHAT_RETRIES = 0
+    return server
+
+
+def came(task: str, messages: list[dict[str, str]] = MESSAGES) -> BaseModel | ProviderError:
+    """What was answered, or the error that came instead."""
+    try:
+        return ask(task, messages, FORMS[task])
+    except ProviderError as error:
+        return error
+
+
+# -- answers in another form
+
+
+@pytest.mark.parametrize("task", FORMS)
+@pytest.mark.parametrize("name", HOPELESS)
+def test_what_is_no_answer_is_an_error_of_the_providers(
+    rehearsal: RehearsalServer, task: str, name: str
+) -> None:
+    rehearsal.script(HOPELESS[name] | {"task": task})
+    error = came(task)
+    assert isinstance(error, MalformedError | ProviderUnavailable | ProviderRefused)
+    assert len(rehearsal.ledger()) == 1
+
+
+@pytest.mark.parametrize("task", FORMS)
+@pytest.mark.parametrize("name", READABLE)
+def test_an_answer_is_found_in_what_stands_around_it(
+    rehearsal: RehearsalServer, task: str, name: str
+) -> None:
+    rehearsal.script(READABLE[name] | {"task": task})
+    assert came(task) == FORMS[task].model_validate(GOOD)
+
+
+@pytest.mark.parametrize("task", FORMS)
+@pytest.mark.parametrize("name", PARTLY)
+def test_what_is_partly_in_form_stays_within_bounds(rehearsal: RehearsalServer, task: str, name: str) -> None:
+    rehearsal.script(PARTLY[name] | {"task": task})
+    answer = came(task)
+    assert isinstance(answer, FORMS[task] | MalformedError)
+    if isinstance(answer, Digest):
+        assert len(answer.summary) <= 6000
+        assert len(answer.memories) <= 30
+        assert all(1 <= one.importance <= 10 and len(one.text) <= 500 for one in answer.memories)
+    if isinstance(answer, Ending):
+        assert max(len(answer.diary), len(answer.self_concept), len(answer.user_profile)) <= 20
+
+
+def test_the_corpus_has_more_than_forty_kinds() -> None:
+    assert len(HOPELESS) >= 40
+    assert len(MALFORMED) == len(HOPELESS) + len(READABLE) + len(PARTLY)
+
+
+@pytest.mark.parametrize("at", range(0, len(WHOLE), 7))
+def test_an_answer_cut_anywhere_is_never_mended(at: int) -> None:
+    for form in FORMS.values():
+        with pytest.raises(MalformedError):
+            validated(WHOLE[:at], form)
+
+
+@pytest.mark.parametrize("text", ['{"' * 100_000, '{"a": ' * 100_000, "{" * 200_000, '{"a": 1} ' * 20_000])
+def test_looking_for_an_object_ends(text: str) -> None:
+    with pytest.raises(MalformedError):
+        validated(text, Night)
+
+
+def test_a_malformed_answers_error_holds_no_word_of_it() -> None:
+    for text in ('{"rosebud": "rosebud"}', "rosebud", '{"summary": "rosebud", "memories": "rosebud"}'):
+        with pytest.raises(MalformedError) as raised:
+            validated(text, Digest)
+        assert (raised.value.code, "rosebud" in str(raised.value)) == ("malformed_answer", False)
+        assert raised.value.__context__ is None
+
+
+def test_what_never_ends_is_left(rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"pieces": ["rain " * 200] * 2000, "delay_between": 0.001, "task": "digest"})
+    with metered() as calls:
+        assert isinstance(came("digest"), MalformedError)
+    assert calls[0].is_estimated
+    assert calls[0].completion_tokens >= MOST_CHARACTERS / 5
+
+
+# -- how it is asked
+
+
+def test_the_form_is_sent_beside_the_messages(rehearsal: RehearsalServer) -> None:
+    came("digest")
+    form = rehearsal.requests()[-1]["response_format"]
+    assert form["type"] == "json_schema"
+    assert (form["json_schema"]["name"], form["json_schema"]["strict"]) == ("digest", False)
+    assert form["json_schema"]["schema"]["required"] == ["summary", "memories"]
+
+
+def test_a_server_that_refuses_the_form_is_asked_without(rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"refuse_response_format": True, "task": "digest"})
+    assert isinstance(came("digest"), Digest)
+    assert ["response_format" in request for request in rehearsal.requests()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        "This response_format type is unavailable now",
+        "Failed to parse grammar",
+        "guided_json is not enabled",
+        "extra_forbidden: body.response_format: Extra inputs are not permitted",
+    ],
+)
+def test_servers_refuse_the_form_in_many_words(rehearsal: RehearsalServer, words: str) -> None:
+    rehearsal.script({"error": {"status": 400, "body": {"error": {"message": words}}}, "task": "digest"})
+    assert isinstance(came("digest"), Digest)
+
+
+def test_a_talks_step_is_not_used_up_by_a_task(rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"answer": "For the talk."}, {"answer": "For the talk too.", "when": "I like rain"})
+    assert isinstance(came("digest"), Digest)
+    rehearsal.script({"answer": WHOLE, "task": "any", "when": "2023-05-02 09:05"})
+    assert came("ending") == Ending.model_validate(GOOD)
+
+
+# -- what it costs
+
+
+@pytest.mark.django_db
+def test_each_call_is_charged_as_the_server_counted_it(
+    rehearsal: RehearsalServer, alice: User, mira: Companion
+) -> None:
+    names = [
+        "the object alone",
+        "English prose",
+        "reasoning only",
+        "a tool call",
+        "a cut stream",
+        "a wrong key",
+    ]
+    rehearsal.script(*(MALFORMED[name] | {"task": "digest"} for name in names))
+    rows: list[ModelCall] = []
+    for _ in names:
+        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING, timezone.now) as charge:
+            came("digest")
+        rows += charge.calls
+    ledger = rehearsal.ledger()
+    assert [row.outcome for row in rows] == ["done"] * 4 + ["unavailable", "refused"]
+    assert [(row.prompt_tokens, row.completion_tokens, row.is_estimated) for row in rows[:4]] == [
+        (call["prompt_tokens"], call["completion_tokens"], False) for call in ledger[:4]
+    ]
+    cut, refused = rows[4:]
+    assert (cut.prompt_tokens, cut.is_estimated) == (ledger[4]["prompt_tokens"], True)
+    assert 0 < cut.completion_tokens <= ledger[4]["completion_tokens"]
+    assert (refused.prompt_tokens, refused.completion_tokens) == (0, 0)
+    assert list(ModelCall.objects.owned_by(alice).order_by("pk")) == rows
+    assert {(row.purpose, row.companion_id, row.model) for row in rows} == {
+        ("learning", mira.pk, "rehearsal")
+    }
+
+
+@pytest.mark.django_db
+def test_what_came_from_the_cache_is_charged_as_such(
+    rehearsal: RehearsalServer, alice: User, mira: Companion
+) -> None:
+    usage = {"prompt_tokens": 70, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}}
+    rehearsal.script({"answer": WHOLE, "usage": usage, "task": "digest"})
+    with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+        came("digest")
+    row = ModelCall.objects.get(pk=charge.calls[0].pk)
+    assert (row.prompt_tokens, row.completion_tokens, row.cached_tokens) == (70, 7, 64)
+    assert (row.outcome, row.is_estimated) == ("done", False)
+
+
+@pytest.mark.usefixtures("rehearsal")
+def test_without_a_payer_nothing_is_charged() -> None:
+    with charged(None, ModelCall.Purpose.LEARNING) as charge:
+        came("digest")
+    assert charge.calls == []
