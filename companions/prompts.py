@@ -72,7 +72,7 @@ def room(
 def _left_beside_what_changes() -> int:
     """The context without the answer, facts, tools, and a quarter of it for what is remembered and what tools give."""
     left: int = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - TOOLS_TOKENS - FACTS_TOKENS
-    return left - settings.CONTEXT_TOKENS // 4
+    return left - int(settings.CONTEXT_TOKENS) // 4
 
 
 def _notes_tokens() -> int:

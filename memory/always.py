@@ -190,9 +190,9 @@ def _worded(text: str, most: int, *, may_be_empty: bool = False) -> str:
 def _keep_sources(row: Slot | Block, before: str, source_ids: Collection[UUID]) -> None:
     """Its sources: the new ones, and the earlier ones while any word of the earlier text still stands there."""
     if set(terms(before)) & set(terms(row.text)):
-        row.sources.add(*source_ids)
+        row.sources.add(*source_ids)  # type: ignore[arg-type]  # their ids are UUIDs
     else:
-        row.sources.set(source_ids)
+        row.sources.set(source_ids)  # type: ignore[arg-type]
 
 
 def _times(text: str, part: str) -> int:

@@ -15,6 +15,7 @@ from companions.models import Message, Prompt, Session
 from companions.replies.ahead import Ahead
 from companions.replies.claim import hold_claimed
 from companions.replies.material import Turn
+from companions.replies.mind import in_mind
 from companions.replies.using import called_to_mind
 from companions.sessions import window
 from memory import flashback
@@ -37,7 +38,9 @@ def look_back(turn: Turn) -> None:
     visible = [one for one in path[1:] if not one.is_hidden]
     unsent = session.unsent - (_further_back(session, visible) if len(path) > HISTORY_MESSAGES else 0)
     left = window.sent(visible[::-1], max(unsent, 0))[::-1]
-    turn.history = prompts.fitting(left, prompts.room(companion, message, turn.reply, session.summary))
+    turn.mind = in_mind(turn)
+    room = prompts.room(companion, message, turn.reply, session.summary, turn.mind)
+    turn.history = prompts.fitting(left, room)
     if len(turn.history) < len(visible):
         turn.summary = session.summary
         turn.summarised = [one.pk for one in visible[len(turn.history) :]]
@@ -100,10 +103,10 @@ def compose(turn: Turn, now: datetime) -> None:
     """Render the prompt from what was loaded and recalled."""
     facts = prompts.Facts.of(turn.companion, turn.message, now)
     turn.prompt = prompts.render(
-        turn.companion, turn.history, turn.message, turn.found, facts, turn.reply, turn.summary
+        turn.companion, turn.history, turn.message, turn.found, facts, turn.reply, turn.summary, turn.mind
     )
     turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
-    turn.shown |= set(turn.summarised)
+    turn.shown |= {*turn.summarised, *turn.mind.sources}
 
 
 @transaction.atomic

@@ -16,8 +16,9 @@ CUT = " … (cut)"
 
 def room(turn: Turn) -> int:
     """How many tokens a tool may give now, none in a full context."""
-    left = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - estimate_messages(turn.prompt) - TOOLS_TOKENS
-    return max(min(left, settings.CONTEXT_TOKENS // 8) - AROUND_TOKENS, 0)
+    most: int = settings.CONTEXT_TOKENS
+    left = most - settings.ANSWER_TOKENS - estimate_messages(turn.prompt) - TOOLS_TOKENS
+    return max(min(left, most // 8) - AROUND_TOKENS, 0)
 
 
 def weight(value: object) -> int:

@@ -43,5 +43,5 @@ def _lean(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _lean_field(field: dict[str, Any]) -> dict[str, Any]:
     """Of a field that may be left out, the kind that it has where it is not."""
-    given = next((one for one in field.get("anyOf", []) if one.get("type") != "null"), {})
+    given: dict[str, Any] = next((one for one in field.get("anyOf", []) if one.get("type") != "null"), {})
     return {name: value for name, value in {**field, **given}.items() if name not in SAID_WHEN_WRONG}
