@@ -17,7 +17,7 @@ CUT = " … (cut)"
 def room(turn: Turn) -> int:
     """How many tokens a tool may give now, none in a full context."""
     most: int = settings.CONTEXT_TOKENS
-    left = most - settings.ANSWER_TOKENS - estimate_messages(turn.prompt) - TOOLS_TOKENS
+    left: int = most - settings.ANSWER_TOKENS - estimate_messages(turn.prompt) - TOOLS_TOKENS
     return max(min(left, most // 8) - AROUND_TOKENS, 0)
 
 
