@@ -20,14 +20,13 @@ from accounts.models import User
 from companions.errors import CompanionsError, TextError
 from companions.models import Companion, Reply
 from companions.replies import actions, frames
-from companions.replies.ahead import begin_to_look
+from companions.replies.ahead import start_and_look
 from companions.replies.database import AWAY as DATABASE_AWAY
 from companions.replies.database import visit
 from companions.replies.follow import SILENCE_SECONDS, Follower
 from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.layer import layer
 from companions.replies.publish import group_of, tell
-from companions.replies.start import start
 from companions.replies.turn import spawn
 from companions.socket_frames import FRAMES, MessageSend, ReplyResume, ReplyStop, read_frame
 from companions.socket_sender import may_connect, sender
@@ -111,8 +110,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
 
     async def _send_message(self, frame: MessageSend) -> None:
         async with self.giving:  # the reply's first frames wait until the message's own has gone out
-            ahead = begin_to_look(self.companion, frame.text)
-            started = await visit(start, self.companion, frame.text, frame.client_id, timezone.now())
+            started, ahead = await start_and_look(self.companion, frame.text, frame.client_id, timezone.now())
             if started.is_new:
                 self.follower.begin(started.reply.pk)
             saved = frames.saved(started)

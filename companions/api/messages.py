@@ -15,11 +15,11 @@ from companions.api.parameters import Accept, IdempotencyKey, WaitSeconds
 from companions.api.replies import reply_out
 from companions.models import Companion, Message, Reply
 from companions.replies import frames
-from companions.replies.ahead import begin_to_look
+from companions.replies.ahead import start_and_look
 from companions.replies.database import visit
 from companions.replies.follow import listening
 from companions.replies.publish import tell
-from companions.replies.start import Started, start
+from companions.replies.start import Started
 from companions.replies.turn import spawn
 from companions.schemas import MessageIn, MessagesOut, TurnOut
 
@@ -69,8 +69,7 @@ async def send_message(
 
 
 async def _begin(companion: Companion, text: str, client_id: str | None) -> Started:
-    ahead = begin_to_look(companion, text)
-    started = await visit(start, companion, text, client_id, timezone.now())
+    started, ahead = await start_and_look(companion, text, client_id, timezone.now())
     if started.is_new:
         await tell(companion.pk, frames.saved(started))
         spawn(started.reply.pk, ahead=ahead)

@@ -4,17 +4,20 @@ import asyncio
 import contextlib
 import contextvars
 from dataclasses import dataclass
-
-from django.conf import settings
+from datetime import datetime
+from functools import partial
 
 from accounts.usage import Payer
 from companions.models import Companion
 from companions.replies.database import AWAY, insist, visit
+from companions.replies.start import Started, start
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
 from memory.held import Held, compared, lying
 from memory.spaces import CueVector
 from providers.embedding import asks_nobody
+
+MOST_CHARACTERS = 2_000  # a window or two of the embedder's
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +31,43 @@ class Ahead:
 Looking = asyncio.Task[Ahead]
 
 
+LOOKING: dict[
+    int, Looking
+] = {}  # one a person: whoever sends faster than may be answered makes no more work so
+
+
+async def start_and_look(
+    companion: Companion, text: str, client_id: str | None, now: datetime
+) -> tuple[Started, Looking | None]:
+    """`start`, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
+    looking, is_new = begin_to_look(companion, text), False
+    try:
+        started = await visit(start, companion, text, client_id, now)
+        is_new = started.is_new
+    finally:
+        if looking and not is_new:
+            looking.cancel()
+    return started, looking
+
+
 def begin_to_look(companion: Companion, text: str) -> Looking | None:
     """A task of its own that looks; None where somebody outside would be asked before it is known whether one may.
 
-    Nor is looked for what is too long to be saved.
+    Nor is looked, before the gate has let it in, for a long text, or for the next one of somebody's that is looked for.
     """
-    if not asks_nobody() or len(text) > settings.MESSAGE_CHARACTERS:
+    if not asks_nobody() or len(text) > MOST_CHARACTERS or companion.user_id in LOOKING:
         return None
     looking = look(companion, text, Payer(companion.user_id, companion.pk))
     task = asyncio.get_running_loop().create_task(looking, context=contextvars.Context())
-    task.add_done_callback(_let_go)
+    LOOKING[companion.user_id] = task
+    task.add_done_callback(partial(_let_go, companion.user_id))
     return task
 
 
 async def looked_ahead(looking: Looking | None) -> Ahead | None:
     """What was found; None where nobody looked, or where the database was away meanwhile."""
     with contextlib.suppress(*AWAY):
-        return await looking if looking else None
+        return await looking if looking and not looking.cancelled() else None
     return None
 
 
@@ -55,7 +78,8 @@ async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
     return Ahead(vector, await insist(compared, there, vector))
 
 
-def _let_go(looking: Looking) -> None:
+def _let_go(user_id: int, looking: Looking) -> None:
     """Nobody may be waiting any more: a failure is not news."""
+    LOOKING.pop(user_id, None)
     if not looking.cancelled():
         looking.exception()
