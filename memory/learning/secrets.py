@@ -1,0 +1,110 @@
+"""Secrets: passwords, keys, codes and the numbers of cards and accounts, which are never kept. Pure."""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+
+import regex
+
+Span = tuple[int, int]
+
+NAMED = (
+    r"pass(?:word|phrase|code|wort)s?|kennwort|pwd|api[ _-]?keys?|"
+    r"(?:access|auth|bearer|secret|private)[ _-]?(?:keys?|tokens?)"
+    r"|(?:recovery|security|one-time|verification|backup|2fa)[ _-]?codes?|otp|seed phrase|cv[vc]2?"
+    r"|(?:door|gate|entry|alarm|safe|lock|unlock|access)[ _-]?codes?|code (?:for|of|to) (?:the|my|our) \w+"
+    r"|combination|pin(?: (?:code|number))?|social security number|ssn"
+)
+LINK = (
+    r"(?:(?:\s+(?:for|of|to|at|on)\s+(?:\S+\s+){0,3}?\S+)?\s*"
+    r"(?:is|are|was|=|:|to)(?:\s+(?:now|still|always|again))?\s*|\s+)"
+)
+# What stands behind "password is" and tells none.
+NO_VALUE = (
+    r"(?:not?|never|too|so|very|a|an|the|in|on|at|by|with|from|and|or|but|also|just|really|always|still|gone|weak|strong"
+    r"|wrong|right|long|short|forgotten|lost|stored|saved|safe|secure|hard|easy|expired|old|new|required|needed|terrible"
+    r"|bad|good|changed|reset|compromised|stolen|leaked|protected|written|invalid|correct|what|important|annoying|due"
+    r"|all|managed?|managers?|cards?|wheels?|lists?|bad(?:ly)?|being|similar|different|unique|simple|complicated|secret)\b"
+)
+TOLD = regex.compile(
+    rf"(?i)\b(?:pass(?:word|phrase|code|wort)|kennwort|pwd)\s*(?:is|=|:)\s*(?!{NO_VALUE}|[.…])(\"[^\"]+\"|'[^']+'|“[^”]+”|\S+)"
+)
+BESIDE = regex.compile(rf"(?i)\b(?:{NAMED})\b{LINK}[\"'“‘「]?((?=\S*\d)[^\s\"'”’」]{{3,}})")
+QUOTED = regex.compile(rf"(?i)\b(?:{NAMED})\b{LINK}[\"“‘「]([^\"”’」]{{3,}})[\"”’」]")
+HAN = regex.compile(
+    r"(?:密码|密碼|口令|验证码|驗證碼|密钥|密鑰|パスワード|暗証番号)[^，。,.;；!！?？]{0,8}?[是为為：:=は]\s*"
+    r"(?![.…]|什么|甚麼|不|多少|谁|要|需|很|太|错|对|强|弱|忘|怎|哪)(\S{3,})"
+    r"|(?:密码|密碼|口令|验证码|驗證碼|密钥|密鑰|パスワード|暗証番号|비밀번호|пароль|пин-код)[^\d\n]{0,8}([\w@#$%^&*!-]*\d[\w@#$%^&*!-]{2,})"
+)
+SHAPED = regex.compile(
+    r"\b(?:sk|pk|rk)[-_](?:live[-_]|test[-_]|proj-|ant-)?[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}"
+    r"|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bA[KS]IA[0-9A-Z]{16}\b|\bAIza[\w-]{30,}"
+    r"|\bhf_[A-Za-z0-9]{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?"
+    r"|\b\w+://[^\s/:@]+:[^\s/@]+@\S+|\b[0-9a-fA-F]{40,}\b"
+)
+LONG = regex.compile(r"(?<![\w/.:=&?-])(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9_+/-]{24,}={0,2}(?![\w/.])")
+CARD = regex.compile(
+    r"(?<![\d+.,-])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|3\d{3}([ -])\d{6}\2\d{5})(?![\d.,-]*\d)"
+)
+IBAN = regex.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])")
+CHINESE_ID = regex.compile(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{9}[\dXx](?!\d)")
+
+
+def holds_secret(text: str) -> bool:
+    """Whether something in the text looks like a password, a code, a key, or the number of a card or an account."""
+    return next(_found(unicodedata.normalize("NFKC", text)), None) is not None
+
+
+def redacted(text: str) -> str:
+    """The text with "…" in place of all that looks like a secret; as it was, where nothing does."""
+    plain = unicodedata.normalize("NFKC", text)
+    spans = sorted(_found(plain), reverse=True)
+    if not spans:
+        return text
+    last = len(plain)
+    for start, end in spans:
+        plain, last = (
+            (plain[:start] + "…" + plain[min(end, last) :] if start < last else plain),
+            min(start, last),
+        )
+    return plain
+
+
+def _found(text: str) -> Iterator[Span]:
+    for pattern in (TOLD, BESIDE, QUOTED, HAN):
+        for match in pattern.finditer(text):
+            yield next(match.span(n) for n in range(1, match.re.groups + 1) if match[n])
+    for pattern in (SHAPED, LONG):
+        yield from (match.span() for match in pattern.finditer(text))
+    for pattern, is_one in NUMBERS:
+        yield from (match.span() for match in pattern.finditer(text) if is_one(match[0]))
+
+
+def _is_card(text: str) -> bool:
+    """By Luhn's digit (ISO/IEC 7812), and a first digit that issuers have."""
+    digits = [int(one) for one in text if one.isdigit()]
+    doubled = [n if place % 2 == 0 else n * 2 - 9 * (n > 4) for place, n in enumerate(reversed(digits))]
+    return digits[0] in range(2, 7) and len(set(digits)) > 1 and sum(doubled) % 10 == 0
+
+
+def _is_iban(text: str) -> bool:
+    """By its check digits, modulo 97 (ISO 13616); what follows it in capitals may have been taken along."""
+    bare = text.replace(" ", "")
+    return any(
+        int("".join(str(int(one, 36)) for one in bare[4:end] + bare[:4])) % 97 == 1
+        for end in range(len(bare), 14, -1)
+    )
+
+
+def _is_chinese_id(text: str) -> bool:
+    """By its check digit (GB 11643)."""
+    weights = [2 ** (17 - place) % 11 for place in range(17)]
+    total = sum(int(digit) * weight for digit, weight in zip(text, weights, strict=False))
+    return "10X98765432"[total % 11] == text[-1].upper()
+
+
+NUMBERS: tuple[tuple["regex.Pattern[str]", Callable[[str], bool]], ...] = (
+    (CARD, _is_card),
+    (IBAN, _is_iban),
+    (CHINESE_ID, _is_chinese_id),
+)
