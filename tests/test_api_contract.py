@@ -1,6 +1,7 @@
 """The public contract of the REST API: who may call, and what it looks like."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,7 @@ def test_every_operation_asks_for_a_token(method: str, path: str, operation: dic
 @pytest.mark.django_db
 @pytest.mark.parametrize(("method", "path", "operation"), operations(), ids=lambda value: str(value)[:60])
 def test_nobody_gets_in_without_one(client: Client, method: str, path: str, operation: dict) -> None:
-    for name in ("companion_id", "memory_id", "reply_id", "job_id"):
-        path = path.replace(f"{{{name}}}", "00000000-0000-4000-8000-000000000000")
+    path = re.sub(r"\{\w+_id\}", "00000000-0000-4000-8000-000000000000", path).replace("{number}", "1")
     response = client.generic(method.upper(), path, b"{}", content_type="application/json")
     assert response.status_code == 401
     assert response["Content-Type"] == "application/problem+json"

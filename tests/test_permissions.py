@@ -9,12 +9,15 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Token, User
+from companions.documents import give_document
 from companions.importing import Line, import_log
 from companions.models import Companion, Message, Reply
 from companions.replies.database import visit
 from companions.replies.start import start
 from config.api import api
-from memory.models import Memory
+from memory.always import set_slot, write_block
+from memory.models import Document, Memory
+from memory.models.always import By
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
 from tests.fixtures.turns import Socket, bearer, connected
@@ -32,6 +35,7 @@ class Things:
     message: Message
     reply: Reply
     memory: Memory
+    document: Document
     job_id: uuid.UUID
     token: Token
 
@@ -42,8 +46,12 @@ class Things:
             "message_id": self.message.pk,
             "reply_id": self.reply.pk,
             "memory_id": self.memory.pk,
+            "document_id": self.document.pk,
             "job_id": self.job_id,
             "pk": self.token.pk,
+            "name": "tea",  # of a slot, and of a block
+            "slot_id": self.companion.slots.get().pk,
+            "block_id": self.companion.blocks.get().pk,
         }
 
 
@@ -53,7 +61,13 @@ def things(alice: User, mira: Companion) -> Things:
     job = import_log(mira, [Line(role="user", text="Long ago", at=now)], now)
     started = start(mira, "Hello", None, now)
     memory = Memory.objects.get(message=started.message)
-    return Things(mira, started.message, started.reply, memory, job.pk, Token.objects.issue(alice, "hers")[0])
+    set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
+    write_block(mira.pk, "tea", "green", by=By.USER, now=now)
+    document, token = (
+        give_document(mira, "A book", "Once upon a time.", now),
+        Token.objects.issue(alice, "hers")[0],
+    )
+    return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
 @pytest.fixture
@@ -71,6 +85,10 @@ BODIES: dict[str, object] = {
     "change_memory": {"is_pinned": True},
     "recall": {"cue": "hello"},
     "find_news": {"observations": ["hello"]},
+    "give_document": {"title": "A book", "text": "Once upon a time."},
+    "look_up": {"question": "When was it?"},
+    "set_slot": {"text": "black"},
+    "write_block": {"text": "black"},
     "import_log": {"messages": []},
 }
 QUERIES = {"send_message": "?wait=0"}

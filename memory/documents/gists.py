@@ -7,7 +7,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.gate import allowance
 from accounts.models import ModelCall
@@ -80,18 +80,19 @@ def _keep(
     lock: Lock,
 ) -> int | None:
     """Keep the gists of those pages that still wait for one; how many, None where the document is gone meanwhile."""
-    here = Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
-    if not lock(document.companion_id) or not here.exists():
+    if not lock(document.companion_id) or not _row(document).exists():
         return None
-    left = Page.objects.filter(document=document, gist="", pk__in=[page.pk for page in asked])
+    left = Page.objects.filter(
+        companion_id=document.companion_id, document=document, gist="", pk__in=[page.pk for page in asked]
+    )
     pages = [page for page in left if page.number in gists]
     memories = [_memory(document, page, storable(gists[page.number]), now) for page in pages]
     for page, memory in zip(pages, memories, strict=True):
         page.gist, page.memory, page.call_id, memory.call_id = memory.text, memory, call, call
     Memory.objects.bulk_create(memories)
-    Page.objects.bulk_update(pages, ["gist", "memory", "call"])
+    Page.objects.filter(companion_id=document.companion_id).bulk_update(pages, ["gist", "memory", "call"])
     if pages:
-        here.update(next_at=None, attempts=0, error="")
+        _row(document).update(next_at=None, attempts=0, error="")
         nudge(document.companion_id)
     return len(pages)
 
@@ -109,6 +110,11 @@ def _memory(document: Document, page: Page, gist: str, now: datetime) -> Memory:
     )
 
 
+def _row(document: Document) -> QuerySet[Document]:
+    """The document's own row, if it is there."""
+    return Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
+
+
 def _is_due(now: datetime) -> Q:
     return Q(next_at=None) | Q(next_at__lte=now)
 
@@ -118,7 +124,7 @@ def _may_spend(document: Document, now: datetime) -> bool:
     allowed = allowance(document.companion.user, now)
     if allowed.tokens_left * 2 >= allowed.tokens_per_day:
         return True
-    Document.objects.filter(pk=document.pk).update(next_at=allowed.resets_at, error=NO_TOKENS)
+    _row(document).update(next_at=allowed.resets_at, error=NO_TOKENS)
     return False
 
 
@@ -126,7 +132,7 @@ def _put_off(document: Document, code: str, now: datetime) -> None:
     """Try again later, and later each time."""
     attempts = document.attempts + 1
     later = now + timedelta(minutes=min(2**attempts, LONGEST_WAIT))
-    Document.objects.filter(pk=document.pk).update(attempts=attempts, next_at=later, error=code)
+    _row(document).update(attempts=attempts, next_at=later, error=code)
     log.warning("gists_put_off", document=str(document.pk), code=code, attempts=attempts)
     if attempts == MOST_TRIES:
         log.error("gists_failed", document=str(document.pk), code=code)

@@ -4,13 +4,13 @@ A page's gist stands for the page, a diary entry for what was said in its sessio
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from itertools import islice
 from uuid import UUID
 
 from memory.among import Among
-from memory.cue import NOBODY, Names
+from memory.cue import Names
 from memory.models import DiaryEntry, Document, Memory, Page
 from memory.recall import Found, recall
 from memory.spaces import CueVector
@@ -47,7 +47,7 @@ class Question:
     now: datetime
     zone: tzinfo
     vector: CueVector | None = None
-    names: Names = NOBODY
+    names: Names = field(default_factory=dict)
     kinds: Sequence[str] = GISTS
     with_private: bool = False
 
@@ -113,10 +113,8 @@ def opened(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
 def find_page(companion_id: UUID, title: str, number: int) -> Page | None:
     """The page of that number in the newest of the companion's documents of that title; None where there is none."""
     documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
-    document = documents.order_by("-given_at").first()
-    return (
-        document and Page.objects.filter(companion_id=companion_id, document=document, number=number).first()
-    )
+    newest = documents.order_by("-given_at").values("pk")[:1]
+    return Page.objects.filter(companion_id=companion_id, document__in=newest, number=number).first()
 
 
 def _found(companion_id: UUID, question: Question, limit: int) -> list[Found]:

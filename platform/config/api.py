@@ -11,13 +11,27 @@ from redis.exceptions import RedisError
 
 from accounts.api_auth import BearerToken
 from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyError
-from companions.api import companions, diary, logs, memories, messages, replies, understanding
+from companions.api import (
+    blocks,
+    companions,
+    diary,
+    documents,
+    logs,
+    memories,
+    messages,
+    replies,
+    slots,
+    understanding,
+)
 from companions.errors import CompanionsError
-from memory.errors import DocumentError, PolicyError
+from memory.errors import AlwaysError, DocumentError, PolicyError
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
-for router in (one.router for one in (companions, messages, memories, diary, understanding, logs)):
+for router in (
+    one.router
+    for one in (companions, messages, memories, diary, understanding, documents, logs, slots, blocks)
+):
     api.add_router("/companions", router)
 api.add_router("/replies", replies.router)
 
@@ -41,8 +55,9 @@ def refused(request: HttpRequest, error: CompanionsError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail))
 
 
+@api.exception_handler(AlwaysError)
 @api.exception_handler(DocumentError)
-def no_document(request: HttpRequest, error: DocumentError) -> HttpResponse:
+def not_kept(request: HttpRequest, error: AlwaysError | DocumentError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail))
 
 

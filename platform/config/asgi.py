@@ -11,7 +11,8 @@ from django.urls import path
 pages = get_asgi_application()
 
 from companions.consumers import CompanionConsumer
+from config.body_limit import BodyLimit
 from config.lifespan import Lifespan
 
 sockets = URLRouter([path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi())])  # type: ignore[arg-type, list-item]
-application = ProtocolTypeRouter({"http": pages, "websocket": sockets, "lifespan": Lifespan()})
+application = ProtocolTypeRouter({"http": BodyLimit(pages), "websocket": sockets, "lifespan": Lifespan()})

@@ -30,7 +30,9 @@ Give = Callable[..., Document]
 
 def book(count: int = 10) -> str:
     """So many chapters, each a page with one happening."""
-    chapters = (f"Chapter {n + 1}\n\n{FILLER * 12}{HAPPENINGS[n % 10]} {FILLER * 14}\n\n" for n in range(count))
+    chapters = (
+        f"Chapter {n + 1}\n\n{FILLER * 12}{HAPPENINGS[n % 10]} {FILLER * 14}\n\n" for n in range(count)
+    )
     return "".join(chapters)
 
 

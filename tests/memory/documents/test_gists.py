@@ -138,9 +138,7 @@ def test_two_workers_do_not_ask_for_the_same_pages(given: Give, rehearsal: Any) 
 
 
 @pytest.mark.parametrize("gone", ["document", "companion"])
-def test_what_is_deleted_while_the_model_works_stays_deleted(
-    given: Give, mira: Companion, gone: str
-) -> None:
+def test_what_is_deleted_while_the_model_works_stays_deleted(given: Give, mira: Companion, gone: str) -> None:
     document = given()
 
     def meanwhile(companion_id: object) -> bool:

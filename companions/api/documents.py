@@ -1,0 +1,268 @@
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+from ninja.errors import HttpError
+from pydantic import StringConstraints, ValidationError
+
+from accounts.idempotency import once
+from accounts.usage import Payer
+from companions import documents
+from companions.api.cursor import BAD, CursorError, PageQuery, page
+from companions.api.finding import my_companion, person
+from companions.api.parameters import IdempotencyKey
+from companions.schemas import Told
+from memory.documents.files import read_file
+from memory.documents.looking_up import MOST_PAGES, LookedUp, Question, look_up
+from memory.documents.progress import state_of, with_progress
+from memory.embedding import embed_cue
+from memory.errors import DocumentError
+from memory.models import Document, Page
+
+router = Router(tags=["documents"])
+Out = dict[str, Any]
+
+
+class DocumentIn(Schema):
+    title: str
+    text: str = Field(
+        description="At most 5,000,000 characters; it is parted into pages of 280 to 600 words."
+    )
+
+
+class DocumentOut(Schema):
+    id: UUID
+    title: str
+    characters: int
+    given_at: datetime
+    state: str = Field(description="waiting, running, done or failed.")
+    done: int = Field(description="Pages that have a gist.")
+    total: int = Field(description="Pages.")
+    error: str | None
+
+
+class DocumentsOut(Schema):
+    items: list[DocumentOut]
+    next: str | None
+
+
+class PageOut(Schema):
+    number: int
+    text: str
+    gist: str = Field(description="Empty until a model has written it.")
+
+
+class PagesOut(Schema):
+    items: list[PageOut]
+    next: str | None
+
+
+class LookUpIn(Schema):
+    question: Annotated[Told, StringConstraints(max_length=4_000)]
+    limit: int = Field(MOST_PAGES, ge=1, le=MOST_PAGES)
+
+
+class SaidOut(Schema):
+    message_id: UUID
+    speaker: str
+    text: str
+    happened_at: datetime
+
+
+class LookedUpOut(Schema):
+    kind: str = Field(description="gist: a page of a document; diary: what was said in a session.")
+    title: str
+    gist: str
+    score: float
+    document_id: UUID | None
+    number: int | None
+    text: str | None = Field(description="The page.")
+    said: list[SaidOut]
+
+
+class LookedUpsOut(Schema):
+    results: list[LookedUpOut]
+
+
+GIVEN: Out = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": DocumentIn.model_json_schema()},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "title": {"type": "string", "description": "Without it the file's name."},
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "Plain text or Markdown.",
+                        },
+                    },
+                    "required": ["file"],
+                }
+            },
+        },
+    }
+}
+
+
+@router.post(
+    "/{uuid:companion_id}/documents",
+    response={201: DocumentOut},
+    operation_id="give_document",
+    summary="Give it a long text: JSON, or a file of plain text or Markdown; its gists follow",
+    openapi_extra=GIVEN,
+)
+def give_document(request: HttpRequest, companion_id: UUID, key: IdempotencyKey = None) -> Status[Out]:
+    companion = my_companion(request, companion_id)
+    title, text = given(request)
+
+    def make() -> UUID:
+        return documents.give_document(companion, title, text, timezone.now()).pk
+
+    body = orjson.dumps([title, text]) if key else b""
+    made_id, _ = once(person(request), f"give_document {companion_id}", key, body, make)
+    return Status(201, document_out(_my_document(request, companion_id, made_id)))
+
+
+def given(request: HttpRequest) -> tuple[str, str]:
+    """Title and text of what was sent; DocumentError, and RequestDataTooBig before anything is read."""
+    if int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        raise RequestDataTooBig
+    if request.content_type != "multipart/form-data":
+        return _told(request.body)
+    file = request.FILES.get("file")
+    if file is None:
+        raise HttpError(400, "There is no `file` in the form.")
+    title = request.POST.get("title") or (file.name or "").rpartition(".")[0] or file.name or ""
+    return title, read_file(file.chunks())
+
+
+def _told(body: bytes) -> tuple[str, str]:
+    try:
+        sent = DocumentIn.model_validate(orjson.loads(body))
+    except orjson.JSONDecodeError as error:
+        raise HttpError(400, "The body is no JSON.") from error
+    except ValidationError as error:
+        wrong = "; ".join(f"{one['loc'][-1:]}: {one['msg']}" for one in error.errors()[:3])
+        raise DocumentError("not_valid", wrong) from error
+    return sent.title, sent.text
+
+
+@router.get(
+    "/{uuid:companion_id}/documents",
+    response=DocumentsOut,
+    operation_id="list_documents",
+    summary="What it was given to read",
+)
+def list_documents(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> Out:
+    mine = Document.objects.filter(companion=my_companion(request, companion_id))
+    items, following = page(with_progress(mine), "given_at", asked)
+    return {"items": [document_out(one) for one in items], "next": following}
+
+
+@router.get(
+    "/{uuid:companion_id}/documents/{uuid:document_id}",
+    response=DocumentOut,
+    operation_id="get_document",
+    summary="One document, and how many of its pages have a gist",
+)
+def get_document(request: HttpRequest, companion_id: UUID, document_id: UUID) -> Out:
+    return document_out(_my_document(request, companion_id, document_id))
+
+
+@router.get(
+    "/{uuid:companion_id}/documents/{uuid:document_id}/pages",
+    response=PagesOut,
+    operation_id="list_pages",
+    summary="Its pages in their order, with their gists",
+)
+def list_pages(request: HttpRequest, companion_id: UUID, document_id: UUID, asked: PageQuery) -> Out:
+    document = _my_document(request, companion_id, document_id)
+    pages = Page.objects.filter(
+        companion_id=companion_id, document=document, number__gt=_number(asked.cursor)
+    )
+    found = list(pages.order_by("number")[: asked.limit + 1])
+    given = found[: asked.limit]
+    return {"items": given, "next": str(given[-1].number) if len(found) > len(given) else None}
+
+
+@router.delete(
+    "/{uuid:companion_id}/documents/{uuid:document_id}",
+    response={204: None},
+    operation_id="delete_document",
+    summary="Delete it with its pages and all that is remembered of them",
+)
+def delete_document(request: HttpRequest, companion_id: UUID, document_id: UUID) -> Status[None]:
+    documents.delete_document(_my_document(request, companion_id, document_id), timezone.now())
+    return Status(204, None)
+
+
+@router.post(
+    "/{uuid:companion_id}/look-up",
+    response=LookedUpsOut,
+    operation_id="look_up",
+    summary="Find the pages and talks that a question needs, by their gists",
+)
+def look_up_originals(request: HttpRequest, companion_id: UUID, body: LookUpIn) -> Out:
+    companion = my_companion(request, companion_id)
+    asked = Question(
+        text=body.question,
+        now=timezone.now(),
+        zone=companion.user.zone,
+        vector=embed_cue(body.question, Payer(companion.user_id, companion.pk), companion.names),
+        names=companion.names,
+        with_private=True,
+    )
+    return {"results": [looked_up_out(one) for one in look_up(companion.pk, asked, body.limit)]}
+
+
+def _my_document(request: HttpRequest, companion_id: UUID, document_id: UUID) -> Document:
+    mine = Document.objects.owned_by(person(request)).filter(companion_id=companion_id)
+    return get_object_or_404(with_progress(mine), pk=document_id)
+
+
+def _number(cursor: str | None) -> int:
+    if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 9):
+        raise CursorError(*BAD)
+    return int(cursor or 0)
+
+
+def document_out(document: Any) -> Out:
+    fields = ("id", "title", "characters", "given_at", "done", "total")
+    state = state_of(document, document.done, document.total)
+    return {
+        **{name: getattr(document, name) for name in fields},
+        "state": state,
+        "error": document.error or None,
+    }
+
+
+def looked_up_out(one: LookedUp) -> Out:
+    return {
+        "kind": one.memory.kind,
+        "title": one.title,
+        "gist": one.memory.text,
+        "score": one.score,
+        "document_id": one.page.document_id if one.page else None,
+        "number": one.page.number if one.page else None,
+        "text": one.page.text if one.page else None,
+        "said": [
+            {
+                "message_id": said.message_id,
+                "speaker": said.speaker,
+                "text": said.text,
+                "happened_at": said.happened_at,
+            }
+            for said in one.said
+        ],
+    }
