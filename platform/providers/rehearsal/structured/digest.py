@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from providers.rehearsal.structured.learning import memories
-from providers.rehearsal.structured.reading import Material, is_chinese
+from providers.rehearsal.structured.learning import memories, said_by
+from providers.rehearsal.structured.reading import Material
 from providers.rehearsal.structured.sentences import Sentence, sentences, shortened
 
 MOST_CHARACTERS = 1500
@@ -39,5 +39,4 @@ def most_telling(material: Material, most: int) -> list[Sentence]:
 
 
 def _told(sentence: Sentence) -> str:
-    name, text = sentence.line.name, shortened(sentence.text, 160)
-    return f"{name}说：“{text}”" if is_chinese(text) else f"{name} said: “{text}”"
+    return said_by(sentence.line.name, shortened(sentence.text, 160))

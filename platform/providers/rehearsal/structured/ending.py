@@ -7,15 +7,17 @@ from typing import Any
 from providers.rehearsal.structured import digest, feelings
 from providers.rehearsal.structured.learning import CHANGE, SAME, changed, memories, statements
 from providers.rehearsal.structured.reading import Known, Material, is_chinese
-from providers.rehearsal.structured.sentences import MARKS, Sentence, about, likeness
+from providers.rehearsal.structured.sentences import MARKS, Sentence, about, cited, likeness
 
 MOST_SENTENCES = 20
-MOST_DIARY, MOST_EARLIER, MOST_OF_SELF, MOST_OF_USER = 5, 2, 2, 5
+MOST_DIARY, MOST_EARLIER, MOST_OF_SELF, MOST_OF_USER = 5, 2, 2, 3
 TITLE_WORDS, TITLE_CHARACTERS = 7, 16
 OF_SELF = re.compile(
     r"(?i)^\W*I(?:'m| am| like| love| enjoy| believe| prefer| feel| think| want| hope| find| care)\b"
     r"|^\W*我(?:是|喜欢|觉得|相信|想|希望|认为|爱|很|一直)"
 )
+OWN = re.compile(r"\bI\b|我")
+YOU = re.compile(r"(?i)\byou(?:r|rs)?\b|你|您")
 
 Entry = dict[str, Any]
 
@@ -37,10 +39,14 @@ def answer(material: Material) -> dict[str, Any]:
 
 def _title(material: Material) -> str:
     telling = digest.most_telling(material, 40)
-    words = max(telling, key=lambda one: one.weight).text if telling else material.summary
+    words = max(telling, key=_as_title).text if telling else material.summary
     if is_chinese(words):
         return words[:TITLE_CHARACTERS].strip(MARKS) or "…"
     return " ".join(words.split()[:TITLE_WORDS])[:100].strip(MARKS) or "…"
+
+
+def _as_title(sentence: Sentence) -> tuple[bool, bool, float]:
+    return sentence.line.is_user and sentence.is_statement, sentence.line.is_user, sentence.weight
 
 
 def _diary(material: Material) -> list[Entry]:
@@ -53,31 +59,37 @@ def _diary(material: Material) -> list[Entry]:
 def _noted(sentence: Sentence) -> str:
     name, text, is_user = sentence.line.name, sentence.text, sentence.line.is_user
     if is_chinese(text):
-        return f"{name}告诉我：“{text}”" if is_user else f"我说：“{text}”"
-    return f"{name} told me: “{text}”" if is_user else f"I said: “{text}”"
+        return f"{name}告诉我：{cited(text)}" if is_user else f"我说：{cited(text)}"
+    return f"{name} told me: {cited(text)}" if is_user else f"I said: {cited(text)}"
 
 
 def _self_concept(material: Material) -> list[Entry]:
-    own = [one.first for one in statements(material, is_user=False) if OF_SELF.search(one.first.text)]
+    """The earlier sentences, and of what the companion said the two that tell most of itself."""
+    own = [one.first for one in statements(material, is_user=False) if OWN.search(one.first.text)]
     new = [one for one in own if not _same(one, material.self_concept)]
-    chosen = sorted(new, key=lambda one: -one.weight)[:MOST_OF_SELF]
+    chosen = sorted(new, key=_of_self, reverse=True)[:MOST_OF_SELF]
     return _latest(_kept(material.self_concept), (_entry(one.text, [one.line.number]) for one in chosen))
+
+
+def _of_self(sentence: Sentence) -> tuple[bool, bool, float]:
+    return bool(OF_SELF.search(sentence.text)), not YOU.search(sentence.text), sentence.weight
 
 
 def _profile(material: Material) -> list[Entry]:
     said = [one.first for one in statements(material, is_user=True)]
-    ranked = sorted((one for one in said if not _same(one, material.profile)), key=lambda one: -one.weight)
+    new = [one for one in said if not _same(one, material.profile)]
+    ranked = sorted(new, key=lambda one: (not CHANGE.search(one.text), -one.weight))
     chosen = sorted(ranked[:MOST_OF_USER], key=lambda one: one.line.number)
     changes = [one for one in chosen if CHANGE.search(one.text)]
     instead = {before.number: one for one in changes if (before := changed(one, material.profile))}
     kept = [_known(instead.get(known.number), known) for known in material.profile]
-    new = [one for one in chosen if one not in instead.values()]
-    return _latest(kept, (_entry(_of_user(one), [one.line.number]) for one in new))
+    more = [one for one in chosen if one not in instead.values()]
+    return _latest(kept, (_entry(_of_user(one), [one.line.number]) for one in more))
 
 
 def _of_user(sentence: Sentence) -> str:
     name, text = sentence.line.name, sentence.text
-    return f"{name}说自己：“{text}”" if is_chinese(text) else f"{name} says: “{text}”"
+    return f"{name}说自己：{cited(text)}" if is_chinese(text) else f"{name} says: {cited(text)}"
 
 
 def _known(change: Sentence | None, known: Known) -> Entry:

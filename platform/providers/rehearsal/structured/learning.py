@@ -7,7 +7,15 @@ from typing import Any
 
 from providers.rehearsal.structured import feelings
 from providers.rehearsal.structured.reading import Known, Material, is_chinese
-from providers.rehearsal.structured.sentences import Sentence, about, likeness, sentences, shared, subject
+from providers.rehearsal.structured.sentences import (
+    Sentence,
+    about,
+    cited,
+    likeness,
+    sentences,
+    shared,
+    subject,
+)
 
 MOST_KEPT = 6
 SAME, RELATED = 0.6, 0.3
@@ -63,8 +71,12 @@ def memories(material: Material) -> list[dict[str, Any]]:
 
 def told(sentence: Sentence) -> str:
     """The sentence with who said it."""
-    name, text = sentence.line.name, sentence.text
-    return f"{name}说：“{text}”" if is_chinese(text) else f"{name} said: “{text}”"
+    return said_by(sentence.line.name, sentence.text)
+
+
+def said_by(name: str, text: str) -> str:
+    """The text as a quotation of that speaker."""
+    return f"{name}说：{cited(text)}" if is_chinese(text) else f"{name} said: {cited(text)}"
 
 
 def _learnt(one: Kept, known: list[Known]) -> dict[str, Any]:

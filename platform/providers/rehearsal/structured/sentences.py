@@ -12,6 +12,10 @@ PARTS = re.compile(r"[^.!?。！？\n;；]+(?:\.(?=\S)[^.!?。！？\n;；]*)*[.
 QUESTION = re.compile(r"[?？]\W*$|(?:吗|呢|嗎)\W*$")
 FIRST_PERSON = re.compile(r"(?i)\b(?:i|i'm|i've|i'll|i'd|my|me|mine|we|we're|our|us)\b|我|咱|俺")
 QUOTES = re.compile("[“”「」『』]")
+NODS = re.compile(
+    r"(?i)\b(?:I (?:see|understand|agree|know)|thank\w*|okay|you're right)\b|知道了|明白了|谢谢|感谢|好的|同意|没错"
+)
+WITHIN = str.maketrans("“”", "‘’")
 MOST_CHARACTERS = 280
 MARKS = ".,!?;:。，！？；：、 "
 
@@ -64,10 +68,16 @@ class Sentence:
         """Whether someone says something of themselves, and neither asks nor greets."""
         return bool(
             FIRST_PERSON.search(self.text)
-            and not (QUESTION.search(self.text) or ASK.search(self.text) or QUOTES.search(self.text))
+            and not (QUESTION.search(self.text) or ASK.search(self.text) or self._is_echo)
             and not (GREETING.match(self.text) and len(self.text) < 30)
+            and not (NODS.search(self.text) and len(self.terms) < 6)
             and len(self.terms) >= 2
         )
+
+    @property
+    def _is_echo(self) -> bool:
+        """Whether a companion only repeats what it was told."""
+        return not self.line.is_user and bool(QUOTES.search(self.text))
 
     @property
     def kind(self) -> str:
@@ -87,6 +97,11 @@ class Sentence:
 def sentences(line: Said) -> list[Sentence]:
     """The line's sentences, each at most 280 characters of it."""
     return [Sentence(line, shortened(part)) for part in parts(line.text)]
+
+
+def cited(text: str) -> str:
+    """The text in quotation marks, with its own ones changed for single ones."""
+    return f"“{text.translate(WITHIN)}”"
 
 
 def parts(text: str) -> list[str]:
