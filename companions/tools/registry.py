@@ -4,18 +4,23 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from companions.replies.material import Turn
 from companions.tools import blocks, looking_up, notes, recalling, remembering, searching
 from companions.tools.bounds import AROUND_TOKENS, room, weight
 from companions.tools.tool import ToolError
 from memory.errors import AlwaysError
+from memory.learning.secrets import holds_secret
 from memory.text import is_storable
 
 FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes)
 TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
+KEEPING = {"remember", "revise", "block_append", "block_replace", "note"}
 ERROR_CHARACTERS = 1500
+LOOKS_SECRET = (
+    "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
+)
 FULL = "There is no room for more in this turn. Answer with what you have."
 
 
@@ -42,14 +47,26 @@ def _called(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, A
         checked = TOOLS[name].arguments.model_validate_json(arguments or "{}")
     except ValidationError as error:
         raise ToolError("; ".join(map(_wrong, error.errors()))) from error
-    if not all(is_storable(value) for value in checked.model_dump().values() if isinstance(value, str)):
+    if not all(map(is_storable, _texts(checked))):
         raise ToolError("arguments: not storable text")
+    if name in KEEPING and _holds_secret(checked):
+        raise ToolError(LOOKS_SECRET)
     if not room(turn):
         raise ToolError(FULL)
     result = TOOLS[name].handler(turn, checked, now)
     return (
         result if weight(result) <= room(turn) + AROUND_TOKENS else {"done": True, "too_long_to_show": True}
     )
+
+
+def _texts(arguments: BaseModel) -> list[str]:
+    return [value for value in arguments.model_dump().values() if isinstance(value, str)]
+
+
+def _holds_secret(arguments: BaseModel) -> bool:
+    """Whether what is to be kept does, read with the name of the slot that it is for: "door code: 4711"."""
+    kept = arguments.model_dump(include={"slot", "text", "new"})
+    return holds_secret(": ".join(value for _name, value in sorted(kept.items()) if value))
 
 
 def _wrong(error: Any) -> str:

@@ -67,7 +67,7 @@ def _say(scene: Scene) -> str:
         return "I am here. What is on your mind?"
     if scene.name and WHO.search(question):
         return f"我是{scene.name}。" if chinese else f"I am {scene.name}."
-    told = _told(scene, scene.remembered) or _earlier(scene)
+    told = _told(scene, [*scene.remembered, *scene.known]) or _earlier(scene)
     if told:
         return told
     if GREETING.search(question):

@@ -10,6 +10,8 @@ CONTEXT = re.compile(r"<kith-context>(.*?)</kith-context>", re.DOTALL)
 LINE = re.compile(
     r"^\s*-\s*(?:\[(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"]*?)(?: said)?:\s*(?P<text>.+)$"
 )
+IN_MIND = re.compile(r"<kith-(?:user-profile|slots)>(.*?)</kith-", re.DOTALL)
+KNOWN = re.compile(r'^- (?:(?P<name>[^"]*?): )?(?P<text>".*")$', re.MULTILINE)
 NOW = re.compile(r"^Now:.*?\b(\d{4})\b", re.MULTILINE)
 LAST_SPOKE = re.compile(r"^Last spoke:\s*(.+)$", re.MULTILINE)
 NAME = re.compile(r"\b[Yy]ou are ([A-Z][\w' -]{0,40}?)(?=[,.;:\n]|$)|你是([\w·]{1,20})", re.MULTILINE)
@@ -38,6 +40,7 @@ class Scene:
     year: str = ""
     last_spoke: str = ""
     remembered: list[Line] = field(default_factory=list)
+    known: list[Line] = field(default_factory=list)  # what is always in mind of the person
     history: list[Line] = field(default_factory=list)
     results: list[tuple[str, str, str]] = field(default_factory=list)  # tool, its arguments, what it gave
 
@@ -84,9 +87,16 @@ def read(messages: Sequence[Mapping[str, Any]]) -> Scene:
         year=now[1] if now else "",
         last_spoke=spoke[1].strip() if spoke else "",
         remembered=lines(context.partition("Remembered:")[2]),
+        known=_known("".join(IN_MIND.findall(rules))),
         history=_history(messages[: max(asked, 0)]),
         results=_results(messages[asked + 1 :]),
     )
+
+
+def _known(text: str) -> list[Line]:
+    """The lines of the profile and of the slots, each with its slot's name."""
+    found = [(line["name"], unquoted(line["text"])) for line in KNOWN.finditer(text)]
+    return [Line(f"{name}: {told}" if name else told, "User") for name, told in found]
 
 
 def _history(messages: Sequence[Mapping[str, Any]]) -> list[Line]:

@@ -12,6 +12,7 @@ from companions.replies.material import Turn
 from memory.always import write_block
 from memory.keeping import keep_fact
 from memory.models.always import By
+from providers.rehearsal.answering import answer
 from providers.tokens import estimate, estimate_messages
 from tests.companions.tools.conftest import NOW, log, turn_of, use
 
@@ -80,3 +81,25 @@ def test_whatever_tools_give_the_prompt_fits_the_context(mira: Companion, settin
         estimate_messages(turn.prompt, tools.offered()) <= 5500 + 18 * 3 * 60
     )  # the calls themselves, and errors
     assert use(turn, "search_conversation", words=text) == {"error": tools.registry.FULL}
+
+
+@pytest.mark.parametrize("text", ["My password is hunter2", "Card 4111 1111 1111 1111", "我的密码是abc123"])
+def test_nothing_that_looks_like_a_secret_is_kept_by_any_tool(mira: Companion, turn: Turn, text: str) -> None:
+    write_block(mira.pk, "plans", "walk", by=By.USER, now=NOW)
+    asked = {"text": text, "memory": "", "slot": "", "block": "plans", "old": "walk", "new": text}
+    for name in ("remember", "revise", "block_append", "block_replace", "note"):
+        assert "not kept" in use(turn, name, **asked | {"slot": "s" if name == "revise" else ""})["error"]
+    assert use(turn, "remember", slot="door code", text="4711").keys() == {"error"}
+    assert not mira.slots.exists()
+    assert mira.blocks.get().text == "walk"
+
+
+def test_the_rehearsal_model_answers_from_what_is_always_in_mind() -> None:
+    system = 'You are Mira, a companion.\n<kith-slots>\n- tea: "likes oolong, no sugar"\n</kith-slots>'
+    asked = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": "Do you know which tea I like?"},
+    ]
+    said, calls = answer(asked, [])
+    assert "oolong" in said
+    assert calls == []
