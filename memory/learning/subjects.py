@@ -1,0 +1,140 @@
+"""Whether two texts are about the same: by the terms that tell something, and by whom they speak of. Pure."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+import regex
+
+from memory.learning.talk import Line
+from memory.telling import telling
+from memory.terms import terms
+from memory.text import folded
+
+# Terms that stand in texts about anything.
+COMMON = frozenset(
+    term
+    for word in """
+    user companion like love enjoy hate want wish need think believe know feel find get got go goes going went come came
+    have having make made take took give gave say said tell told ask talk call called name named use used keep try tried
+    time times day days week month year today yesterday tomorrow now new old good bad big little really very also still
+    again anymore always never often sometimes usually ever more most much many lot lots less few one two first last own
+    people person someone somebody thing things something anything everything nothing well just even back lately recently
+    prefer favourite favorite kind sort way start started begin began stop stopped change changed longer instead maybe
+    """.split()  # noqa: SIM905 (a list of them fills a page)
+    for term in terms(word)
+) | frozenset(
+    """
+    用户 喜欢 现在 今天 昨天 以前 以后 不再 没有 不是 觉得 知道 想要 希望 已经 还是 就是 一个 这个 那个 什么 时候 非常
+    真的 最近 经常 总是 从来 可以 自己 开始 变成 改成 不喜 很喜 最喜 也喜 欢吃 不想 很想
+    """.split()  # noqa: SIM905
+)
+# Words of one matter: who moved to Berlin no longer lives in Bonn, though no word is the same.
+MATTERS = {
+    "home": "live lives living lived reside moved move moving relocated settled flat apartment 住 搬 定居",
+    "work": "work works working worked job employed profession company employer 工作 上班 职业 任职 跳槽",
+    "drink": "tea coffee drink drinks espresso 茶 咖啡 喝",
+    "food": "vegetarian vegan meat diet 吃素 素食 吃肉",
+    "faith": "church religion religious atheist faith 信教 教会 信仰",
+    "age": "birthday born age aged 生日 出生 岁",
+    "studies": "study studies studying studied degree university major 专业 大学 学习",
+    "couple": "married single divorced engaged boyfriend girlfriend husband wife partner 结婚 离婚 单身 订婚 分手",
+}
+KIN = {
+    "sister": "sister sisters 姐姐 妹妹 姐 妹",
+    "brother": "brother brothers 哥哥 弟弟 哥 弟",
+    "mother": "mother mum mom mama 妈妈 母亲 妈",
+    "father": "father dad papa 爸爸 父亲 爸",
+    "son": "son sons 儿子",
+    "daughter": "daughter daughters 女儿",
+    "child": "child children kid kids baby 孩子 宝宝",
+    "husband": "husband 丈夫 老公",
+    "wife": "wife 妻子 老婆",
+    "boyfriend": "boyfriend 男朋友 男友",
+    "girlfriend": "girlfriend 女朋友 女友",
+    "friend": "friend friends flatmate roommate 朋友 室友",
+    "colleague": "colleague colleagues coworker boss manager 同事 老板 主管",
+    "neighbour": "neighbour neighbor neighbours 邻居",
+    "grandmother": "grandmother gran grandma nana 奶奶 外婆 姥姥",
+    "grandfather": "grandfather grandad grandpa 爷爷 外公 姥爷",
+    "aunt": "aunt 阿姨 姑姑 姨妈",
+    "uncle": "uncle 叔叔 舅舅",
+    "cousin": "cousin cousins 表姐 表哥 表弟 表妹 堂哥",
+    "cat": "cat cats kitten 猫",
+    "dog": "dog dogs puppy 狗",
+}
+WORD = regex.compile(r"\p{Han}+|[\p{L}\p{N}]+")
+DENIES = regex.compile(
+    r"\b(?:wrong|mistake|mistaken|lied|lying|joking|kidding|false|untrue|incorrect|made (?:it|that) up|forget (?:it|that)"
+    r"|no longer|any ?more|stopped|quit|gave up|cancelled|canceled|called off|over|used to|ended|changed)\b"
+    r"|搞错|说错|弄错|记错|骗|假的|开玩笑|不再|取消|戒|放弃|算了"
+)
+ENOUGH, SHARE = 2, 1 / 3
+ECHOED = 0.6
+
+
+def subject(text: str, names: Collection[str], when: datetime) -> frozenset[str]:
+    """The terms of a text that tell what it is about: without names of the two who talk, days and common words."""
+    known = {term for name in names for term in terms(name)}
+    told = (term for term in terms(text, when) if not term.startswith("@"))
+    return frozenset(term for term in told if term not in known and term not in COMMON)
+
+
+def _of(table: dict[str, str], text: str) -> set[str]:
+    plain = folded(text)
+    words = set(WORD.findall(plain))
+    return {
+        name
+        for name, said in table.items()
+        if any(one in words or (not one.isascii() and one in plain) for one in said.split())
+    }
+
+
+def is_same_subject(
+    new: str,
+    quotes: Iterable[str],
+    known: str,
+    known_quotes: Iterable[str],
+    names: Collection[str],
+    when: datetime,
+) -> bool:
+    """Whether what is new, with its quotes, is about what is known: it speaks of nobody else, and shares its terms.
+
+    Two terms are enough, or one where that is a third of the shorter text; words of one matter count as one term.
+    """
+    kin, known_kin = _of(KIN, new), _of(KIN, known)
+    if kin and known_kin and not kin & known_kin:
+        return False
+    mine, theirs = subject(new, names, when), subject(known, names, when)
+    told = mine.union(*(subject(quote, names, when) for quote in quotes))
+    kept = theirs.union(*(subject(quote, names, when) for quote in known_quotes))
+    shared = len((told & theirs) | (mine & kept))
+    if kin == known_kin and _of(MATTERS, new) & _of(MATTERS, known):
+        shared += 1
+    least = min(len(mine), len(theirs)) or 1
+    return shared >= ENOUGH or (shared >= 1 and shared / least >= SHARE)
+
+
+def tells_the_same(new: str, at: datetime, known: str, known_at: datetime) -> bool:
+    """Whether the new text names no day or number that the known one does not, and denies what that denies."""
+    one, other = telling(new, at), telling(known, known_at)
+    is_within = one.days <= other.days and one.numbers <= other.numbers
+    return is_within and bool(one.denials) == bool(other.denials)
+
+
+def denies(text: str, when: datetime) -> bool:
+    """Whether a text takes something back."""
+    return telling(text, when).denials > 0 or bool(DENIES.search(folded(text)))
+
+
+def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
+    """Whether a line of the companion's only repeats a memory that it was given: in the quote, or in what is drawn."""
+    if line.speaker != "companion":
+        return False
+    return any(_covers(given, said, names, line.said_at) for given in line.given for said in (quote, text))
+
+
+def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bool:
+    told, known = subject(said, names, when), subject(given, names, when)
+    if folded(said).strip() in folded(given):
+        return True
+    return bool(told) and len(told & known) / len(told) >= ECHOED and tells_the_same(said, when, given, when)
