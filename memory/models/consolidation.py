@@ -8,7 +8,7 @@ from memory.models.memory import Memory
 
 
 class Consolidation(models.Model):
-    """A night's work on one companion's memories; what it did is in its changes."""
+    """A night's work on one companion's memories; what it did is in its changes. The next looks at what came since."""
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -18,6 +18,7 @@ class Consolidation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="consolidations")
     night_of = models.DateField(_("night of"))
+    asked_at = models.DateTimeField(_("asked"))
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
     next_at = models.DateTimeField(_("next try"))
