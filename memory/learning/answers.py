@@ -24,7 +24,7 @@ def _storable(text: Any) -> Any:
 def text(most: int) -> Any:
     """A string of 1 to `most` characters that a database can keep, without blanks at its ends."""
     constraints = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
-    return Annotated[str, BeforeValidator(_storable), constraints]
+    return Annotated[str, constraints, BeforeValidator(_storable)]
 
 
 class Learnt(BaseModel):
