@@ -9,22 +9,33 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Router, Schema
-from pydantic import StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
 from accounts.idempotency import once
 from companions.api.cursor import PageQuery, page
 from companions.api.diary import SentenceOut
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
-from companions.schemas import Text
 from companions.understanding import restore, rewrite
 from memory.models import Revision
 from memory.models.revision import MOST_SENTENCES
+from memory.text import is_storable
 from memory.understanding import current
 
 router = Router(tags=["understanding"])
 Out = dict[str, object]
-Told = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=400)]
+
+
+def stored(text: str) -> str:
+    """The text as it came; ValueError where a database cannot keep it."""
+    if not is_storable(text):
+        raise ValueError("holds characters that are not text")
+    return text
+
+
+Sentence = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400), AfterValidator(stored)
+]
 
 
 class RevisionOut(Schema):
@@ -41,7 +52,7 @@ class RevisionsOut(Schema):
 
 
 class RevisionIn(Schema):
-    sentences: list[Told] = Field(max_length=MOST_SENTENCES)
+    sentences: list[Sentence] = Field(max_length=MOST_SENTENCES)
 
 
 NOTHING = {"number": 0, "sentences": [], "by": "", "made_at": None, "is_stale": False}

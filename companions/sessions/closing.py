@@ -6,7 +6,7 @@ from uuid import UUID
 import structlog
 from django.db.models import F
 
-from companions.models import Closing
+from companions.models import Closing, Job
 from companions.sessions import digests
 from companions.sessions.drafting import draft, gather
 from companions.sessions.ending import end, keep_draft
@@ -98,6 +98,7 @@ def _note_failure(closing_id: UUID, code: str, now: datetime) -> None:
         mine.update(next_at=again_at(closing.attempts, now))
         return
     mine.update(state=Closing.State.FAILED, ended_at=now)
+    Job.objects.filter(closing=closing).update(error=code)
     log.error(
         "session_not_closed", closing_id=str(closing_id), companion_id=str(closing.companion_id), code=code
     )

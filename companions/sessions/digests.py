@@ -35,7 +35,7 @@ DUE = """
 SELECT session.id FROM companions_session session
  WHERE session.ended_at IS NULL AND coalesce(session.digest_at, %(now)s) <= %(now)s
    AND (SELECT count(*) FROM (SELECT FROM companions_message message WHERE message.session_id = session.id
-          AND NOT message.is_learnt AND NOT message.is_hidden AND message.role <> 'system' LIMIT %(messages)s) some)
+          AND NOT message.is_learnt AND NOT message.is_hidden AND message.role <> 'system' LIMIT %(messages)s) AS batch)
        >= %(messages)s
    AND NOT EXISTS (SELECT FROM companions_closing closing
                     WHERE closing.session_id = session.id AND closing.state = 'waiting')

@@ -144,9 +144,14 @@ def _checked(
         user_profile=sound(ending.user_profile, theirs) or (theirs.sentences if theirs else []),
         memories=[one.model_dump(mode="json") for one in ending.memories if _is_new(one, whole, learnt)],
         lines=[str(line.message_id) for line in whole.lines[:shown]],
-        known=[str(one.pk) for one in known],
+        known=[mark(one) for one in known],
         call_id=call_id,
     )
+
+
+def mark(memory: Memory) -> str:
+    """Which memory it is, and what it says."""
+    return f"{memory.pk} {crc32(memory.text.encode()):08x}"
 
 
 def _is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:

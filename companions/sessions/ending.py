@@ -10,7 +10,7 @@ from memory.learning.applying import learn
 
 from companions.locking import hold
 from companions.models import Closing, Message
-from companions.sessions.drafting import Draft, Material, gather
+from companions.sessions.drafting import Draft, Material, gather, mark
 from companions.sessions.following import end_session
 from companions.sessions.forgetting import forget
 from companions.sessions.stretch import talk_of
@@ -76,8 +76,9 @@ def _write(closing: Closing, material: Material, now: datetime, step: Step) -> b
 
 def _known(closing: Closing, draft: Draft) -> list[Memory] | None:
     """What the model was shown beside the talk, by its numbers; None where some of it may not be shown any more."""
-    there = known_to(closing.companion_id).filter(pk__in=draft.known).in_bulk()
-    known = [there[UUID(id)] for id in draft.known if UUID(id) in there]
+    ids = [one.split()[0] for one in draft.known]
+    there = {mark(one): one for one in known_to(closing.companion_id).filter(pk__in=ids)}
+    known = [there[one] for one in draft.known if one in there]
     return known if len(known) == len(draft.known) else None
 
 

@@ -10,7 +10,8 @@ from companions.sessions.stretch import said
 
 def forget(closing: Closing, now: datetime) -> None:
     """Delete what the closing closes, with all that was drawn from it, and end the session. Call it in a transaction."""
-    for message in said(closing.session, closing.until_at).select_related("companion"):
+    messages = said(closing.session, closing.until_at).select_related("companion")
+    for message in messages.reverse():  # so that each leaves its place to one that is still there
         delete_message(message, now)
     closing.session.summary = closing.session.title = ""
     end_session(closing, now)

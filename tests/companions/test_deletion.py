@@ -15,13 +15,12 @@ from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.actions import go_on
 from companions.replies.database import visit
 from companions.replies.turn import spawn
-from companions.sessions import close
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
 from memory.recall import recall, record
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.everywhere import keys_with, tables_with
-from tests.fixtures.turns import Socket, connected
+from tests.fixtures.turns import Socket, connected, end_session
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed")
@@ -72,15 +71,15 @@ async def talk_about_it(alice: User, mira: Companion, rehearsal: RehearsalServer
     async with connected(alice, mira) as socket:
         first = await said(socket, SECRET)
         await said(socket, "What did we speak of?")
-        await visit(close, mira, timezone.now())
+        await visit(end_session, mira)
         await visit(embed_waiting, mira.pk)
         recalled = await said(socket, "What is the password of my locker?")
-        await visit(close, mira, timezone.now())
+        await visit(end_session, mira)
         await socket.send("message.send", text="Tell me a tale of a locker", client_id="tale")
         piece = (await socket.until("reply.piece"))[-1]
         await socket.send("reply.stop", id=piece["id"])
         await socket.until("reply.stopped")
-        await visit(close, mira, timezone.now())
+        await visit(end_session, mira)
         await said(socket, "Is my locker's password safe?")
     assert MARKER in str(recalled)
     found = await visit(recall, mira.pk, MARKER, 5, now=timezone.now(), zone=alice.zone)
@@ -227,7 +226,7 @@ async def test_a_reply_under_way_that_was_shown_what_is_deleted_ends_without_it(
     async with connected(alice, mira) as socket:
         frames = await said(socket, SECRET)
         if is_recalled:
-            await visit(close, mira, timezone.now())
+            await visit(end_session, mira)
         await socket.send("message.send", text="Tell me of my locker's password", client_id="2")
         piece = (await socket.until("reply.piece"))[-1]
         assert MARKER in str(rehearsal.requests()[-1])

@@ -9,7 +9,7 @@ from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.database import visit
 from providers.rehearsal.running import RehearsalServer
-from tests.fixtures.turns import connected
+from tests.fixtures.turns import connected, end_session
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed", "error")
@@ -166,14 +166,10 @@ async def test_the_tool_that_remembers_is_called_and_kept(alice: User, mira: Com
 async def test_what_was_said_yesterday_comes_back_in_a_new_session(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    from django.utils import timezone
-
-    from companions.sessions import close
-
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="My dentist is called Dr. Okafor.", client_id="1")
         first = await socket.until(*ENDINGS)
-        await visit(close, mira, timezone.now())
+        await visit(end_session, mira)
         await socket.send("message.send", text="What is my dentist called?", client_id="2")
         frames = await socket.until(*ENDINGS)
     recalled = next(frame for frame in frames if frame["type"] == "reply.recalled")["recalled"]

@@ -1,0 +1,70 @@
+"""What sessions need: talk with its own times, and the scriptable model."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+
+from companions.models import Closing, Companion, Conversation, Message
+from companions.saying import open_session, say_all
+from companions.sessions import close
+from companions.sessions.closing import run
+
+MORNING = datetime(2023, 5, 2, 9, tzinfo=UTC)
+TEA = (
+    "I moved to Lisbon with my sister Ana in March.",
+    "Lisbon! I will ask you about the trams tomorrow.",
+    "I like green tea more than coffee.",
+    "I like rainy mornings with tea, too.",
+)
+GARDEN = (
+    "My dog Rufus is 7 years old today.",
+    "Happy birthday to Rufus!",
+    "I hate the noise of the drill next door.",
+    "I hope that it ends soon.",
+)
+Talk = Callable[..., list[Message]]
+
+
+@pytest.fixture
+def talk() -> Talk:
+    """Says texts in turn, the user first, a minute apart from `at` on, in the open session; the messages."""
+
+    def talk(companion: Companion, *texts: str, at: datetime = MORNING) -> list[Message]:
+        conversation = Conversation.objects.get(companion=companion)
+        session = open_session(conversation, at)
+        parent, messages = conversation.head_id, []
+        for number, text in enumerate(texts):
+            message = Message(
+                companion=companion,
+                conversation=conversation,
+                session=session,
+                parent_id=parent,
+                role=(Message.Role.USER, Message.Role.ASSISTANT)[number % 2],
+                author=(companion.user.name, companion.name)[number % 2],
+                text=text,
+                said_at=at + timedelta(minutes=number),
+            )
+            parent = message.pk
+            messages.append(message)
+        with transaction.atomic():
+            say_all(companion, messages, at)
+            Conversation.objects.filter(pk=conversation.pk).update(head=parent)
+        return messages
+
+    return talk
+
+
+def ask_to_close(companion: Companion, now: datetime, **how: Any) -> UUID:
+    """The id of the closing that was asked for."""
+    return Closing.objects.get(job=close(companion, now, **how)).pk
+
+
+def closed(companion: Companion, now: datetime) -> Closing:
+    """The closing after its first run."""
+    closing_id = ask_to_close(companion, now)
+    run(closing_id, now)
+    return Closing.objects.select_related("session").get(pk=closing_id)

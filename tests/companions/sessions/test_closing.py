@@ -1,0 +1,340 @@
+"""A session ends once, whole, or not at all: whatever is killed, asked twice, or deleted meanwhile."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from accounts.models import ModelCall
+from companions.deletion import delete_message, forget
+from companions.models import Closing, Companion, Job, Message, Session
+from companions.sessions import close
+from companions.sessions.closing import due, run
+from companions.sessions.trying import LEASE, MOST_ATTEMPTS
+from memory.embedding import embed_waiting
+from memory.models import DiaryEntry, Learning, Memory, Revision
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
+from tests.fixtures.malformed import MALFORMED
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
+NOON = MORNING + timedelta(hours=3)
+POINTS = ["claimed", "gathered", "asked", "drafted", "writing", "learnt", "kept", "written", "ended"]
+AFTER_COMMIT = {"ended"}
+
+
+class Killed(BaseException):
+    """What a killed process does: nothing more."""
+
+
+def dying(point: str) -> Callable[[str], None]:
+    """Tells a step to die as it comes to that point for the first time."""
+
+    def step(reached: str) -> None:
+        if reached == point:
+            raise Killed
+
+    return step
+
+
+def everything(companion: Companion) -> list[Any]:
+    """All that a closing writes, as values that are the same from run to run."""
+    return [
+        list(DiaryEntry.objects.values("title", "sentences", "emotion", "session__title")),
+        list(Revision.objects.order_by("about", "number").values("about", "number", "sentences")),
+        sorted(Memory.objects.exclude(kind="said").values_list("kind", "text", "evidence", "closed_at")),
+        list(Learning.objects.values_list("messages", flat=True)),
+        sorted(Message.objects.values_list("text", "is_learnt")),
+        list(Session.objects.order_by("started_at").values("started_at", "ended_at", "title")),
+        list(Closing.objects.values("state", "drafts", "seen")),
+    ]
+
+
+def test_a_closed_session_leaves_a_diary_entry_that_leads_back_to_what_was_said(
+    mira: Companion, talk: Talk
+) -> None:
+    messages = talk(mira, *TEA)
+    closing = closed(mira, NOON)
+    entry = DiaryEntry.objects.get()
+    assert (closing.state, closing.drafts, closing.seen) == ("done", {}, [])
+    assert entry.session == closing.session
+    assert (entry.started_at, entry.ended_at) == (messages[0].said_at, messages[-1].said_at)
+    assert entry.title == closing.session.title != ""
+    sources = {source for one in entry.sentences for source in one["sources"]}
+    assert sources <= {str(one.pk) for one in messages}
+    assert all(one["sources"] for one in entry.sentences)
+    assert entry.memory is not None
+    assert entry.memory.kind == "diary"
+    assert {str(one.pk) for one in entry.memory.sources.all()} == sources
+    assert entry.call is not None
+    assert entry.call.purpose == "closing"
+    assert Message.objects.filter(session=closing.session, is_learnt=True).count() == len(TEA)
+    assert Session.objects.filter(ended_at=None).count() == 0
+    assert ModelCall.objects.filter(purpose__in=["closing", "learning"]).count() == 1
+
+
+def test_the_diary_comes_to_mind_by_its_meaning(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TEA)
+    closed(mira, NOON)
+    embed_waiting(mira.pk)
+    assert DiaryEntry.objects.get().memory.embeddings.exists()  # type: ignore[union-attr]
+
+
+def test_both_sides_words_are_in_what_the_model_is_asked(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    """DigitalLife's trap: the companion's own replies never reached the summary."""
+    talk(mira, *TEA)
+    closed(mira, NOON)
+    asked = str(rehearsal.requests()[-1]["messages"][-1]["content"])
+    assert all(text in asked for text in TEA)
+    assert "Alice (user)" in asked
+    assert "Mira (companion)" in asked
+
+
+def test_what_is_hidden_or_replaced_is_not_shown_to_the_model(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    messages = talk(mira, *TEA)
+    Message.objects.filter(pk=messages[0].pk).update(is_hidden=True)
+    Memory.objects.filter(message=messages[1]).update(closed_at=NOON)
+    closed(mira, NOON)
+    asked = str(rehearsal.requests()[-1]["messages"])
+    assert TEA[0] not in asked
+    assert TEA[1] not in asked
+    assert TEA[2] in asked
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_closing_killed_at_any_point_ends_with_one_diary_entry_and_no_loss(
+    mira: Companion, talk: Talk, point: str, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    closing_id = ask_to_close(mira, NOON)
+    with pytest.raises(Killed):
+        run(closing_id, NOON, dying(point))
+    if point not in AFTER_COMMIT:
+        assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
+        assert Session.objects.get().ended_at is None
+        run(closing_id, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
+        assert DiaryEntry.objects.count() == 0
+    assert due(NOON + LEASE) == ([] if point in AFTER_COMMIT else [closing_id])
+    run(closing_id, NOON + LEASE)
+    assert DiaryEntry.objects.count() == Learning.objects.count() == 1
+    assert Message.objects.filter(is_learnt=True).count() == len(TEA)
+    asked_again = point in {"asked"}
+    assert len(rehearsal.requests()) == (2 if asked_again else 1)
+    after = everything(mira)
+    run(closing_id, NOON + 2 * LEASE)
+    assert everything(mira) == after
+
+
+def test_a_killed_closing_ends_as_one_that_was_not(mira: Companion, tian: Companion, talk: Talk) -> None:
+    def told(companion: Companion) -> list[Any]:
+        return sorted(companion.memories.exclude(kind="said").values_list("kind", "text"))
+
+    for companion in (mira, tian):
+        companion.user.name, companion.name = "Alice", "Mira"
+        companion.user.save()
+        companion.save()
+        talk(companion, *TEA)
+    closed(mira, NOON)
+    closing_id = ask_to_close(tian, NOON)
+    for number, point in enumerate(POINTS[:-1]):
+        with pytest.raises(Killed):
+            run(closing_id, NOON + number * LEASE, dying(point))
+    run(closing_id, NOON + len(POINTS) * LEASE)
+    assert told(mira) == told(tian) != []
+
+
+def test_two_closings_at_once_are_one(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TEA)
+    first, second = close(mira, NOON), close(mira, NOON)
+    assert first == second
+    assert Closing.objects.count() == Job.objects.count() == 1
+    run(Closing.objects.get().pk, NOON)
+    run(Closing.objects.get().pk, NOON)
+    assert DiaryEntry.objects.count() == 1
+    assert close(mira, NOON) != first  # nothing is open any more
+    assert Closing.objects.count() == 1
+
+
+def test_a_session_in_which_nothing_was_said_ends_at_once(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    close(mira, NOON)
+    assert Closing.objects.count() == 0
+    assert Session.objects.get().ended_at == NOON
+    assert rehearsal.requests() == []
+
+
+def test_what_is_said_after_the_asking_begins_the_next_session(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TEA)
+    closing_id = ask_to_close(mira, NOON)
+    later = talk(mira, *GARDEN, at=NOON + timedelta(minutes=1))
+    run(closing_id, NOON + timedelta(minutes=9))
+    fresh = Session.objects.get(ended_at=None)
+    assert fresh.started_at == later[0].said_at
+    assert set(fresh.messages.values_list("pk", flat=True)) == {one.pk for one in later}
+    assert not fresh.messages.filter(is_learnt=True).exists()
+    assert "Rufus" not in DiaryEntry.objects.get().summary
+
+
+def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsal: RehearsalServer) -> None:
+    from companions.replies.start import start
+
+    talk(mira, *TEA)
+    started = start(mira, "And my cat is called Minka.", None, NOON)
+    closing_id = ask_to_close(mira, NOON)
+    run(closing_id, NOON)
+    assert (Closing.objects.get().state, Closing.objects.get().attempts) == ("waiting", 0)
+    assert rehearsal.requests() == []
+    started.reply.state = "failed"
+    started.reply.save()
+    run(closing_id, NOON + LEASE)
+    assert Closing.objects.get().state == "done"
+
+
+# -- deletion meanwhile ---------------------------------------------------------------------------------------------
+
+
+def when(point: str, act: Callable[[], object]) -> Callable[[str], None]:
+    """Does something once, as a step comes to that point."""
+    left = [act]
+
+    def step(reached: str) -> None:
+        if reached == point and left:
+            left.pop()()
+
+    return step
+
+
+@pytest.mark.parametrize("point", ["gathered", "asked", "drafted"])
+def test_a_message_deleted_while_closing_runs_stays_deleted(mira: Companion, talk: Talk, point: str) -> None:
+    messages = talk(mira, *TEA, *GARDEN)
+    closing_id = ask_to_close(mira, NOON)
+    run(closing_id, NOON, when(point, partial(delete_message, messages[4], NOON)))
+    assert Closing.objects.get().state == "done"
+    entry = DiaryEntry.objects.get()
+    written = str([*Memory.objects.values_list("text", "quotes"), *Revision.objects.values_list("sentences")])
+    assert "7 years" not in written + entry.summary + entry.title + str(entry.sentences)
+    assert "Lisbon" in written + entry.summary
+
+
+def test_a_known_memory_forgotten_while_closing_runs_is_not_reinforced(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TEA)
+    closed(mira, NOON)
+    embed_waiting(mira.pk)
+    learnt = [one for one in Memory.objects.filter(sources__isnull=False) if one.kind != "diary"]
+    talk(mira, *TEA, at=NOON + timedelta(hours=1))
+    closing_id = ask_to_close(mira, NOON + timedelta(hours=2))
+    run(closing_id, NOON + timedelta(hours=2), when("drafted", partial(forget, learnt[0], NOON)))
+    assert Closing.objects.filter(state="done").count() == 2
+    assert not Memory.objects.filter(pk=learnt[0].pk).exists()
+
+
+def test_everything_deleted_while_closing_runs_leaves_nothing_to_tell(mira: Companion, talk: Talk) -> None:
+    messages = talk(mira, *TEA)
+    closing_id = ask_to_close(mira, NOON)
+
+    def wipe() -> None:
+        for message in reversed(messages):
+            delete_message(message, NOON)
+
+    run(closing_id, NOON, when("asked", wipe))
+    assert Closing.objects.get().state == "done"
+    assert DiaryEntry.objects.count() == Memory.objects.count() == Revision.objects.count() == 0
+
+
+# -- without remembering ----------------------------------------------------------------------------------------------
+
+
+def test_clearing_without_remembering_asks_no_model_and_leaves_nothing(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    closing_id = ask_to_close(mira, NOON, is_forgetful=True)
+    kept = talk(mira, *GARDEN, at=NOON + timedelta(minutes=1))
+    run(closing_id, NOON)
+    assert set(Message.objects.values_list("pk", flat=True)) == {one.pk for one in kept}
+    assert Memory.objects.count() == len(kept)
+    assert DiaryEntry.objects.count() == Revision.objects.count() == Learning.objects.count() == 0
+    assert rehearsal.requests() == []
+    assert Session.objects.filter(ended_at=None).count() == 1
+
+
+def test_a_waiting_closing_turns_forgetful_even_while_the_model_is_asked(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TEA)
+    closing_id = ask_to_close(mira, NOON)
+    run(closing_id, NOON, when("asked", lambda: close(mira, NOON, is_forgetful=True)))
+    assert Closing.objects.get().state == "done"
+    assert DiaryEntry.objects.count() == Message.objects.count() == Memory.objects.count() == 0
+
+
+# -- a model that answers nonsense -------------------------------------------------------------------------------------
+
+
+def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"task": "ending", "answer": "I would rather not."})
+    closing = closed(mira, NOON)
+    assert (closing.state, closing.attempts, closing.error) == ("waiting", 1, "malformed_answer")
+    assert closing.next_at == NOON + timedelta(minutes=2)
+    assert Session.objects.get().ended_at is None
+    assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
+    run(closing.pk, NOON + timedelta(minutes=1))
+    assert Closing.objects.get().attempts == 1
+    run(closing.pk, NOON + timedelta(minutes=2))
+    assert Closing.objects.get().state == "done"
+    assert DiaryEntry.objects.count() == 1
+
+
+@pytest.mark.parametrize("answer", MALFORMED)
+def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, answer: str
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"repeat": 1, **MALFORMED[answer], "task": "ending"})
+    closing = closed(mira, NOON)
+    if closing.state == "waiting":
+        assert closing.attempts == 1
+        assert closing.error in {"malformed_answer", "provider_unavailable", "provider_refused"}
+        assert (closing.drafts, closing.seen) == ({}, [])
+        assert Session.objects.get().ended_at is None
+        assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
+        assert not Memory.objects.exclude(kind="said").exists()
+        assert not Message.objects.filter(is_learnt=True).exists()
+        run(closing.pk, closing.next_at)
+    assert Closing.objects.get().state == "done"
+    entry = DiaryEntry.objects.get()
+    assert entry.sentences
+    assert all(one["sources"] for one in entry.sentences)
+    assert all(len(one.sentences) <= 20 for one in Revision.objects.all())
+
+
+def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"task": "ending", "answer": "{", "repeat": MOST_ATTEMPTS})
+    job = close(mira, NOON)
+    now, waits = NOON, []
+    closing = Closing.objects.get()
+    while closing.state == "waiting":
+        run(closing.pk, now)
+        closing.refresh_from_db()
+        waits.append((closing.next_at - now).total_seconds() / 60)
+        now = max(closing.next_at, now)
+    assert (closing.state, closing.attempts) == ("failed", MOST_ATTEMPTS)
+    assert waits[:7] == [2, 4, 8, 16, 32, 64, 128]
+    job.refresh_from_db()
+    assert job.error == "malformed_answer"
+    assert Session.objects.get().ended_at is None
+    again = close(mira, now)
+    assert again != job
+    run(Closing.objects.get(job=again).pk, now)
+    assert DiaryEntry.objects.count() == 1

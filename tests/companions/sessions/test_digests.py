@@ -1,0 +1,139 @@
+"""What is learnt while a session lasts: eight turns at once, with one call."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from accounts.models import ModelCall
+from companions.deletion import delete_message
+from companions.models import Companion, Message, Session
+from companions.sessions.digests import due, run
+from companions.sessions.trying import LEASE
+from memory.models import Learning, Memory
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
+from tests.companions.sessions.test_closing import Killed, dying, when
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
+EIGHT_TURNS = (*TEA, *GARDEN) * 2
+NOON = MORNING + timedelta(hours=3)
+
+
+def learnt() -> int:
+    return Memory.objects.exclude(kind="said").count()
+
+
+def test_a_batch_is_due_after_eight_turns_and_costs_one_call(mira: Companion, talk: Talk) -> None:
+    talk(mira, *EIGHT_TURNS[:-1])
+    assert due(NOON) == []
+    talk(mira, "And I planted a fig tree.", at=NOON)
+    session = Session.objects.get()
+    assert due(NOON) == [session.pk]
+    run(session.pk, NOON)
+    session.refresh_from_db()
+    assert session.summary != ""
+    assert session.summarised_until == Message.objects.latest("said_at").said_at
+    assert (session.digest_at, session.digest_attempts) == (None, 0)
+    assert Learning.objects.get().messages == 16
+    assert ModelCall.objects.filter(purpose="learning").count() == 1
+    assert not Message.objects.filter(is_learnt=False).exists()
+    assert due(NOON) == []
+    before = learnt()
+    run(session.pk, NOON)
+    assert learnt() == before > 0
+
+
+def test_the_next_summary_is_made_from_the_one_before_and_both_sides_words(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *EIGHT_TURNS)
+    session = Session.objects.get()
+    run(session.pk, NOON)
+    session.refresh_from_db()
+    talk(mira, *(f"We counted to {number}." for number in range(16)), at=NOON)
+    run(session.pk, NOON + timedelta(hours=1))
+    asked = str(rehearsal.requests()[-1]["messages"][-1]["content"])
+    assert "<kith-summary>" in asked
+    assert session.summary.splitlines()[0][:40].strip("“”\"'") in asked.replace("\\n", "\n")
+    assert "We counted to 0." in asked
+    assert "We counted to 1." in asked
+    assert "Lisbon with my sister" not in asked.split("<kith-said>")[1]
+
+
+@pytest.mark.parametrize("point", ["claimed", "gathered", "asked", "writing", "learnt", "written"])
+def test_a_batch_killed_at_any_point_is_learnt_from_once(mira: Companion, talk: Talk, point: str) -> None:
+    talk(mira, *EIGHT_TURNS)
+    session = Session.objects.get()
+    with pytest.raises(Killed):
+        run(session.pk, NOON, dying(point))
+    assert Learning.objects.count() == learnt() == 0
+    assert due(NOON) == []  # whoever was killed may still be at it
+    run(session.pk, NOON + LEASE)
+    assert Learning.objects.count() == 1
+
+
+@pytest.mark.parametrize("point", ["gathered", "asked"])
+def test_a_message_deleted_while_a_batch_is_learnt_from_stays_deleted(
+    mira: Companion, talk: Talk, point: str
+) -> None:
+    messages = talk(mira, *EIGHT_TURNS, *TEA)
+    session = Session.objects.get()
+    delete: Callable[[], object] = partial(delete_message, messages[4], NOON)
+    run(session.pk, NOON, when(point, delete))
+    assert (learnt(), Session.objects.get().summary) == (0, "")
+    delete_message(messages[12], NOON)  # the same words
+    run(session.pk, NOON + LEASE)
+    assert "7 years" not in str([*Memory.objects.values_list("text"), Session.objects.get().summary])
+
+
+def test_nonsense_leaves_a_batch_to_be_learnt_from_later(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *EIGHT_TURNS)
+    session = Session.objects.get()
+    rehearsal.script({"task": "digest", "answer": '{"summary": 7}'}, {"task": "digest", "answer": "no"})
+    run(session.pk, NOON)
+    run(session.pk, NOON)
+    session.refresh_from_db()
+    assert (session.digest_attempts, session.digest_at) == (1, NOON + timedelta(minutes=2))
+    assert (learnt(), session.summary) == (0, "")
+    run(session.pk, NOON + timedelta(minutes=2))
+    assert Session.objects.get().digest_at == NOON + timedelta(minutes=6)
+    run(session.pk, NOON + timedelta(minutes=6))
+    session.refresh_from_db()
+    assert (session.digest_attempts, session.digest_at) == (0, None)
+    assert learnt() > 0
+
+
+def test_the_end_of_a_digested_session_tells_all_of_it_and_learns_only_what_is_left(
+    mira: Companion, talk: Talk
+) -> None:
+    messages = talk(mira, *EIGHT_TURNS)
+    run(Session.objects.get().pk, NOON)
+    before = {one.pk: one.evidence for one in Memory.objects.exclude(kind="said")}
+    closing = closed(mira, NOON)
+    assert closing.state == "done"
+    after = {one.pk: one.evidence for one in Memory.objects.exclude(kind__in=["said", "diary"])}
+    assert after == before
+    known = {str(one.pk) for one in messages}
+    entry = closing.session.diary_entry
+    assert all(one["sources"] and set(one["sources"]) <= known for one in entry.sentences)
+
+
+def test_a_session_too_long_for_one_request_is_learnt_from_in_batches_before_it_ends(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, settings: object
+) -> None:
+    settings.CONTEXT_TOKENS = 2000  # type: ignore[attr-defined]
+    words = [f"On day {number} I walked {number + 3} miles along the river with Tom." for number in range(60)]
+    messages = talk(mira, *words)
+    closing = closed(mira, NOON)
+    assert closing.state == "done"
+    assert not Message.objects.filter(is_learnt=False).exists()
+    batches = Learning.objects.filter(call__purpose="learning")
+    assert sum(batches.values_list("messages", flat=True)) < len(messages)
+    calls = ModelCall.objects.filter(purpose__in=["learning", "closing"]).count()
+    assert calls == len(rehearsal.requests()) > 2
+    for request in rehearsal.requests():
+        assert len(str(request["messages"][-1]["content"])) < 2000 * 5
