@@ -67,10 +67,12 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     Raises ProviderUnavailable, ProviderRefused, and MalformedError where no object in that form was answered.
     """
     form = {"name": task, "schema": answer.model_json_schema(), "strict": False}
-    heard, began, failed = _Heard(), perf_counter(), None
+    heard, began = _Heard(), perf_counter()
+    failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
     try:
         asyncio.run(_listen(heard, messages, {"type": "json_schema", "json_schema": form}))
-        return validated(heard.text, answer)
+        answered, failed = validated(heard.text, answer), None
+        return answered
     except ProviderError as error:
         failed = error
         raise

@@ -235,6 +235,13 @@ def test_what_came_from_the_cache_is_charged_as_such(
 
 
 @pytest.mark.usefixtures("rehearsal")
+def test_a_call_that_breaks_off_is_not_counted_as_answered() -> None:
+    with metered() as calls, pytest.raises(TypeError):
+        ask("digest", [{"role": "user", "content": {"no JSON"}}], Digest)
+    assert isinstance(calls[0].error, ProviderUnavailable)
+
+
+@pytest.mark.usefixtures("rehearsal")
 def test_without_a_payer_nothing_is_charged() -> None:
     with charged(None, ModelCall.Purpose.LEARNING) as charge:
         came("digest")
