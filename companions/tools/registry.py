@@ -18,7 +18,7 @@ FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes)
 TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
 KEEPING = {"remember", "revise", "block_append", "block_replace", "note"}
 ERROR_CHARACTERS = 1500
-LOOKS_SECRET = (
+NOT_KEPT = (
     "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
 )
 FULL = "There is no room for more in this turn. Answer with what you have."
@@ -50,7 +50,7 @@ def _called(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, A
     if not all(map(is_storable, _texts(checked))):
         raise ToolError("arguments: not storable text")
     if name in KEEPING and _holds_secret(checked):
-        raise ToolError(LOOKS_SECRET)
+        raise ToolError(NOT_KEPT)
     if not room(turn):
         raise ToolError(FULL)
     result = TOOLS[name].handler(turn, checked, now)

@@ -8,19 +8,23 @@ from accounts.models import User
 from companions.models import Companion, Message, Reply
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
+from memory.always import set_slot, write_block
 from memory.keeping import keep_fact
-from memory.models import Memory
+from memory.models import Block, Memory, Slot
+from memory.models.always import By
 
 
 @dataclass(frozen=True)
 class Told:
-    """A companion with one turn and one fact."""
+    """A companion with one turn, one fact, one slot and one block."""
 
     companion: Companion
     message: Message
     answer: Message
     reply: Reply
     fact: Memory
+    slot: Slot
+    block: Block
 
     @property
     def path(self) -> str:
@@ -41,8 +45,10 @@ def answered(companion: Companion, text: str, answer: str, state: Reply.State = 
 def told(mira: Companion) -> Told:
     reply = answered(mira, "I have an exam on Friday", "**Good luck** to you")
     fact = keep_fact(mira.pk, "The exam is statistics", timezone.now(), timezone.now())
+    slot = set_slot(mira.pk, "exam", "statistics", by=By.USER, now=timezone.now())
+    block = write_block(mira.pk, "plans", "Learn.", by=By.USER, now=timezone.now())
     assert reply.answer
-    return Told(mira, reply.message, reply.answer, reply, fact)
+    return Told(mira, reply.message, reply.answer, reply, fact, slot, block)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver
 
 from accounts.models import User
 from companions.urls import of_companion
+from memory.models import Block, Slot
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 
@@ -25,6 +26,13 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "memory_edit": lambda told: f"{told.path}memories/{told.fact.pk}/edit/",
     "memory_pin": lambda told: f"{told.path}memories/{told.fact.pk}/pin/",
     "memory_delete": lambda told: f"{told.path}memories/{told.fact.pk}/delete/",
+    "always": lambda told: f"{told.path}always/",
+    "slot_add": lambda told: f"{told.path}always/slots/add/",
+    "slot": lambda told: f"{told.path}always/slots/{told.slot.pk}/",
+    "slot_delete": lambda told: f"{told.path}always/slots/{told.slot.pk}/delete/",
+    "block_add": lambda told: f"{told.path}always/blocks/add/",
+    "block": lambda told: f"{told.path}always/blocks/{told.block.pk}/",
+    "block_delete": lambda told: f"{told.path}always/blocks/{told.block.pk}/delete/",
     "companion": lambda told: f"{told.path}settings/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
@@ -34,6 +42,8 @@ POST_ONLY = {
     "reply_continue",
     "memory_add",
     "memory_pin",
+    "slot_add",
+    "block_add",
     "companion_delete",
     "rehearsals_delete",
 }
@@ -61,11 +71,12 @@ def test_for_another_it_does_not_exist(client: Client, told: Told, mallory: User
     client.force_login(mallory)
     if name not in POST_ONLY:
         assert client.get(PAGES[name](told)).status_code == 404
-    if name not in {"talk", "turns", "turn", "memories", "memory"}:
+    if name not in {"talk", "turns", "turn", "memories", "memory", "always"}:
         sent = {"text": "mine now", "name": "mine", "tint": "40", "typed_name": "Mira"}
         assert client.post(PAGES[name](told), sent).status_code == 404
     told.companion.refresh_from_db()
     told.fact.refresh_from_db()
+    assert (Slot.objects.get().text, Block.objects.get().text) == ("statistics", "Learn.")
     assert (told.companion.name, told.fact.text, told.fact.is_pinned) == (
         "Mira",
         "The exam is statistics",
@@ -95,12 +106,21 @@ def test_without_its_csrf_token_nothing_is_changed(alice: User, told: Told, name
     assert "grown old" in response.content.decode()
 
 
-@pytest.mark.parametrize("path", ["memories/{fact}/", "turns/{message}/", "messages/{message}/delete/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "memories/{fact}/",
+        "always/slots/{slot}/",
+        "always/blocks/{block}/",
+        "turns/{message}/",
+        "messages/{message}/delete/",
+    ],
+)
 def test_one_companions_things_are_not_another_ones(
     at_home: Client, alice: User, told: Told, path: str
 ) -> None:
     other = make_companion(alice, name="Other")
-    path = path.format(fact=told.fact.pk, message=told.message.pk)
+    path = path.format(slot=told.slot.pk, block=told.block.pk, fact=told.fact.pk, message=told.message.pk)
     assert at_home.get(f"/companions/{other.pk}/{path}").status_code == 404
 
 
