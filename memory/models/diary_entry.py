@@ -11,7 +11,8 @@ from memory.models.memory import SHARE, Memory
 class DiaryEntry(models.Model):
     """A closed session as its companion keeps it: a title, what it was about, how it felt, and when it was.
 
-    `sentences` are [{"text", "sources": ids of messages}]; `memory` mirrors the entry, so that it comes to mind.
+    `sentences` are [{"text", "sources": ids of messages}]; `memory` mirrors the entry, so that it comes to mind. A stale
+    one is written anew at `next_at`; what is left of it stands until then.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -26,6 +27,8 @@ class DiaryEntry(models.Model):
     memory = models.OneToOneField(Memory, models.SET_NULL, null=True, related_name="diary_entry")
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
     is_stale = models.BooleanField(_("drawn from what was deleted"), default=False)
+    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    next_at = models.DateTimeField(_("next try"), null=True, blank=True)
     made_at = models.DateTimeField(_("written"))
 
     objects = OwnedQuerySet["DiaryEntry"].as_manager()
@@ -35,8 +38,11 @@ class DiaryEntry(models.Model):
         verbose_name_plural = _("diary entries")
         ordering = ["-started_at", "-id"]
         indexes = [
-            models.Index(fields=["companion", "-started_at", "-id"], name="diary_companion_time")
-        ]  # the diary
+            models.Index(fields=["companion", "-started_at", "-id"], name="diary_companion_time"),  # the diary
+            models.Index(
+                fields=["next_at"], condition=models.Q(is_stale=True), name="diary_entry_stale"
+            ),  # the sweep
+        ]
 
     def __str__(self) -> str:
         return f"{self.started_at:%Y-%m-%d} {self.pk}"
