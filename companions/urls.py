@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from companions.views import always, companions, memories, talk
+from companions.views import always, companions, forgetting, memories, talk
 
 of_memory: list[URLPattern | URLResolver] = [
     path("", memories.memory, name="memory"),
@@ -18,6 +18,7 @@ of_companion: list[URLPattern | URLResolver] = [
     path("replies/<uuid:reply_id>/retry/", talk.retry, name="reply_retry"),
     path("replies/<uuid:reply_id>/continue/", talk.go_on, name="reply_continue"),
     path("messages/<uuid:message_id>/delete/", talk.delete_message, name="message_delete"),
+    path("forgetting/", forgetting.forgetting, name="forgetting"),
     path("always/", always.always, name="always"),
     path("always/slots/add/", always.add_slot, name="slot_add"),
     path("always/slots/<int:slot_id>/", always.slot, name="slot"),
