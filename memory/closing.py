@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
-from memory.keeping import entry_of, nudge
+from memory.keeping import correct, entry_of, nudge
 from memory.models import DiaryEntry, Memory, Revision
 from memory.text import storable
 from memory.understanding import revise
@@ -62,7 +62,7 @@ def keep(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Diary
 
 def _mirror(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Memory:
     """The entry as a memory, by which it comes to mind; it happened when the session began."""
-    text = storable("\n".join([ended.title, " ".join(one["text"] for one in ended.diary)]))
+    text = storable(_told(ended.title, ended.diary))
     memory = Memory.objects.create(
         companion_id=companion_id,
         kind=Memory.Kind.DIARY,
@@ -80,3 +80,22 @@ def _mirror(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Me
 def sources_of(sentences: Sequence[dict[str, Any]]) -> list[str]:
     """The ids of the messages behind these sentences, each once."""
     return list(dict.fromkeys(source for one in sentences for source in one["sources"]))
+
+
+def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
+    """The entry says something else from now on, and so does the memory that mirrors it; `fields` are the entry's.
+
+    Where nothing is left to tell, the memory does not come to mind.
+    """
+    for name, value in fields.items():
+        setattr(entry, name, value)
+    entry.save(update_fields=list(fields))
+    memory = Memory.objects.filter(diary_entry=entry).select_related("companion__user").first()
+    if memory:
+        correct(memory, _told(entry.title, entry.sentences), now)
+        memory.sources.set(sources_of(entry.sentences))  # type: ignore[arg-type]  # their ids are UUIDs
+        Memory.objects.filter(pk=memory.pk).update(is_stale=not entry.sentences, edited_at=None)
+
+
+def _told(title: str, sentences: Sequence[dict[str, Any]]) -> str:
+    return "\n".join([title, " ".join(one["text"] for one in sentences)])

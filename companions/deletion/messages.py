@@ -1,0 +1,66 @@
+"""Deleting messages, with their memories and all that was drawn from them."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from companions.deletion.derived import unlearn_all
+from companions.deletion.scrubbing import continued, delete_memories, scrub
+from companions.locking import hold
+from companions.models import Companion, Conversation, Message, Reply
+from memory.models import Memory
+
+
+def delete_message(message: Message, now: datetime) -> None:
+    """The message is gone, with its memory and with all that was drawn from it."""
+    delete_messages(message.companion_id, [message.pk], now)
+
+
+@transaction.atomic
+def delete_messages(companion_id: UUID, ids: Collection[UUID], now: datetime) -> int:
+    """How many of these messages of the companion are gone now, with their memories and all that was drawn from them."""
+    companion = hold(companion_id)
+    if companion is None:
+        return 0
+    messages = list(Message.objects.filter(companion=companion, pk__in=ids))
+    if messages:
+        drop(companion, messages, (), now)
+    return len(messages)
+
+
+def drop(
+    companion: Companion, messages: Collection[Message], memories: Collection[Memory], now: datetime
+) -> None:
+    """These messages and memories are gone. Call it with the companion held."""
+    ids = {one.pk for one in messages}
+    became = continued(Reply.objects.filter(answer__in=ids).values_list("pk", flat=True))
+    mirrors = list(Memory.objects.of(companion.pk).filter(message__in=ids).defer("entry"))
+    every = {one.pk: one for one in (*mirrors, *memories)}
+    unlearnt = unlearn_all(companion, now, messages=messages, memories=list(every.values()))
+    gone = {*every, *unlearnt.deleted}
+    Reply.objects.filter(companion=companion, message__in=ids).delete()
+    scrub(companion.pk, {*ids, *gone, *unlearnt.changed}, now, became)
+    delete_memories(gone)
+    _close_gaps(companion, messages)
+    Message.objects.filter(companion=companion, pk__in=ids).delete()
+
+
+def _close_gaps(companion: Companion, messages: Collection[Message]) -> None:
+    """What followed a message follows what came before it, and what came before that where it goes too."""
+    before = {one.pk: one.parent_id for one in messages}
+    children = list(Message.objects.filter(parent__in=before).exclude(pk__in=before).only("parent"))
+    for child in children:
+        child.parent_id = _there_before(child.parent_id, before)
+    Message.objects.bulk_update(children, ["parent"], batch_size=500)
+    conversation = Conversation.objects.filter(companion=companion, head__in=before).first()
+    if conversation:
+        head = _there_before(conversation.head_id, before)
+        Conversation.objects.filter(pk=conversation.pk).update(head=head)
+
+
+def _there_before(id: UUID | None, before: dict[UUID, UUID | None]) -> UUID | None:
+    while id in before:
+        id = before[id]
+    return id

@@ -1,0 +1,125 @@
+"""Memories that were learnt from what goes: they go, or stay as what other messages told of them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db.models import Q
+
+from memory.keeping import entry_of, nudge
+from memory.models import Memory, Pursuit
+from memory.text import storable
+from memory.unlearning.gone import Gone
+
+MIRRORS = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST)
+Drawn, Source = Memory.drawn_from.through, Memory.sources.through
+Quotes = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a memory: its quotes and evidence; `text` where it must be worded anew, None where it cannot be."""
+
+    memory: Memory
+    quotes: Quotes
+    evidence: int
+    text: str | None = ""
+
+    @property
+    def stands(self) -> bool:
+        """Whether its own words tell nothing of what goes."""
+        return self.text == ""
+
+
+def unlearn(gone: Gone) -> dict[UUID, str]:
+    """The texts of the memories that are to be deleted, by their ids; those that stay are left without what goes.
+
+    One that is worded anew is a new one: whoever thinks about the old one meanwhile finds that it is not there.
+    """
+    fallen: dict[UUID, str] = {}
+    seen, condition = set(gone.memories), _learnt_from(gone) | _drawn_from(gone.memories)
+    while touched := _touched(gone, condition, seen):
+        seen |= {one.pk for one in touched}
+        left = [_left(one, gone.and_memories(fallen)) for one in touched]
+        _keep([one for one in left if one.stands], gone)
+        _word_anew([one for one in left if one.text], gone)
+        new = {one.memory.pk: one.memory.text for one in left if not one.stands}
+        fallen, condition = fallen | new, _drawn_from(new)
+    return fallen
+
+
+def _learnt_from(gone: Gone) -> Q:
+    return Q(pk__in=Source.objects.filter(message__in=gone.messages).values("memory"))
+
+
+def _drawn_from(memories: Collection[UUID]) -> Q:
+    return Q(pk__in=Drawn.objects.filter(to_memory__in=list(memories)).values("from_memory"))
+
+
+def _touched(gone: Gone, condition: Q, seen: Collection[UUID]) -> list[Memory]:
+    learnt = Memory.objects.of(gone.companion_id).exclude(kind__in=MIRRORS)
+    return list(learnt.filter(condition).exclude(pk__in=list(seen)).prefetch_related("sources", "drawn_from"))
+
+
+def _left(memory: Memory, gone: Gone) -> Left:
+    messages = {str(one.pk): one for one in memory.sources.all() if one.pk not in gone.messages}
+    memories = [one for one in memory.drawn_from.all() if one.pk not in gone.memories]
+    quotes = [one for one in memory.quotes if str(one["message"]) in messages]
+    told = {str(one["message"]) for one in memory.quotes} - messages.keys()
+    left = Left(memory, quotes, max(1, memory.evidence - max(1, len(told))))
+    told_by = [*(one.text for one in messages.values()), *(one.text for one in memories)]
+    if not told_by:
+        return Left(memory, quotes, left.evidence, None)
+    if not gone.tells(memory.text, told_by):
+        return left
+    words = [f"{messages[str(one['message'])].author}: “{one['text']}”".lstrip(": ") for one in quotes]
+    return Left(memory, quotes, left.evidence, storable("\n".join(dict.fromkeys(words))) or None)
+
+
+def _keep(left: Sequence[Left], gone: Gone) -> None:
+    for one in left:
+        one.memory.quotes, one.memory.evidence = one.quotes, one.evidence
+    memories = [one.memory for one in left]
+    Memory.objects.bulk_update(memories, ["quotes", "evidence"], batch_size=500)
+    Source.objects.filter(memory__in=memories, message__in=gone.messages).delete()
+
+
+def _word_anew(left: Sequence[Left], gone: Gone) -> None:
+    """Keep in place of each what the other messages told of it, in their own words."""
+    if not left:
+        return
+    made = {one.memory.pk: _anew(one, gone) for one in left}
+    Memory.objects.bulk_create(made.values(), batch_size=500)
+    sources, drawn = [], []
+    for one in left:
+        new, memory = made[one.memory.pk], one.memory
+        sources += [(new, it.pk) for it in memory.sources.all() if it.pk not in gone.messages]
+        drawn += [(new, it.pk) for it in memory.drawn_from.all() if it.pk not in gone.memories]
+    Source.objects.bulk_create(Source(memory=new, message_id=pk) for new, pk in sources)
+    Drawn.objects.bulk_create(Drawn(from_memory=new, to_memory_id=pk) for new, pk in drawn)
+    _take_place(made)
+    nudge(gone.companion_id)
+
+
+def _anew(left: Left, gone: Gone) -> Memory:
+    new = Memory(
+        **{field.attname: getattr(left.memory, field.attname) for field in Memory._meta.concrete_fields}
+    )
+    new.pk, new.text, new.quotes, new.evidence = uuid4(), left.text or "", left.quotes, left.evidence
+    new.call_id = new.edited_at = None
+    new.entry = entry_of(new.text, new.speaker, new.happened_at, gone.zone)
+    return new
+
+
+def _take_place(made: dict[UUID, Memory]) -> None:
+    """What named the old ones names the new ones: what they replaced, and what is pursued."""
+    replaced = list(Memory.objects.filter(replaced_by__in=made))
+    for memory in replaced:
+        memory.replaced_by = made[memory.replaced_by_id] if memory.replaced_by_id else None
+    Memory.objects.bulk_update(replaced, ["replaced_by"], batch_size=500)
+    pursuits = list(Pursuit.objects.filter(Q(memory__in=made) | Q(parent__in=made)))
+    for pursuit in pursuits:
+        pursuit.memory_id = made[pursuit.memory_id].pk if pursuit.memory_id in made else pursuit.memory_id
+        pursuit.parent = made.get(pursuit.parent_id, pursuit.parent) if pursuit.parent_id else None
+    Pursuit.objects.bulk_update(pursuits, ["memory", "parent"], batch_size=500)
