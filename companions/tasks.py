@@ -4,8 +4,10 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from companions import nights
 from companions.locking import lock
 from companions.models import Prompt
+from memory.consolidating import night
 from memory.documents import gists
 
 CALLS_A_RUN = 4  # of one document; no task may take longer than the broker waits for it
@@ -31,3 +33,18 @@ def write_waiting_gists() -> None:
     """Ask for the gists of whatever has pages without one: the sweep, for nudges that were lost."""
     for document_id in gists.due(timezone.now()):
         write_gists.delay(str(document_id))
+
+
+@shared_task
+def begin_nights() -> None:
+    """Ask for the nights that have come, and for the work of whichever is due: the sweep."""
+    now = timezone.now()
+    nights.begin(now)
+    for companion_id, night_id in night.due(now):
+        work_a_night.delay(str(companion_id), str(night_id))
+
+
+@shared_task
+def work_a_night(companion_id: str, night_id: str) -> None:
+    """Do the work of one night."""
+    nights.work(UUID(companion_id), UUID(night_id), timezone.now())

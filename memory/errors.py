@@ -17,6 +17,7 @@ AlwaysError(code, detail)  what is always in mind cannot be changed so
 ├── ReadOnlyError  the companion may not write on this block
 ├── UnknownError   there is no slot or block of that name
 └── MatchError     what is to be replaced does not stand there, or more than once
+UndoError    what a night did cannot be undone, or settled, as things are now; nothing of it is
 """
 
 from django.utils.functional import Promise
@@ -141,3 +142,13 @@ class DocumentError(ValueError):
     def __init__(self, code: str, detail: str | Promise, status: int = 422) -> None:
         super().__init__(code)
         self.code, self.detail, self.status = code, detail, status
+
+
+class UndoError(ValueError):
+    """`code` is for programs, `detail` for people, `status` the HTTP status that fits."""
+
+    status = 409
+
+    def __init__(self, code: str, detail: str | Promise) -> None:
+        super().__init__(code)
+        self.code, self.detail = code, detail

@@ -281,7 +281,11 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "bulk"
-CELERY_TASK_ROUTES = {"memory.tasks.embed*": {"queue": "embed"}}
+CELERY_TASK_ROUTES = {
+    "memory.tasks.embed*": {"queue": "embed"},
+    "companions.sessions.tasks.*": {"queue": "learn"},
+    "companions.tasks.work_a_night": {"queue": "learn"},
+}
 CELERY_BEAT_SCHEDULE_FILENAME = str(KITH_HOME / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "embed what has no embedding": {
@@ -289,10 +293,30 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "close silent sessions": {
+        "task": "companions.sessions.tasks.close_waiting",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
+    "learn from long sessions": {
+        "task": "companions.sessions.tasks.digest_waiting",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
+    "write stale diary entries anew": {
+        "task": "companions.sessions.tasks.rewrite_stale_diary",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "write gists of waiting pages": {
         "task": "companions.tasks.write_waiting_gists",
         "schedule": 60.0,
         "options": {"expires": 60},
+    },
+    "begin the nights that have come": {
+        "task": "companions.tasks.begin_nights",
+        "schedule": 300.0,
+        "options": {"expires": 300},
     },
     "drop old keys": {
         "task": "accounts.tasks.drop_old_keys",

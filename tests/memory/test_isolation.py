@@ -17,6 +17,7 @@ NOT_OF_ONE_COMPANION = {
     "memory.embedding._unchanged": "the rows of the sweep's own batch, by their ids, locked and looked at again",
     "memory.documents.gists.due": "the sweep: ids of documents whose pages wait, whosever they are",
     "memory.documents.gists.write_gists": "the one document of the sweep, by its id; a number comes back",
+    "memory.consolidating.night.due": "the sweep: ids of nights that wait, whosever they are",
     "memory.space_admin.embedded": "counts memories in each space for operators; none comes back",
     "memory.spaces.served": "counts companions for operators; no memory comes back",
     "memory.reinforcing.USE": "the rows that one reply was shown, by that reply; a number comes back",

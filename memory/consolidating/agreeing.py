@@ -1,0 +1,40 @@
+"""Whether two memories may be one, or contradict each other, whatever a model says of them."""
+
+from collections.abc import Collection
+from datetime import tzinfo
+from enum import Enum, auto
+
+from memory.learning.subjects import is_same_subject
+from memory.models import Memory
+from memory.telling import Telling, telling
+
+
+class Agreement(Enum):
+    """SAME: nothing that tells them apart. AGAINST: another number, or a denial. APART: another subject, kind or day."""
+
+    SAME = auto()
+    AGAINST = auto()
+    APART = auto()
+
+
+def agreement(one: Memory, other: Memory, zone: tzinfo, names: Collection[str]) -> Agreement:
+    """How two memories that are near in meaning stand to each other; "yesterday" in them counts in the user's zone."""
+    told, other_told = _telling(one, zone), _telling(other, zone)
+    is_comparable = one.kind == other.kind and one.speaker == other.speaker and told.days == other_told.days
+    if not is_comparable or not is_about_the_same(one, other, zone, names):
+        return Agreement.APART
+    return Agreement.SAME if told == other_told else Agreement.AGAINST
+
+
+def is_about_the_same(one: Memory, other: Memory, zone: tzinfo, names: Collection[str]) -> bool:
+    """Whether they share their subject, by their texts and quotes; the names of the two who talk are none."""
+    when = one.happened_at.astimezone(zone)
+    return is_same_subject(one.text, _quotes(one), other.text, _quotes(other), names, when)
+
+
+def _quotes(memory: Memory) -> list[str]:
+    return [str(quote["text"]) for quote in memory.quotes]
+
+
+def _telling(memory: Memory, zone: tzinfo) -> Telling:
+    return telling(memory.text, memory.happened_at.astimezone(zone))
