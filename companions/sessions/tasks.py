@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from companions.sessions import closing, digests, idle
+from companions.sessions import closing, digests, idle, rewriting
 
 
 @shared_task
@@ -34,3 +34,16 @@ def digest_waiting() -> None:
     """Learn from whatever batch is due: the sweep."""
     for session_id in digests.due(timezone.now()):
         digest_session.delay(str(session_id))
+
+
+@shared_task
+def rewrite_diary(entry_id: str) -> None:
+    """Write one diary entry anew, of which something was deleted."""
+    rewriting.run(UUID(entry_id), timezone.now())
+
+
+@shared_task
+def rewrite_stale_diary() -> None:
+    """Write anew whatever diary entry is due: the sweep."""
+    for entry_id in rewriting.due(timezone.now()):
+        rewrite_diary.delay(str(entry_id))

@@ -1,0 +1,122 @@
+"""Writing a diary entry anew, of which something was deleted: from what is left of its session, as at its end."""
+
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+
+from companions.deletion import forget_many
+from companions.locking import hold
+from companions.models import Companion, Session
+from companions.sessions.drafting import Draft, Material, draft
+from companions.sessions.stretch import said, told
+from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, nothing
+from memory.closing import rewrite
+from memory.learning.neighbours import known_to
+from memory.models import DiaryEntry
+from providers.errors import ProviderError
+
+log = structlog.get_logger(__name__)
+
+BATCH = 200
+MOST_DRAFTS = 3
+
+
+def due(now: datetime, most: int = BATCH) -> list[UUID]:
+    """The entries that anybody may write anew now."""
+    stale = DiaryEntry.objects.filter(is_stale=True, next_at__lte=now).order_by("next_at")
+    return list(stale.values_list("pk", flat=True)[:most])
+
+
+def run(entry_id: UUID, now: datetime, step: Step = nothing) -> None:
+    """Write the entry anew, if it is due. What goes wrong is counted, and it is tried again later."""
+    stale = DiaryEntry.objects.filter(pk=entry_id, is_stale=True)
+    if not stale.filter(next_at__lte=now).update(next_at=now + LEASE):
+        return
+    step("claimed")
+    try:
+        for _try in range(MOST_DRAFTS):
+            if _is_written(entry_id, now, step):
+                return
+        stale.update(next_at=again_at(1, now))
+    except ProviderError as error:
+        _note_failure(entry_id, error.code, now)
+    except Exception:
+        _note_failure(entry_id, "internal_error", now)
+        raise
+
+
+def _is_written(entry_id: UUID, now: datetime, step: Step) -> bool:
+    """Whether there is nothing left to write; False where what was said changed meanwhile."""
+    entry = DiaryEntry.objects.select_related("companion__user").filter(pk=entry_id, is_stale=True).first()
+    if entry is None:
+        return True
+    material = _gather(entry.companion, entry.session_id)
+    if not material.is_worth_telling:
+        return _let_go(entry, material, now)
+    step("gathered")
+    made = draft(material, now)
+    step("asked")
+    return _keep(entry, material, made, now)
+
+
+def _gather(companion: Companion, session_id: UUID) -> Material:
+    """What is left of the session; what is thought of oneself and of the user is no matter of an old one."""
+    session = Session.objects.get(companion=companion, pk=session_id)
+    return Material(companion, session, list(told(said(session))), None, None)
+
+
+@transaction.atomic
+def _keep(entry: DiaryEntry, seen: Material, made: Draft, now: datetime) -> bool:
+    """Whether everything that the model saw is still there; then the entry says what it made of it."""
+    companion = hold(entry.companion_id)
+    there = DiaryEntry.objects.filter(pk=entry.pk, is_stale=True).first()
+    if companion is None or there is None:
+        return True
+    known = known_to(companion.pk).filter(pk__in=made.known).count()
+    if _gather(companion, there.session_id).seen != seen.seen or known != len(made.known):
+        return False
+    told_of = set(made.lines)
+    earlier = [one for one in there.sentences if one["sources"] and not told_of & {*map(str, one["sources"])}]
+    rewrite(
+        there,
+        now,
+        title=made.title,
+        sentences=[*earlier, *made.diary],
+        emotion=made.emotion,
+        intensity=made.intensity,
+        call_id=made.call_id,
+        is_stale=False,
+        next_at=None,
+        attempts=0,
+    )
+    Session.objects.filter(pk=there.session_id).update(title=made.title)
+    return True
+
+
+@transaction.atomic
+def _let_go(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
+    """Whether nothing is left that may be told; the entry is gone then, with the memory that mirrors it."""
+    companion = hold(entry.companion_id)
+    if companion and _gather(companion, entry.session_id).seen != seen.seen:
+        return False
+    forget_many(entry.companion_id, [entry.memory_id] if entry.memory_id else [], now)
+    DiaryEntry.objects.filter(pk=entry.pk).delete()
+    return True
+
+
+def _note_failure(entry_id: UUID, code: str, now: datetime) -> None:
+    """Count the try; after the last one the operator is told, and what is left of the entry stands."""
+    mine = DiaryEntry.objects.filter(pk=entry_id, is_stale=True)
+    mine.update(attempts=F("attempts") + 1)
+    entry = mine.first()
+    if entry is None:
+        return
+    is_last = entry.attempts >= MOST_ATTEMPTS
+    mine.update(next_at=None if is_last else again_at(entry.attempts, now))
+    if is_last:
+        log.error(
+            "diary_not_written_anew", entry_id=str(entry_id), companion_id=str(entry.companion_id), code=code
+        )
