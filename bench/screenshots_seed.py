@@ -15,9 +15,11 @@ from companions.characters import starting
 from companions.models import Message, Reply
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
+from memory.always import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
 from memory.keeping import keep_fact
 from memory.models import Recall
+from memory.models.always import By
 from memory.recall import recall, record
 
 language, long_name = os.environ["SEED_LANGUAGE"], os.environ["SEED_LONG_NAME"]
@@ -129,6 +131,35 @@ for number in range(40):
         f"{number}: " + "dolor sit amet " * (number % 11 + 1),
     )
 
+IN_MIND = {
+    "en": [
+        ("grandmother", "Her timetable of 1961 lies in the blue drawer.", "companion"),
+        ("birthday", "Robin: 3 March. No party, a walk.", "user"),
+        ("trains", "Robin sits facing forward, always.", "companion"),
+    ],
+    "zh-hans": [
+        ("外婆", "1961 年的时刻表在蓝色抽屉里。", "companion"),
+        ("生日", "Robin：三月三日。", "user"),
+    ],
+}
+for name, told, by in IN_MIND[language]:
+    set_slot(wren.pk, name, told, by=By(by), now=now)
+plans = {
+    "en": ("plans", "What we want to do", "Prague by the night train.\nAsk about the sleeper."),
+    "zh-hans": ("计划", "想一起做的事", "坐夜车去布拉格。\n问问卧铺。"),
+}[language]
+write_block(wren.pk, plans[0], plans[2], by=By.COMPANION, now=now, description=plans[1], most_characters=500)
+wren.sessions.filter(ended_at=None).update(scratch=plans[2])
+for number in range(100):
+    set_slot(
+        busy.pk,
+        f"{'slot' * (number % 14 + 1)} {number}"[:60],
+        "lorem" * (number % 40 + 1),
+        by=By.USER,
+        now=now,
+    )
+write_block(busy.pk, "b" * 60, "x" * 2000, by=By.USER, now=now, is_read_only=True)
+
 
 def talk(companion):
     return f"/companions/{companion.pk}/"
@@ -138,6 +169,10 @@ message = wren.messages.filter(role="user").first()
 print(
     json.dumps(
         {
+            "always": talk(wren) + "always/",
+            "always-edit": talk(wren) + f"always/slots/{wren.slots.first().pk}/?edit",
+            "always-empty": talk(new) + "always/",
+            "always-full": talk(busy) + "always/",
             "welcome": "/",
             "login": "/accounts/login/",
             "signup": "/accounts/signup/",
