@@ -19,25 +19,27 @@ COMMON = frozenset(
     time times day days week month year today yesterday tomorrow now new old good bad big little really very also still
     again anymore always never often sometimes usually ever more most much many lot lots less few one two first last own
     people person someone somebody thing things something anything everything nothing well just even back lately recently
+    without before after since near because during until while next between about around up down off out over under away
+    ago early late later soon once twice half zero three four five six seven eight nine ten eleven twelve dozen hundred
+    thousand hour hours minute minutes week weekend morning evening night pound pounds euro euros dollar dollars live
+    lives lived living see saw seen look looked put let work works working worked
     prefer favourite favorite kind sort way start started begin began stop stopped change changed longer instead maybe
     """.split()  # noqa: SIM905 (a list of them fills a page)
     for term in terms(word)
 ) | frozenset(
     """
     用户 喜欢 现在 今天 昨天 以前 以后 不再 没有 不是 觉得 知道 想要 希望 已经 还是 就是 一个 这个 那个 什么 时候 非常
+    分钟 小时 个月 每天 每周 每月 每晚 三次 两次 一次 十分 二岁 岁了 四岁 年夏 夏天 周末 家里 在家 号码 在学 正在 欢秋
     真的 最近 经常 总是 从来 可以 自己 开始 变成 改成 不喜 很喜 最喜 也喜 欢吃 不想 很想
     """.split()  # noqa: SIM905
 )
 # Words of one matter: who moved to Berlin no longer lives in Bonn, though no word is the same.
 MATTERS = {
-    "home": "live lives living lived reside moved move moving relocated settled flat apartment 住 搬 定居",
-    "work": "work works working worked job employed profession company employer 工作 上班 职业 任职 跳槽",
-    "drink": "tea coffee drink drinks espresso 茶 咖啡 喝",
-    "food": "vegetarian vegan meat diet 吃素 素食 吃肉",
-    "faith": "church religion religious atheist faith 信教 教会 信仰",
-    "age": "birthday born age aged 生日 出生 岁",
-    "studies": "study studies studying studied degree university major 专业 大学 学习",
-    "couple": "married single divorced engaged boyfriend girlfriend husband wife partner 结婚 离婚 单身 订婚 分手",
+    "home": r"\b(?:liv(?:e|es|ed|ing) (?:in|at|near|on)|mov(?:e|es|ed|ing) (?:to|from|into|in)|resid\w+|relocat\w+)\b"
+    r"|住在|搬到|搬去|搬家|搬回|定居",
+    "work": r"\b(?:work(?:s|ed|ing)? (?:as|for)|(?:new|left (?:my|her|his)) job|employ(?:ed|er)|unemployed)\b"
+    r"|在.{1,12}(?:工作|上班|任职)|跳槽|换了?工作|失业",
+    "couple": r"\b(?:married|single|divorced|engaged|widowed)\b|结婚|离婚|单身|订婚",
 }
 KIN = {
     "sister": "sister sisters 姐姐 妹妹 姐 妹",
@@ -62,13 +64,16 @@ KIN = {
     "cat": "cat cats kitten 猫",
     "dog": "dog dogs puppy 狗",
 }
+RELATED = frozenset(term for said in KIN.values() for term in terms(said)) - frozenset(
+    terms("cat cats kitten dog dogs puppy")
+)
 WORD = regex.compile(r"\p{Han}+|[\p{L}\p{N}]+")
 DENIES = regex.compile(
     r"\b(?:wrong|mistake|mistaken|lied|lying|joking|kidding|false|untrue|incorrect|made (?:it|that) up|forget (?:it|that)"
     r"|no longer|any ?more|stopped|quit|gave up|cancelled|canceled|called off|over|used to|ended|changed)\b"
     r"|搞错|说错|弄错|记错|骗|假的|开玩笑|不再|取消|戒|放弃|算了"
 )
-ENOUGH, SHARE = 2, 1 / 3
+ENOUGH, SHARE = 2, 1 / 2
 ECHOED = 0.6
 
 
@@ -76,17 +81,22 @@ def subject(text: str, names: Collection[str], when: datetime) -> frozenset[str]
     """The terms of a text that tell what it is about: without names of the two who talk, days and common words."""
     known = {term for name in names for term in terms(name)}
     told = (term for term in terms(text, when) if not term.startswith("@"))
-    return frozenset(term for term in told if term not in known and term not in COMMON)
+    return frozenset(term for term in told if term not in known | COMMON | RELATED)
 
 
-def _of(table: dict[str, str], text: str) -> set[str]:
+def _kin(text: str) -> set[str]:
+    """Whose kin or pets, if any, the text speaks of."""
     plain = folded(text)
     words = set(WORD.findall(plain))
     return {
         name
-        for name, said in table.items()
+        for name, said in KIN.items()
         if any(one in words or (not one.isascii() and one in plain) for one in said.split())
     }
+
+
+def _matters(text: str) -> set[str]:
+    return {name for name, pattern in MATTERS.items() if regex.search(pattern, folded(text))}
 
 
 def is_same_subject(
@@ -99,16 +109,16 @@ def is_same_subject(
 ) -> bool:
     """Whether what is new, with its quotes, is about what is known: it speaks of nobody else, and shares its terms.
 
-    Two terms are enough, or one where that is a third of the shorter text; words of one matter count as one term.
+    Two terms are enough, or one where that is half of the shorter text; words of one matter count as one term.
     """
-    kin, known_kin = _of(KIN, new), _of(KIN, known)
+    kin, known_kin = _kin(new), _kin(known)
     if kin and known_kin and not kin & known_kin:
         return False
     mine, theirs = subject(new, names, when), subject(known, names, when)
     told = mine.union(*(subject(quote, names, when) for quote in quotes))
     kept = theirs.union(*(subject(quote, names, when) for quote in known_quotes))
     shared = len((told & theirs) | (mine & kept))
-    if kin == known_kin and _of(MATTERS, new) & _of(MATTERS, known):
+    if kin == known_kin and _matters(new) & _matters(known):
         shared += 1
     least = min(len(mine), len(theirs)) or 1
     return shared >= ENOUGH or (shared >= 1 and shared / least >= SHARE)

@@ -1,0 +1,125 @@
+"""Two hundred unrelated statements, each with a verdict that wants to close something, close nothing."""
+
+from datetime import timedelta
+
+import pytest
+
+from companions.models import Companion
+from memory.learning.answers import Learnt
+from memory.models import Memory
+from tests.memory.conftest import DAY
+from tests.memory.learning.conftest import Had, apply, facts, learnt
+
+KNOWN = {
+    "en": [
+        "Alice works as a nurse at the children's hospital.",
+        "Alice's favourite drink is tea without sugar.",
+        "Alice's sister Ida gets married in June.",
+        "Alice is allergic to walnuts.",
+        "Alice pays 900 euros of rent.",
+        "Alice plays the cello in an orchestra.",
+        "Alice broke her wrist on the ski slope.",
+        "Alice is afraid of flying.",
+        "I promised Alice to remind her of the dentist.",
+        "Alice wants to run a marathon in Edinburgh.",
+    ],
+    "zh": [
+        "小爱在儿童医院当护士。",
+        "小爱喝茶不放糖。",
+        "小爱的姐姐六月结婚。",
+        "小爱对核桃过敏。",
+        "小爱每月房租九百。",
+        "小爱在乐团拉大提琴。",
+        "小爱滑雪摔断了手腕。",
+        "小爱害怕坐飞机。",
+        "我答应提醒小爱看牙医。",
+        "小爱想跑爱丁堡马拉松。",
+    ],
+}
+# What is said of what: each with each, a hundred a language. Some say no, some that it is over.
+WHO = {
+    "en": [
+        *["Our neighbour", "My old teacher", "The man next door", "My cousin", "Somebody on the bus"],
+        *["The woman at the till", "My uncle", "A girl in my class", "The postman", "My landlady"],
+    ],
+    "zh": [
+        "隔壁邻居",
+        "我以前的老师",
+        "楼下的大叔",
+        "我表弟",
+        "公交车上有个人",
+        "收银的阿姨",
+        "我舅舅",
+        "班上一个女孩",
+        "快递小哥",
+        "房东太太",
+    ],
+}
+WHAT = {
+    "en": [
+        "has painted the fence yellow",
+        "does not water the roses any more",
+        "sold a rusty tractor",
+        "no longer believes in horoscopes",
+        "found a turtle under the bridge",
+        "is not going to vote this spring",
+        "collects stamps from Peru",
+        "gave up juggling after 3 lessons",
+        "repaired the umbrella with tape",
+        "never wears gloves in the snow",
+    ],
+    "zh": [
+        "把篱笆刷成了黄色",
+        "不再浇玫瑰花了",
+        "卖掉了一台生锈的拖拉机",
+        "不信星座了",
+        "在桥底下捡到一只乌龟",
+        "今年春天不去投票",
+        "收集秘鲁邮票",
+        "学了三节课杂耍就放弃了",
+        "用胶带修好了雨伞",
+        "下雪天从来不戴手套",
+    ],
+}
+
+
+def unrelated(language: str) -> list[str]:
+    return [
+        f"{who} {what}." if language == "en" else f"{who}{what}。"
+        for who in WHO[language]
+        for what in WHAT[language]
+    ]
+
+
+def closing(n: int, said: str, verdict: str) -> Learnt:
+    """A verdict that wants to close one or another of the ten that are known."""
+    return learnt(said, 1, said, verdict=verdict, of=n % 10 + 1)
+
+
+@pytest.mark.parametrize("verdict", ["revise", "retract"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_hundred_unrelated_statements_that_want_to_close_something_close_nothing(
+    mira: Companion, had: Had, language: str, verdict: str
+) -> None:
+    for text in KNOWN[language]:
+        apply(mira, had(mira, text), learnt(text, 1, text))
+    known = sorted(facts(mira), key=lambda one: KNOWN[language].index(one.text))
+    said = unrelated(language)
+    assert len(set(said)) == 100
+    for n, text in enumerate(said):
+        talk = had(mira, text, at=DAY + timedelta(days=1, minutes=n))
+        apply(mira, talk, closing(n + n // 10, text, verdict), known=known)
+    assert Memory.objects.of(mira.pk).exclude(closed_at=None).count() == 0
+    assert len(facts(mira)) == (110 if verdict == "revise" else 10)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_nor_do_they_reinforce_anything(mira: Companion, had: Had, language: str) -> None:
+    for text in KNOWN[language]:
+        apply(mira, had(mira, text), learnt(text, 1, text))
+    known = sorted(facts(mira), key=lambda one: KNOWN[language].index(one.text))
+    for n, text in enumerate(unrelated(language)):
+        talk = had(mira, text, at=DAY + timedelta(days=1, minutes=n))
+        apply(mira, talk, closing(n + n // 10, text, "reinforce"), known=known)
+    mine = Memory.objects.of(mira.pk).filter(text__in=KNOWN[language])
+    assert set(mine.exclude(kind="said").values_list("evidence", flat=True)) == {1}
