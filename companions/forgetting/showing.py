@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings
@@ -135,6 +136,13 @@ class Shown:
     @property
     def then(self) -> datetime:
         return self.now + timedelta(days=self.asked["days"])
+
+    @cached_property
+    def query(self) -> str:
+        """What is asked, as it is now, for a link that asks for one thing more."""
+        asked = {"policy": self.chosen.policy} | {one.name: one.value for one in self.chosen.sliders}
+        asked |= {"days": self.asked["days"], "memory": str(self.life.id or ""), "how": self.asked["how"]}
+        return urlencode(asked | {"recalled": self.ahead.recalled_as_sent, "cue": self.asked["cue"]})
 
     @property
     def furthest(self) -> int:

@@ -1,6 +1,7 @@
 """The page of forgetting and feeling: it shows what would be and writes nothing, until a rule is saved."""
 
 import hashlib
+import html
 import re
 import uuid
 from datetime import timedelta
@@ -315,3 +316,15 @@ def test_only_real_recalls_are_on_the_map_and_make_the_mood(
 
 def test_memories_lead_here(at_home: Client, mira: Companion) -> None:
     assert path(mira) in at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
+
+
+def test_links_ask_for_what_is_shown_and_one_thing_more(
+    at_home: Client, mira: Companion, aged: list[Memory]
+) -> None:
+    asked = {"policy": "hou", "hou-unit_days": "9", "days": "7", "move": "1", "again": "1", "cue": "a & b"}
+    page = at_home.get(path(mira), asked).content.decode()
+    link = next(one for one in re.findall(r'href="(\?[^"]+look=[^"]+)"', page) if str(aged[2].pk) in one)
+    shown = at_home.get(path(mira) + html.unescape(link)).context["shown"]
+    assert (shown.life.id, shown.thoughts) == (aged[2].pk, [])
+    assert (shown.asked["days"], shown.asked["cue"]) == (8, "a & b")
+    assert shown.policy == Hou(unit_days=9, threshold=0.6)

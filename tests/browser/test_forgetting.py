@@ -1,0 +1,89 @@
+"""Forgetting and feeling in a browser: a slider, time ahead, recalls in thought, and a rule that is saved at the end."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.person import Person
+
+pytestmark = pytest.mark.browser
+
+AGED = """
+from datetime import timedelta
+from django.utils import timezone
+from memory.keeping import keep_fact
+now = timezone.now()
+for days, text in ((1, "The cat is called Pebble"), (40, "The lake freezes in winter"), (200, "We met in Turin")):
+    keep_fact("{pk}", text, now - timedelta(days=days), now - timedelta(days=days))
+"""
+
+
+@pytest.fixture
+def there(person: Person) -> Person:
+    """On the page of a companion that has three old facts."""
+    person.make_companion()
+    path = person.page.url.removeprefix(person.live.url)
+    person.live.manage("shell", "-v0", said=AGED.format(pk=path.strip("/").rpartition("/")[2]))
+    person.visit(f"{path}memories/")
+    person.page.get_by_role("link", name="Forgetting and feeling").click()
+    expect(person.page.locator(".strength")).to_have_count(4)  # and the greeting
+    return person
+
+
+def summary(person: Person) -> Locator:
+    return person.page.locator("#forgetting-summary")
+
+
+def test_a_slider_moves_the_curve_by_keyboard_and_keeps_the_focus(there: Person) -> None:
+    page = there.page
+    slider = page.get_by_label("Half-life in days")
+    expect(summary(there)).to_contain_text("half is gone after 30 days")
+    before = page.locator(".chart-line").first.get_attribute("points")
+    slider.focus()
+    for _ in range(5):
+        slider.press("ArrowLeft")
+    expect(page.locator("output[for='kith-month_days']")).to_have_text("25")
+    expect(summary(there)).to_contain_text("half is gone after 25 days")
+    expect(slider).to_be_focused()
+    assert page.locator(".chart-line").first.get_attribute("points") != before
+    expect(page.get_by_role("button", name="Save this rule")).to_be_enabled()
+
+
+def test_time_moves_and_recalls_in_thought_lift_the_curve_and_leave_no_trace(there: Person) -> None:
+    page = there.page
+    page.get_by_role("link", name="The lake freezes").click()
+    expect(page.locator("#curve-heading")).to_contain_text("The lake freezes")
+    expect(summary(there)).to_contain_text("Today there is 43")
+    page.get_by_role("button", name="+ 1 month").click()
+    expect(page.locator("#days")).to_have_value("30")
+    expect(summary(there)).to_contain_text("there would be 30")
+    for times in ("1", "2"):
+        page.get_by_role("button", name="Recall it (in thought)").click()
+        expect(page.locator(".state dd").nth(1)).to_have_text(times)
+    expect(summary(there)).to_contain_text("there would be 100")
+    expect(page.locator(".chart-again")).to_have_count(2)
+    page.get_by_role("button", name="Take the last one back").click()
+    expect(page.locator(".chart-again")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".chart-again")).to_have_count(0)
+    expect(page.locator(".strength", has_text="The lake freezes")).to_contain_text("never recalled")
+
+
+def test_another_rule_shows_its_effect_and_is_saved_or_left(there: Person) -> None:
+    page = there.page
+    page.get_by_label("The rule").select_option("memory_bank")
+    expect(page.get_by_text("By the rule you try, ")).to_be_visible()
+    page.get_by_label("What would come to mind?").fill("a lake in winter")
+    page.get_by_role("button", name="See what comes").click()
+    expect(page.get_by_role("heading", name="By the present rule")).to_be_visible()
+    expect(page.locator(".comes").first).to_contain_text("The lake freezes")
+    page.get_by_role("link", name="Leave as it was").click()
+    expect(page.get_by_label("The rule")).to_have_value("kith")
+    page.get_by_label("The rule").select_option("memory_bank")
+    slider = page.get_by_label("Unit of time in days")
+    slider.fill("10")
+    expect(summary(there)).to_contain_text("half is gone after 6.9 days")
+    page.get_by_role("button", name="Save this rule").click()
+    expect(page.get_by_text("Saved. From now on Mira remembers by this rule.")).to_be_visible()
+    expect(page.get_by_label("The rule")).to_have_value("memory_bank")
+    expect(page.locator("output[for='memory_bank-unit_days']")).to_have_text("10")
+    expect(page.locator("#save")).to_have_count(0)
