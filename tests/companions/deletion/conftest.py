@@ -1,0 +1,145 @@
+"""A session out of which everything was made that Kith makes of a talk, with a marked word in it."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from companions.models import Closing, Companion, Conversation, Message, Session
+from companions.saying import open_session, say_all
+from memory.always import append_to_block, set_slot, write_block
+from memory.closing import Ended, keep
+from memory.keeping import keep_fact
+from memory.models import Change, Consolidation, DiaryEntry, Memory, Revision
+from memory.models.always import By
+from memory.understanding import revise
+
+NOW = datetime(2023, 5, 3, 9, tzinfo=UTC)
+MARKER = "Zxqvorn"
+SECRET = f"My locker opens with {MARKER}."
+TEA = "I like green tea more than coffee."
+RAIN = "Rainy mornings with tea are the best."
+SAID = (SECRET, "I will keep it to myself.", TEA, "So do I.", RAIN, "With a book.")
+Told = dict[str, Any]
+
+
+@pytest.fixture
+def said(mira: Companion) -> list[Message]:
+    """Alice and Mira in turn, of a locker, of tea and of rain."""
+    return say(mira, *SAID)
+
+
+def say(companion: Companion, *texts: str, at: datetime = NOW) -> list[Message]:
+    """The texts, said in turn in the open session."""
+    conversation = Conversation.objects.get(companion=companion)
+    session, parent, messages = open_session(conversation, at), conversation.head_id, []
+    for number, text in enumerate(texts):
+        message = Message(
+            companion=companion,
+            conversation=conversation,
+            session=session,
+            parent_id=parent,
+            role=("user", "assistant")[number % 2],
+            author=(companion.user.name, companion.name)[number % 2],
+            text=text,
+            said_at=at + timedelta(minutes=number),
+        )
+        parent = message.pk
+        messages.append(message)
+    with transaction.atomic():
+        say_all(companion, messages, at)
+        Conversation.objects.filter(pk=conversation.pk).update(head=parent)
+    return messages
+
+
+def told(text: str, *messages: Message) -> Told:
+    """A sentence that was written from these."""
+    return {"text": text, "sources": [str(one.pk) for one in messages]}
+
+
+def learnt(companion: Companion, text: str, quotes: Iterable[tuple[Message, str]], **fields: Any) -> Memory:
+    """A memory that was learnt from these quotes."""
+    quotes = list(quotes)
+    memory = keep_fact(companion.pk, text, NOW, NOW, [one.pk for one, _ in quotes])
+    memory.quotes = [{"message": str(one.pk), "text": words} for one, words in quotes]
+    memory.evidence = len(quotes) or 1
+    for name, value in fields.items():
+        setattr(memory, name, value)
+    memory.save()
+    return memory
+
+
+def insight(companion: Companion, text: str, *memories: Memory) -> Memory:
+    memory = learnt(companion, text, [], kind="insight")
+    memory.drawn_from.set(memories)
+    return memory
+
+
+def diary(
+    companion: Companion, session: Session, *sentences: Told, title: str = "Tea and rain"
+) -> DiaryEntry:
+    """The entry of the session, which has ended with it; profile and self-concept say nothing."""
+    Session.objects.filter(pk=session.pk).update(ended_at=NOW, title=title)
+    ended = Ended(
+        session_id=session.pk,
+        started_at=NOW,
+        ended_at=NOW,
+        title=title,
+        diary=list(sentences),
+        emotion="joy",
+        intensity=0.5,
+        self_concept=[],
+        user_profile=[],
+    )
+    return keep(companion.pk, ended, NOW, UTC)
+
+
+def profile(companion: Companion, *sentences: Told, about: str = "user_profile") -> Revision:
+    return revise(companion.pk, about, sentences, Revision.By.CLOSING, NOW)
+
+
+@pytest.fixture
+def spread(mira: Companion, said: list[Message]) -> Callable[[], Message]:
+    """Puts the marked word into all that is made of a talk; the message that it comes from."""
+
+    def spread() -> Message:
+        secret, session = said[0], said[0].session
+        fact = learnt(mira, f"Alice opens her locker with {MARKER}.", [(secret, MARKER)])
+        both = [(secret, f"opens with {MARKER}"), (said[2], "I like green tea")]
+        learnt(mira, f"Alice drinks tea and thinks of {MARKER}.", both)
+        thought = insight(mira, f"{MARKER} matters to Alice.", fact)
+        insight(mira, f"Alice thinks a lot about {MARKER}.", thought)
+        night = Consolidation.objects.create(companion=mira, night_of=NOW.date(), asked_at=NOW, next_at=NOW)
+        change = Change.objects.create(
+            companion=mira, consolidation=night, number=1, kind="insight", memory=thought
+        )
+        change.others.set([fact])
+        sentences = [told(f"Alice named {MARKER}.", secret), told("We spoke of tea.", said[2])]
+        diary(mira, session, *sentences, title=f"Of {MARKER} and tea")
+        for about in Revision.About.values:
+            profile(mira, told(f"A locker, {MARKER}.", secret), about=about)
+            profile(
+                mira, told(f"A locker, {MARKER}.", secret), told("Alice likes tea.", said[2]), about=about
+            )
+        set_slot(mira.pk, "locker", f"It is {MARKER}", by=By.COMPANION, now=NOW, source_ids=[secret.pk])
+        write_block(mira.pk, "notes", "Be kind.", by=By.USER, now=NOW)
+        append_to_block(
+            mira.pk, "notes", f"The word: {MARKER}", by=By.COMPANION, now=NOW, source_ids=[secret.pk]
+        )
+        Session.objects.filter(pk=session.pk).update(
+            summary=f"Alice named {MARKER}.", summarised_until=NOW, scratch=f"{MARKER}!"
+        )
+        Closing.objects.create(
+            companion=mira,
+            session=session,
+            until_at=NOW,
+            asked_at=NOW,
+            next_at=NOW,
+            drafts={"title": MARKER},
+            seen=[MARKER],
+        )
+        return secret
+
+    return spread
