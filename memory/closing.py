@@ -72,14 +72,15 @@ def _mirror(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Me
         call_id=ended.call_id,
         entry=entry_of(text, "", ended.started_at, zone),
     )
-    memory.sources.set(sources_of(ended.diary))
+    Source = Memory.sources.through
+    Source.objects.bulk_create(Source(memory_id=memory.pk, message_id=pk) for pk in sources_of(ended.diary))
     nudge(companion_id)
     return memory
 
 
-def sources_of(sentences: Sequence[dict[str, Any]]) -> list[str]:
+def sources_of(sentences: Sequence[dict[str, Any]]) -> list[UUID]:
     """The ids of the messages behind these sentences, each once."""
-    return list(dict.fromkeys(source for one in sentences for source in one["sources"]))
+    return list(dict.fromkeys(UUID(source) for one in sentences for source in one["sources"]))
 
 
 def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:

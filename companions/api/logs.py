@@ -1,9 +1,11 @@
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from ninja import Body, Field, Router, Schema, Status
+from ninja import Field, Router, Schema, Status
+from ninja.params import functions as P
 
 from accounts.idempotency import once
 from companions.api.finding import my_companion, person
@@ -18,10 +20,12 @@ Out = dict[str, object]
 
 
 class CloseIn(Schema):
-    remember: bool = Field(True, description="Without remembering, all that was said in it is deleted.")
+    remember: bool = Field(
+        default=True, description="Without remembering, all that was said in it is deleted."
+    )
 
 
-NO_BODY = Body(CloseIn())
+NO_BODY: Any = P.Body(CloseIn(remember=True))
 
 
 @router.post(

@@ -19,7 +19,7 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
     """
     lock(companion.pk)
     session = Session.objects.filter(companion=companion, ended_at=None).first()
-    newest = session and _newest(session, is_forgetful)
+    newest = _newest(session, is_forgetful) if session else None
     if session is None or newest is None:
         return _ended_at_once(companion, session, now, id)
     closing = Closing.objects.open().filter(session=session).select_related("job").first()

@@ -10,7 +10,6 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 from django.db.models import F, Q
-from memory.learning.applying import learn
 from memory.learning.prompting import digest_request
 
 from accounts.models import ModelCall
@@ -20,6 +19,7 @@ from companions.models import Message, Reply, Session
 from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
 from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, nothing
 from memory.learning.answers import Digest
+from memory.learning.applying import learn
 from memory.learning.neighbours import known_to, neighbours
 from memory.learning.talk import Talk
 from memory.models import Memory

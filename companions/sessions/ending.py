@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from memory.learning.applying import learn
 
 from companions.locking import hold
 from companions.models import Closing, Message
@@ -17,6 +16,7 @@ from companions.sessions.stretch import talk_of
 from companions.sessions.trying import Step, nothing
 from memory.closing import Ended, keep
 from memory.learning.answers import Learnt
+from memory.learning.applying import learn
 from memory.learning.neighbours import known_to
 from memory.models import Memory
 

@@ -1,6 +1,7 @@
 """The end of a session as rows, and the beginning of the one that follows."""
 
 from datetime import datetime
+from uuid import UUID
 
 from companions.models import Closing, Message, Session
 from companions.sessions.stretch import said
@@ -23,7 +24,7 @@ def end_session(closing: Closing, now: datetime) -> None:
     closing.save()
 
 
-def _begin_next(session: Session, ids: list[object]) -> None:
+def _begin_next(session: Session, ids: list[UUID]) -> None:
     messages = Message.objects.filter(pk__in=ids)
     first = messages.earliest("said_at", "id")
     following = Session.objects.create(

@@ -78,7 +78,8 @@ def talk_of(companion_id: UUID, messages: Sequence[Message], zone: tzinfo, token
 def room(*texts: str) -> int:
     """How many tokens are left for what was said, beside such texts, the rules, what is known, and the answer."""
     context: int = settings.CONTEXT_TOKENS
-    left = context - max(settings.ANSWER_TOKENS, context // 4) - context // 4 - sum(map(estimate, texts))
+    answer: int = max(settings.ANSWER_TOKENS, context // 4)
+    left = context - answer - context // 4 - sum(map(estimate, texts))
     return max(left, context // 8)
 
 
