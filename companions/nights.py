@@ -6,6 +6,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.db import connection
+from django.db.models import Prefetch, QuerySet
 
 from accounts.zones import zones
 from companions.locking import lock
@@ -13,7 +14,7 @@ from companions.models import Companion
 from memory.consolidating import night
 from memory.consolidating.settling import settle
 from memory.consolidating.undoing import undo
-from memory.models import Change
+from memory.models import Change, Consolidation
 
 BEGINS = time(3)  # where the user lives
 BATCH = 500
@@ -67,6 +68,13 @@ def tonight(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
 def work(companion_id: UUID, night_id: UUID, now: datetime) -> None:
     """Do the work of one night, if it is due."""
     night.run(companion_id, night_id, now, lock)
+
+
+def ended(companion: Companion) -> QuerySet[Consolidation]:
+    """The companion's nights that are over, done or failed, each with its changes and all that those are about."""
+    changes = Change.objects.filter(companion=companion).order_by("number").select_related("memory")
+    mine = Consolidation.objects.filter(companion=companion, ended_at__isnull=False)
+    return mine.prefetch_related(Prefetch("changes", changes.prefetch_related("others")))
 
 
 def undo_change(companion: Companion, change_id: UUID, now: datetime) -> Change:

@@ -16,7 +16,7 @@ from companions.replies.database import visit
 from companions.replies.start import start
 from config.api import api
 from memory.always import set_slot, write_block
-from memory.models import Document, Memory
+from memory.models import Change, Consolidation, Document, Memory
 from memory.models.always import By
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
@@ -51,6 +51,7 @@ class Things:
             "pk": self.token.pk,
             "name": "tea",  # of a slot, and of a block
             "slot_id": self.companion.slots.get().pk,
+            "change_id": Change.objects.get(companion=self.companion).pk,
             "block_id": self.companion.blocks.get().pk,
         }
 
@@ -63,6 +64,11 @@ def things(alice: User, mira: Companion) -> Things:
     memory = Memory.objects.get(message=started.message)
     set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
     write_block(mira.pk, "tea", "green", by=By.USER, now=now)
+    night = Consolidation.objects.create(
+        companion=mira, night_of=now.date(), asked_at=now, next_at=now, ended_at=now, state="done"
+    )
+    told = {"consolidation": night, "number": 1, "kind": Change.Kind.CONTRADICTION, "memory": memory}
+    Change.objects.create(companion=mira, **told).others.add(Memory.objects.get(text="Long ago"))
     document, token = (
         give_document(mira, "A book", "Once upon a time.", now),
         Token.objects.issue(alice, "hers")[0],
@@ -89,6 +95,7 @@ BODIES: dict[str, object] = {
     "look_up": {"question": "When was it?"},
     "set_slot": {"text": "black"},
     "write_block": {"text": "black"},
+    "settle_change": {"keep": "both"},
     "import_log": {"messages": []},
 }
 QUERIES = {"send_message": "?wait=0"}
@@ -96,7 +103,8 @@ ONES_OWN = {"list_companions", "create_companion"}
 IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",
-}  # the reply of this table is still open: 409 for its owner
+    "undo_change",
+}  # the reply of this table is still open, its contradiction not settled: 409 for their owner
 
 
 ASYNC = {"send_message", "stop_reply", "retry_reply", "continue_reply", "reply_retry", "reply_continue"}

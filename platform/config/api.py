@@ -19,18 +19,19 @@ from companions.api import (
     logs,
     memories,
     messages,
+    nights,
     replies,
     slots,
     understanding,
 )
 from companions.errors import CompanionsError
-from memory.errors import AlwaysError, DocumentError, PolicyError
+from memory.errors import AlwaysError, DocumentError, PolicyError, UndoError
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
 for router in (
     one.router
-    for one in (companions, messages, memories, diary, understanding, documents, logs, slots, blocks)
+    for one in (companions, messages, memories, nights, diary, understanding, documents, logs, slots, blocks)
 ):
     api.add_router("/companions", router)
 api.add_router("/replies", replies.router)
@@ -57,7 +58,8 @@ def refused(request: HttpRequest, error: CompanionsError) -> HttpResponse:
 
 @api.exception_handler(AlwaysError)
 @api.exception_handler(DocumentError)
-def not_kept(request: HttpRequest, error: AlwaysError | DocumentError) -> HttpResponse:
+@api.exception_handler(UndoError)
+def not_kept(request: HttpRequest, error: AlwaysError | DocumentError | UndoError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail))
 
 
