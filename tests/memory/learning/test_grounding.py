@@ -1,0 +1,122 @@
+"""A sentence that names what nobody said is left out."""
+
+from datetime import UTC, datetime
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.learning.answers import Sentence
+from memory.learning.grounding import grounded, names_in, numbers_in
+from memory.learning.talk import Line, Talk
+
+AT = datetime(2023, 5, 2, 9, tzinfo=UTC)
+NAMES = {"user": "Emily", "companion": "Mira"}
+SAID = [
+    "I have 3 cats, and Rui, who lives in Porto, cooked on Friday.",
+    "My rent is 1,250 euros; the exam is on 12 June.",
+    "我妹妹叫王小红，她二十三岁，五月四日过生日，最近在看《活着》。",
+]
+
+
+def line(n: int, text: str) -> Line:
+    return Line(uuid5(UUID(int=0), str(n)), "user", "Emily", text, AT)
+
+
+TALK = Talk([line(n, text) for n, text in enumerate(SAID)])
+IDS = [str(one.message_id) for one in TALK.lines]
+
+
+def kept(
+    text: str, *sources: int, keeps: int | None = None, earlier: list[dict[str, object]] | None = None
+) -> bool:
+    one = Sentence(text=text, sources=list(sources), keeps=keeps)
+    return bool(grounded([one], TALK, earlier or [], NAMES))
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("Emily told me that she has three cats.", 1),
+        ("She has 3 cats and I, Mira, love that.", 1),
+        ("However, Rui cooked for her.", 1),
+        ("On 2 May 2023 we talked about Rui in Porto.", 1),
+        ("In 2023 Emily had 3 cats.", 1),
+        ("She pays 1250 euros and has an exam on 12 June.", 2),
+        ("Her exam is on 12 June 2023.", 2),
+        ("她妹妹23岁，在看《活着》。", 3),
+        ("王小红的生日是5月4日。", 3),
+        ("我们聊了很久，她很开心。", 3),
+    ],
+)
+def test_what_was_said_may_be_told(text: str, source: int) -> None:
+    assert kept(text, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("Emily told me that she has four cats.", 1),
+        ("She has 33 cats.", 1),
+        ("She told me about Paul.", 1),
+        ("Paul is her friend.", 1),
+        ("We met on 3 May 2023.", 1),
+        ("Her exam is on 13 June.", 2),
+        ("Rui cooked for her.", 4),
+        ("I love Rui and his Porto.", 2),
+        ("她妹妹24岁。", 3),
+        ("她在看《红楼梦》。", 3),
+        ("她跟老张吵架了。", 3),
+        ("她妹妹叫李小红。", 3),
+        ("生日是五月五日。", 3),
+        ("Her PIN is 1250.", 2),
+    ],
+)
+def test_what_nobody_said_is_left_out(text: str, source: int) -> None:
+    assert not kept(text, source)
+
+
+def test_a_sentence_needs_a_source() -> None:
+    assert not kept("We were together.")
+    assert not kept("We were together.", 0, -1, 99)
+
+
+EARLIER: list[dict[str, object]] = [{"text": "Emily knows Paul from 1999.", "sources": ["a", "b"]}]
+
+
+def test_what_is_kept_of_an_earlier_revision_brings_its_names_and_sources() -> None:
+    one = Sentence(text="Emily, who knows Paul since 1999, has 3 cats.", sources=[1], keeps=1)
+    assert grounded([one], TALK, EARLIER, NAMES) == [{"text": one.text, "sources": ["a", "b", IDS[0]]}]
+    assert not kept("Emily knows Paul since 1999.", 1, earlier=EARLIER)
+    assert not kept("Emily knows Peter since 1999.", 1, keeps=1, earlier=EARLIER)
+    assert not kept("Emily knows Paul since 1999.", 1, keeps=2, earlier=EARLIER)
+
+
+def test_what_was_written_by_hand_stays_as_it_was() -> None:
+    by_hand: list[dict[str, object]] = [{"text": "Emily adores Bach.", "sources": []}]
+    assert kept("Emily adores Bach.", keeps=1, earlier=by_hand)
+    assert not kept("Emily adores Brahms.", keeps=1, earlier=by_hand)
+
+
+def test_the_same_sentence_stands_once_and_knows_its_messages() -> None:
+    twice = [Sentence(text="Rui cooked.", sources=[1, 1, 77]), Sentence(text="rui cooked.", sources=[1])]
+    assert grounded(twice, TALK, [], NAMES) == [{"text": "Rui cooked.", "sources": [IDS[0]]}]
+
+
+def test_names_and_numbers_are_read() -> None:
+    assert names_in("Yesterday I met Anna-Maria O'Neil in New York.") == {
+        "anna-maria",
+        "o'neil",
+        "new",
+        "york",
+    }
+    assert numbers_in("二十三, 三百五十, 二〇二三, 一万二千, 12,345 and seven") == {
+        *("23", "350", "2023", "12000", "12345", "7"),
+    }
+
+
+@given(st.text(max_size=100), st.lists(st.integers(), max_size=5), st.none() | st.integers())
+def test_any_sentence_can_be_looked_at(text: str, sources: list[int], keeps: int | None) -> None:
+    one = Sentence.model_construct(text=text, sources=sources, keeps=keeps)
+    assert all(set(found["sources"]) <= {*IDS, "a", "b"} for found in grounded([one], TALK, EARLIER, NAMES))
