@@ -16,7 +16,7 @@ from companions.replies import stream
 from companions.replies.stream import Place
 from companions.replies.using import use_shown
 from companions.saying import open_session, say
-from companions.sessions import window
+from companions.sessions import digests, window
 from memory.keeping import correct
 from memory.models import Memory
 
@@ -74,6 +74,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended.save()
     use_shown(ended, now)
     window.adjust(ended)
+    digests.nudge(ended)
     return ended
 
 

@@ -10,7 +10,6 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 from django.db.models import F, Q
-from memory.learning.prompting import digest_request
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
@@ -21,6 +20,7 @@ from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, not
 from memory.learning.answers import Digest
 from memory.learning.applying import learn
 from memory.learning.neighbours import known_to, neighbours
+from memory.learning.prompting import digest_request
 from memory.learning.talk import Talk
 from memory.models import Memory
 from providers.errors import ProviderError
@@ -95,7 +95,8 @@ def learn_batch(
     known = neighbours(companion.pk, texts, now=now, zone=zone, payer=payer, names=names)
     step("gathered")
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
-        digest = ask("digest", digest_request(talk, known, session.summary, names), Digest)
+        request = digest_request(talk, known, session.summary, names, zone=zone)
+        digest = ask("digest", request, Digest)
     step("asked")
     return _keep(Learning(session, batch, talk, known, digest, charge.calls[-1].pk), now, step)
 

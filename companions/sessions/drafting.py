@@ -7,16 +7,15 @@ from typing import Any, Self
 from uuid import UUID
 from zlib import crc32
 
-from memory.learning.grounding import grounded
-from memory.learning.prompting import ending_request
-
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
 from companions.models import Closing, Companion, Message, Session
 from companions.sessions.stretch import marks, room, said, size, talk_of, told
 from companions.sessions.tracing import traced
 from memory.learning.answers import Ending, Learnt, Sentence
+from memory.learning.grounding import grounded
 from memory.learning.neighbours import neighbours
+from memory.learning.prompting import ending_request
 from memory.learning.talk import Talk
 from memory.models import Memory, Revision
 from memory.quoting import one_line
@@ -102,7 +101,7 @@ def draft(material: Material, now: datetime) -> Draft:
     known = neighbours(companion.pk, texts, now=now, zone=zone, payer=payer, names=names)
     summary = material.session.summary if others else ""
     request = ending_request(
-        talk, known, summary, _texts(material.self_concept), _texts(material.user_profile), names
+        talk, known, summary, _texts(material.self_concept), _texts(material.user_profile), names, zone=zone
     )
     with charged(payer, ModelCall.Purpose.CLOSING) as charge:
         ending = ask("ending", request, Ending)
