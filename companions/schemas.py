@@ -160,7 +160,14 @@ class MemoryIn(Schema):
 class MemoryPatch(Schema):
     text: Told | None = Field(None, max_length=8_000)
     is_pinned: bool | None = None
+    is_private: bool | None = Field(None, description="Kept from models, with what was drawn from it alone.")
     importance: int | None = Field(None, ge=1, le=10, description="5 is usual.")
+    happened_at: Moment | None = None
+
+
+class QuoteOut(Schema):
+    message: UUID
+    text: str
 
 
 class MemoryOut(Schema):
@@ -170,8 +177,15 @@ class MemoryOut(Schema):
     speaker: str
     happened_at: datetime
     learnt_at: datetime
+    edited_at: datetime | None
+    closed_at: datetime | None
+    replaced_by_id: UUID | None
     is_pinned: bool
+    is_private: bool
     importance: int
+    evidence: int
+    confidence: float
+    quotes: list[QuoteOut]
     joy: float
     aversion: float
     times_recalled: int
@@ -199,6 +213,7 @@ class WhichIn(Schema):
 
     def among(self, *kinds: Memory.Kind) -> Among:
         return Among(
+            with_private=True,
             kinds=kinds,
             speaker=self.speaker or "",
             since=self.since,

@@ -19,6 +19,8 @@ OF_MESSAGES = "SELECT id FROM memory_memory WHERE companion_id = %s AND message_
 class Among:
     """Filters for recall and for lists; nothing given, nothing is left out but what no longer holds.
 
+    What models are given leaves out what is private, and what is stale; its owner looks `with_private`.
+
     What there is at all: `as_of` looks back to what had happened and still held then; `leaving_out` are ids of
     messages and `leaving_out_memories` of memories that are known anyway. The rest is not there: it lends its
     neighbours nothing, and no term is rarer or more common for it.
@@ -37,6 +39,7 @@ class Among:
     until: datetime | None = None
     sources: Collection[UUID] = ()
     is_pinned: bool = False
+    with_private: bool = False
     as_of: datetime | None = None
     leaving_out: Collection[UUID] = ()
     leaving_out_memories: Collection[UUID] = ()
@@ -55,7 +58,8 @@ class Among:
 
     def there(self, memories: MemoryQuerySet) -> MemoryQuerySet:
         """Those of the memories that there are, also those that are to be left out."""
-        return memories.as_of(self.as_of) if self.as_of else memories.open()
+        there = memories.as_of(self.as_of) if self.as_of else memories.open()
+        return there if self.with_private else there.filter(is_private=False, is_stale=False)
 
     def left_out(self, companion_id: UUID) -> set[UUID]:
         """The ids of those of the companion's memories that are left out; one SQL query, none where no messages are."""
@@ -81,3 +85,4 @@ class Among:
 
 
 EVERYTHING = Among()
+OWNERS = Among(with_private=True)

@@ -88,15 +88,19 @@ def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo, page:
     return pack(when, traits(text, speaker), found_by)
 
 
-def correct(memory: Memory, text: str, now: datetime) -> None:
-    """Give a memory another text: found by the new words at once, and by the new meaning when it is embedded again."""
+def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | None = None) -> None:
+    """Give a memory another text: found by the new words at once, and by the new meaning when it is embedded again.
+
+    Where `happened_at` is given, it happened then.
+    """
     with transaction.atomic():
         memory.text = storable(text)
         memory.edited_at = now
+        memory.happened_at = happened_at or memory.happened_at
         page = Page.objects.filter(companion_id=memory.companion_id, memory=memory).first()
         told, zone = page.text if page else "", memory.companion.user.zone
         memory.entry = entry_of(text, memory.speaker, memory.happened_at, zone, page=told)
-        memory.save(update_fields=["text", "edited_at", "entry"])
+        memory.save(update_fields=["text", "edited_at", "happened_at", "entry"])
         if page:
             Page.objects.filter(companion_id=memory.companion_id, pk=page.pk).update(gist=memory.text)
         memory.embeddings.all().delete()

@@ -13,6 +13,7 @@ from companions import deletion
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, my_memory, person
 from companions.api.parameters import IdempotencyKey, WithMessage
+from companions.private import keep_private
 from companions.reasons import in_words
 from companions.schemas import (
     ListedIn,
@@ -101,12 +102,14 @@ def get_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Out
     "/{uuid:companion_id}/memories/{uuid:memory_id}",
     response=MemoryOut,
     operation_id="change_memory",
-    summary="Correct it, pin it, or say how important it is",
+    summary="Correct it, pin it, keep it from models, or say how important it is",
 )
 def change_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Out:
     memory = my_memory(request, companion_id, memory_id)
-    if body.text is not None:
-        correct(memory, body.text, timezone.now())
+    if body.text is not None or body.happened_at is not None:
+        correct(memory, body.text or memory.text, timezone.now(), body.happened_at)
+    if body.is_private is not None:
+        keep_private(memory, body.is_private, timezone.now())
     marks = body.dict(include={"is_pinned", "importance"}, exclude_none=True)
     for name, value in marks.items():
         setattr(memory, name, value)
@@ -161,7 +164,8 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
 
 def memory_out(memory: Memory) -> Out:
     fields = (
-        *("id", "kind", "text", "speaker", "happened_at", "learnt_at", "is_pinned", "importance"),
+        *("id", "kind", "text", "speaker", "happened_at", "learnt_at", "edited_at", "closed_at"),
+        *("replaced_by_id", "is_pinned", "is_private", "importance", "evidence", "confidence", "quotes"),
         *("joy", "aversion", "times_recalled", "recalled_at"),
     )
     return {**{name: getattr(memory, name) for name in fields}, "sources": sources_of(memory)}

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from companions.models import Closing, Companion, Message, Session
 from memory.models import Memory
-from memory.unlearning import Gone, Unlearnt, unlearn
+from memory.unlearning import Gone, Unlearnt, conceal, unlearn
 
 
 def unlearn_all(
@@ -20,7 +20,35 @@ def unlearn_all(
     memories: Collection[Memory] = (),
 ) -> Unlearnt:
     """The memories that go along and those that say less from now on, see `Gone`."""
-    gone = Gone(
+    gone = _gone(companion, now, messages, sources, memories)
+    unlearnt = unlearn(gone)
+    _redraft(companion, gone, messages, sources)
+    return unlearnt
+
+
+def conceal_all(
+    companion: Companion,
+    now: datetime,
+    *,
+    messages: Collection[Message] = (),
+    sources: Collection[Message] = (),
+    memories: Collection[Memory] = (),
+) -> set[UUID]:
+    """The ids of the memories that are private from now on, with what was drawn from them."""
+    gone = _gone(companion, now, messages, sources, memories)
+    private = conceal(gone)
+    _redraft(companion, gone, messages, sources)
+    return private
+
+
+def _gone(
+    companion: Companion,
+    now: datetime,
+    messages: Collection[Message],
+    sources: Collection[Message],
+    memories: Collection[Memory],
+) -> Gone:
+    return Gone(
         companion_id=companion.pk,
         now=now,
         zone=companion.user.zone,
@@ -30,12 +58,16 @@ def unlearn_all(
         memories=frozenset(one.pk for one in memories),
         texts=(*(one.text for one in messages), *(one.text for one in memories)),
     )
-    unlearnt = unlearn(gone)
+
+
+def _redraft(
+    companion: Companion, gone: Gone, messages: Collection[Message], sources: Collection[Message]
+) -> None:
+    """Summaries and notes that told of it are gone, and whatever is to be written anew is asked for."""
     _forget_summaries(gone, {one.session_id for one in (*messages, *sources)})
     # A draft that was made of it, or beside it, is made again.
     Closing.objects.filter(companion=companion).exclude(drafts={}, seen=[]).update(drafts={}, seen=[])
     transaction.on_commit(_ask_for_diary, robust=True)
-    return unlearnt
 
 
 def _ask_for_diary() -> None:

@@ -9,7 +9,8 @@ always    slots and blocks
 Whoever calls holds the companion meanwhile, deletes afterwards what is named here, and scrubs what turns kept of it.
 """
 
+from memory.unlearning.concealing import conceal
 from memory.unlearning.gone import Gone
 from memory.unlearning.unlearn import Unlearnt, unlearn
 
-__all__ = ["Gone", "Unlearnt", "unlearn"]
+__all__ = ["Gone", "Unlearnt", "conceal", "unlearn"]

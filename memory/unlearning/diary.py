@@ -21,16 +21,29 @@ def unlearn(gone: Gone) -> tuple[set[UUID], set[UUID]]:
     that may be told, and where the memory that mirrors it is what goes.
     """
     mine = DiaryEntry.objects.filter(companion_id=gone.companion_id)
-    in_session = mine.filter(session__messages__in=gone.all_messages).distinct()
-    entries = list(in_session)
-    left = _left(entries, gone)
-    ends = [one for one in entries if not left[one.session_id]["user"]]
-    deleted = {one.memory_id for one in ends if one.memory_id}
-    stands = [one for one in entries if one not in ends and one.memory_id not in gone.memories]
-    changed = [one for one in stands if _take_out(one, gone, [*chain(*left[one.session_id].values())])]
+    ends, changed = _touched(gone)
     mine.filter(pk__in=[one.pk for one in ends]).delete()
     mine.filter(memory__in=gone.memories).delete()
-    return deleted, {one.memory_id for one in changed if one.memory_id}
+    return _mirrors(ends), _mirrors(changed)
+
+
+def conceal(gone: Gone) -> set[UUID]:
+    """The ids of the memories that mirror entries of which nothing may be told any more; others are left without it."""
+    return _mirrors(_touched(gone)[0])
+
+
+def _touched(gone: Gone) -> tuple[list[DiaryEntry], list[DiaryEntry]]:
+    """The entries that have nothing left to tell, and those out of which something was taken."""
+    mine = DiaryEntry.objects.filter(companion_id=gone.companion_id)
+    entries = list(mine.filter(session__messages__in=gone.all_messages).distinct())
+    left = _left(entries, gone)
+    ends = [one for one in entries if not left[one.session_id]["user"]]
+    stands = [one for one in entries if one not in ends and one.memory_id not in gone.memories]
+    return ends, [one for one in stands if _take_out(one, gone, [*chain(*left[one.session_id].values())])]
+
+
+def _mirrors(entries: Sequence[DiaryEntry]) -> set[UUID]:
+    return {one.memory_id for one in entries if one.memory_id}
 
 
 def _left(entries: Sequence[DiaryEntry], gone: Gone) -> dict[UUID, dict[str, list[str]]]:

@@ -38,31 +38,36 @@ def unlearn(gone: Gone) -> dict[UUID, str]:
     One that is worded anew is a new one: whoever thinks about the old one meanwhile finds that it is not there.
     """
     fallen: dict[UUID, str] = {}
-    seen, condition = set(gone.memories), _learnt_from(gone) | _drawn_from(gone.memories)
-    while touched := _touched(gone, condition, seen):
-        seen |= {one.pk for one in touched}
-        left = [_left(one, gone.and_memories(fallen)) for one in touched]
+    seen, condition = set(gone.memories), learnt_from(gone) | drawn_from(gone.memories)
+    while there := touched(gone, condition, seen):
+        seen |= {one.pk for one in there}
+        so_far = gone.and_memories(fallen)
+        left = [left_of(one, so_far) for one in there]
         _keep([one for one in left if one.stands], gone)
         _word_anew([one for one in left if one.text], gone)
         new = {one.memory.pk: one.memory.text for one in left if not one.stands}
-        fallen, condition = fallen | new, _drawn_from(new)
+        fallen, condition = fallen | new, drawn_from(new)
     return fallen
 
 
-def _learnt_from(gone: Gone) -> Q:
+def learnt_from(gone: Gone) -> Q:
+    """What was learnt from messages that go."""
     return Q(pk__in=Source.objects.filter(message__in=gone.messages).values("memory"))
 
 
-def _drawn_from(memories: Collection[UUID]) -> Q:
+def drawn_from(memories: Collection[UUID]) -> Q:
+    """What was drawn from these memories."""
     return Q(pk__in=Drawn.objects.filter(to_memory__in=list(memories)).values("from_memory"))
 
 
-def _touched(gone: Gone, condition: Q, seen: Collection[UUID]) -> list[Memory]:
+def touched(gone: Gone, condition: Q, seen: Collection[UUID]) -> list[Memory]:
+    """Those of the companion that fit the condition, but the ones seen before."""
     learnt = Memory.objects.of(gone.companion_id).exclude(kind__in=MIRRORS)
     return list(learnt.filter(condition).exclude(pk__in=list(seen)).prefetch_related("sources", "drawn_from"))
 
 
-def _left(memory: Memory, gone: Gone) -> Left:
+def left_of(memory: Memory, gone: Gone) -> Left:
+    """What is left of the memory without what goes."""
     messages = {str(one.pk): one for one in memory.sources.all() if one.pk not in gone.messages}
     memories = [one for one in memory.drawn_from.all() if one.pk not in gone.memories]
     quotes = [one for one in memory.quotes if str(one["message"]) in messages]
