@@ -101,3 +101,25 @@ class MemoryTextForm(MemoryForm):
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
         return text.replace("\r\n", "\n")
+
+
+class DocumentForm(forms.Form):
+    """A long text to read: pasted, or a file."""
+
+    title = forms.CharField(
+        label=_("Title"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    text = forms.CharField(
+        label=_("Text"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 7})
+    )
+    file = forms.FileField(
+        label=_("Or a file"),
+        required=False,
+        allow_empty_file=True,
+        help_text=_(
+            "Plain text or Markdown, at most 5,000,000 characters. Without a title it takes the file's name."
+        ),
+    )

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from companions.views import always, companions, forgetting, memories, talk
+from companions.views import always, companions, documents, forgetting, memories, nights, talk
 
 of_memory: list[URLPattern | URLResolver] = [
     path("", memories.memory, name="memory"),
@@ -26,6 +26,13 @@ of_companion: list[URLPattern | URLResolver] = [
     path("always/blocks/add/", always.add_block, name="block_add"),
     path("always/blocks/<int:block_id>/", always.block, name="block"),
     path("always/blocks/<int:block_id>/delete/", always.remove_block, name="block_delete"),
+    path("documents/", documents.given, name="documents"),
+    path("documents/give/", documents.give, name="document_give"),
+    path("documents/<uuid:document_id>/", documents.document, name="document"),
+    path("documents/<uuid:document_id>/delete/", documents.delete, name="document_delete"),
+    path("nights/", nights.nights, name="nights"),
+    path("nights/changes/<uuid:change_id>/undo/", nights.undo, name="change_undo"),
+    path("nights/changes/<uuid:change_id>/settle/", nights.settle, name="change_settle"),
     path("memories/", memories.memories, name="memories"),
     path("memories/add/", memories.add, name="memory_add"),
     path("memories/<uuid:memory_id>/", include(of_memory)),

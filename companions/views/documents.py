@@ -1,0 +1,120 @@
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.signed_in import SignedInRequest
+from accounts.usage import Payer
+from companions import documents
+from companions.forms import DocumentForm
+from companions.models import Companion
+from companions.views.finding import my_companion
+from memory.documents.files import read_file
+from memory.documents.looking_up import LookedUp, Question, look_up
+from memory.documents.progress import DONE, state_of, with_progress
+from memory.embedding import embed_cue
+from memory.errors import DocumentError
+from memory.models import Document
+from memory.text import is_storable
+
+PAGES = 10
+QUESTION_CHARACTERS = 1_000
+UNPROCESSABLE = 422
+
+
+@require_safe
+@login_required
+@never_cache
+def given(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """What it was given to read, the newest first, and the pages that the question in `?q=` looks up."""
+    companion = my_companion(request, companion_id)
+    question = request.GET.get("q", "").strip()[:QUESTION_CHARACTERS]
+    looked_up = _looked_up(companion, question) if question else []
+    return _page(request, companion, question=question, looked_up=looked_up, form=DocumentForm())
+
+
+def _page(request: SignedInRequest, companion: Companion, status: int = 200, **more: Any) -> HttpResponse:
+    every = with_progress(Document.objects.filter(companion=companion)).order_by("-given_at")
+    lines = [(one, state_of(one, one.done, one.total)) for one in every]  # type: ignore[attr-defined]
+    waits = any(state != DONE for _one, state in lines)
+    context = {"companion": companion, "lines": lines, "waits": waits, **more}
+    is_part = request.headers.get("HX-Target") == "documents"
+    template = "documents/_list.html" if is_part else "documents/documents.html"
+    return render(request, template, context, status=status)
+
+
+def _looked_up(companion: Companion, question: str) -> list[LookedUp]:
+    if not is_storable(question):
+        return []
+    asked = Question(
+        text=question,
+        now=timezone.now(),
+        zone=companion.user.zone,
+        vector=embed_cue(question, Payer(companion.user_id, companion.pk), companion.names),
+        names=companion.names,
+        with_private=True,
+    )
+    return look_up(companion.pk, asked)
+
+
+@require_POST
+@login_required
+def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Keep what was pasted, or the file; what is none is told in the form."""
+    companion, form = my_companion(request, companion_id), DocumentForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            kept = _given(companion, form)
+        except DocumentError as error:
+            form.add_error("title" if error.code == "bad_title" else None, str(error.detail))
+        else:
+            told = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
+            messages.success(request, told)
+            return redirect("document", companion.pk, kept.pk)
+    return _page(request, companion, UNPROCESSABLE, form=form)
+
+
+def _given(companion: Companion, form: DocumentForm) -> Document:
+    file, title = form.cleaned_data["file"], form.cleaned_data["title"]
+    text = read_file(file.chunks()) if file else form.cleaned_data["text"].replace("\r\n", "\n")
+    title = title or (file.name.rpartition(".")[0] or file.name if file else "")
+    return documents.give_document(companion, title, text, timezone.now())
+
+
+@require_safe
+@login_required
+@never_cache
+def document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
+    """One document: its pages with their gists, some at a time."""
+    shown, companion = _mine(request, companion_id, document_id), my_companion(request, companion_id)
+    pages = Paginator(shown.pages.order_by("number"), PAGES).get_page(request.GET.get("page"))
+    state = state_of(shown, shown.done, shown.total)  # type: ignore[attr-defined]
+    context = {"companion": companion, "document": shown, "pages": pages, "state": state}
+    is_part = request.headers.get("HX-Target") == "progress"
+    return render(request, "documents/_progress.html" if is_part else "documents/document.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def delete(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
+    """Ask whether to delete a document with all that is remembered of it; then do it."""
+    shown = _mine(request, companion_id, document_id)
+    if request.method != "POST":
+        return render(request, "documents/delete.html", {"companion": shown.companion, "document": shown})
+    documents.delete_document(shown, timezone.now())
+    messages.success(request, _("It is gone, with all that was remembered of it."))
+    return redirect("documents", companion_id)
+
+
+def _mine(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Document:
+    mine = Document.objects.owned_by(request.user).filter(companion_id=companion_id)
+    return get_object_or_404(with_progress(mine).select_related("companion"), pk=document_id)

@@ -1,0 +1,31 @@
+"""Whatever a model answers when it is asked for gists: no crash, no half of a write, and a later try."""
+
+from typing import Any
+
+import pytest
+
+from companions.locking import lock
+from memory.documents.gists import write_gists
+from memory.models import Memory
+from tests.fixtures.malformed import HOPELESS, MALFORMED, PARTLY, READABLE
+from tests.memory.documents.conftest import NOON, Give, write_all
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_answer_for_gists(given: Give, rehearsal: Any, name: str) -> None:
+    document = given(count=1)
+    rehearsal.script(MALFORMED[name] | {"task": "gists"})
+    kept = write_gists(document.pk, NOON, lock)
+    document.refresh_from_db()
+    page = document.pages.get()
+    assert kept == Memory.objects.filter(kind="gist").count() == bool(page.gist) == bool(page.memory_id)
+    assert (kept == 1) == (document.attempts == 0) == (document.error == "") == (document.next_at is None)
+    if name in HOPELESS:
+        assert kept == 0
+    if name in READABLE:
+        assert kept == 1
+    if not kept:
+        assert write_all(document, document.next_at) == 1
+    assert name in {*HOPELESS, *READABLE, *PARTLY}
