@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-neighbours lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,13 @@ bench-peers: dev ## put the questions of bench-recall to mem0 as well, over the 
 
 bench-neighbours: dev ## measure how often an old memory is put beside what is said again in other words
 	@exec $(BIN)/python -m bench.neighbours $(OPTIONS)
+
+bench-books: dev ## measure whether questions about a long book find their page, in English and Chinese
+	@exec $(BIN)/python -m bench.books $(OPTIONS)
+
+bench-ten-days: dev ## live through ten days of MemoryBank's people and check all that is written: DATA=folder as above
+	@test -n "$(DATA)" || { echo "Say where the files are: make bench-ten-days DATA=folder"; exit 1; }
+	@exec $(BIN)/python -m bench.ten_days $(DATA) $(OPTIONS)
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt

@@ -1,0 +1,28 @@
+"""`make bench-books`: do ten questions about a long book find their page?
+
+A book of 60,000 words is made in English and one of 90,000 characters in Chinese: the same people, places and things
+throughout, and ten happenings that are told once. The rehearsal model writes the gists. Each happening is
+asked for twice: by somebody who remembers who it was, and in other words throughout.
+"""
+
+from bench.command import machine, parser
+from bench.place import Place
+
+SCENES = {"English": 132, "Chinese": 142}
+
+
+def main() -> None:
+    """Measure, and print as it goes."""
+    asks = parser("books", __doc__)
+    asks.add_argument("--seed", type=int, default=7, help="another book")
+    asked = asks.parse_args()
+    print(f"Kith on {machine()}")
+    with Place():
+        from bench.books.report import report
+
+        for language, scenes in SCENES.items():
+            report(language, scenes, asked.seed)
+
+
+if __name__ == "__main__":
+    main()
