@@ -14,9 +14,10 @@ from companions.importing import Line, import_log
 from companions.models import Companion, Message, Reply
 from companions.replies.database import visit
 from companions.replies.start import start
+from companions.understanding import rewrite
 from config.api import api
 from memory.always import set_slot, write_block
-from memory.models import Change, Consolidation, Document, Memory
+from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.always import By
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
@@ -53,6 +54,8 @@ class Things:
             "slot_id": self.companion.slots.get().pk,
             "change_id": Change.objects.get(companion=self.companion).pk,
             "block_id": self.companion.blocks.get().pk,
+            "entry_id": self.companion.diary.get().pk,
+            "number": 1,  # of a revision
         }
 
 
@@ -73,6 +76,12 @@ def things(alice: User, mira: Companion) -> Things:
         give_document(mira, "A book", "Once upon a time.", now),
         Token.objects.issue(alice, "hers")[0],
     )
+    session = Message.objects.get(text="Long ago").session_id
+    DiaryEntry.objects.create(
+        companion=mira, session_id=session, title="Then", started_at=now, ended_at=now, made_at=now
+    )
+    for about in Revision.About:
+        rewrite(mira, about, ["Calm."], now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -97,6 +106,8 @@ BODIES: dict[str, object] = {
     "write_block": {"text": "black"},
     "settle_change": {"keep": "both"},
     "import_log": {"messages": []},
+    "write_self_concept": {"sentences": ["Curious."]},
+    "write_user_profile": {"sentences": ["Curious."]},
 }
 QUERIES = {"send_message": "?wait=0"}
 ONES_OWN = {"list_companions", "create_companion"}
