@@ -1,0 +1,83 @@
+"""`make bench-ten-days DATA=folder`: the ten days of MemoryBank's people, as if lived, with the rehearsal model.
+
+DATA is the folder of `memory_bank_en.json` and `memory_bank_cn.json`. Five people of each language talk for ten days,
+each thing at its time; each night beat finds the session silent and closes it. Then everything that was written is
+looked at: it must name the messages that it comes from, and each name, number and date in it must stand there. At last
+every job is run again, and nothing may change.
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from bench.counting import count
+from bench.place import Place
+from bench.ten_days.reading import Person, people
+from providers.rehearsal.running import RehearsalServer
+
+HEAD = (
+    f"{'person':10} sessions  diary  self-concepts  profiles  days revised  sentences  memories  unfounded"
+    "  calls a message  again"
+)
+
+
+def main() -> None:
+    """Live, and print a line a person; ends with 1 where something is not right."""
+    asked = _arguments()
+    read = {
+        language: people(asked.data / f"memory_bank_{language}.json", asked.people)
+        for language in ("en", "cn")
+    }
+    began = time.monotonic()
+    with RehearsalServer() as model, Asking(model.url), Place():
+        print(HEAD, flush=True)
+        wrong = sum(not _lived(person) for persons in read.values() for person in persons)
+    print(f"\n{'All is right' if not wrong else f'{wrong} not right'}, in {time.monotonic() - began:.0f} s.")
+    sys.exit(bool(wrong))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.ten_days",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", type=Path, help="the folder with MemoryBank's files")
+    parser.add_argument("--people", type=count, default=5, metavar="N", help="so many of each language")
+    return parser.parse_args()
+
+
+class Asking:
+    """Inside the block a Kith that is set up asks the model at that address."""
+
+    def __init__(self, url: str) -> None:
+        self._own = {"LLM_BASE_URL": url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
+
+    def __enter__(self) -> None:
+        os.environ |= self._own
+
+    def __exit__(self, *_error: object) -> None:
+        for name in self._own:
+            del os.environ[name]
+
+
+def _lived(person: Person) -> bool:
+    from bench.ten_days.living import live
+    from bench.ten_days.report import look
+
+    lived = look(live(person))
+    print(
+        f"{person.name:10} {lived.sessions:8} {lived.entries:6} {lived.self_concepts:14} {lived.profiles:9}"
+        f" {lived.days_revised:13} {lived.sentences:10} {lived.memories:9} {len(lived.unfounded):10}"
+        f" {lived.calls / lived.user_messages:16.2f}  {'the same' if lived.is_same_again else 'CHANGED'}",
+        flush=True,
+    )
+    for one in lived.unfounded[:5]:
+        print(f"    unfounded: {one.what or 'no source'} in “{one.text}”")
+    return lived.is_right(len(person.days))
+
+
+if __name__ == "__main__":
+    main()

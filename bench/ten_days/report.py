@@ -1,0 +1,86 @@
+"""What a lived person's companion has kept, day by day, counted and checked."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from accounts.models import ModelCall
+from bench.ten_days.checking import Source, Unfounded, unfounded
+from bench.ten_days.living import work_again
+from companions.models import Companion, Message
+from memory.models import Change, DiaryEntry, Learning, Memory, Pursuit, Revision
+
+
+@dataclass(frozen=True)
+class Lived:
+    """What came of a person's days."""
+
+    sessions: int
+    open_sessions: int
+    entries: int
+    self_concepts: int
+    profiles: int
+    days_revised: int
+    sentences: int
+    memories: int
+    calls: int
+    user_messages: int
+    unfounded: list[Unfounded]
+    is_same_again: bool
+
+    def is_right(self, days: int) -> bool:
+        """Whether each day is a closed session with an entry, and all stands on what was said."""
+        lived = (self.sessions, self.entries, self.days_revised) == (days, days, days)
+        return lived and not self.open_sessions and not self.unfounded and self.is_same_again
+
+
+def look(companion: Companion) -> Lived:
+    """Count and check all that the companion has kept, and run every job again."""
+    revisions = list(Revision.objects.filter(companion=companion))
+    learnt = Memory.objects.filter(companion=companion).exclude(kind="said").exclude(kind="diary")
+    sentences = [one for entry in DiaryEntry.objects.filter(companion=companion) for one in entry.sentences]
+    sentences += [one for revision in revisions for one in revision.sentences]
+    sentences += [
+        {"text": one.text, "sources": [source.pk for source in one.sources.all()]} for one in learnt
+    ]
+    names = list(companion.names.values())
+    calls = ModelCall.objects.filter(companion=companion, purpose__in=["learning", "closing"]).count()
+    return Lived(
+        sessions=companion.sessions.exclude(ended_at=None).count(),
+        open_sessions=companion.sessions.filter(ended_at=None).count(),
+        entries=DiaryEntry.objects.filter(companion=companion).count(),
+        self_concepts=sum(one.about == "self_concept" for one in revisions),
+        profiles=sum(one.about == "user_profile" for one in revisions),
+        days_revised=len({one.made_at.date() for one in revisions}),
+        sentences=len(sentences),
+        memories=learnt.count(),
+        calls=calls,
+        user_messages=companion.messages.filter(role="user").count(),
+        unfounded=unfounded(sentences, _sources(companion), names),
+        is_same_again=_is_same_again(companion),
+    )
+
+
+def _sources(companion: Companion) -> dict[str, Source]:
+    zone = companion.user.zone
+    return {
+        str(one.pk): Source(one.author, one.text, one.said_at.astimezone(zone).date().isoformat())
+        for one in Message.objects.filter(companion=companion)
+    }
+
+
+def _is_same_again(companion: Companion) -> bool:
+    """Whether every job, run again, changes nothing at all and asks no model."""
+    before = _rows(companion)
+    latest = companion.messages.latest("said_at").said_at
+    work_again(companion, latest + timedelta(days=2))
+    return _rows(companion) == before
+
+
+def _rows(companion: Companion) -> list[Any]:
+    """Every row of what is kept, as it stands."""
+    models = (DiaryEntry, Revision, Memory, Learning, Pursuit, Change, Message, ModelCall)
+    rows: list[Any] = [
+        list(model._default_manager.filter(companion=companion).order_by("pk").values()) for model in models
+    ]
+    return [*rows, list(companion.sessions.order_by("pk").values()), list(companion.closings.values())]
