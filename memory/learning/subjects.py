@@ -5,9 +5,10 @@ from datetime import datetime
 
 import regex
 
+from memory.cue import without_names
 from memory.learning.talk import Line
 from memory.telling import telling
-from memory.terms import terms
+from memory.terms import STOP_CHARACTERS, terms
 from memory.text import folded
 
 # Terms that stand in texts about anything.
@@ -67,6 +68,7 @@ KIN = {
 RELATED = frozenset(term for said in KIN.values() for term in terms(said)) - frozenset(
     terms("cat cats kitten dog dogs puppy")
 )
+PARTICLES = STOP_CHARACTERS | set("不没")  # a pair with one of them tells no more than the other character
 WORD = regex.compile(r"\p{Han}+|[\p{L}\p{N}]+")
 DENIES = regex.compile(
     r"\b(?:wrong|mistake|mistaken|lied|lying|joking|kidding|false|untrue|incorrect|made (?:it|that) up|forget (?:it|that)"
@@ -79,9 +81,9 @@ ECHOED = 0.6
 
 def subject(text: str, names: Collection[str], when: datetime) -> frozenset[str]:
     """The terms of a text that tell what it is about: without names of the two who talk, days and common words."""
-    known = {term for name in names for term in terms(name)}
-    told = (term for term in terms(text, when) if not term.startswith("@"))
-    return frozenset(term for term in told if term not in known | COMMON | RELATED)
+    bare = without_names(text, {name: name for name in names})
+    told = (term for term in terms(bare, when) if not term.startswith("@") and not PARTICLES & set(term))
+    return frozenset(term for term in told if term not in COMMON | RELATED)
 
 
 def _kin(text: str) -> set[str]:
