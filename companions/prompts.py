@@ -15,7 +15,7 @@ from companions.in_mind import NOTHING, Mind, always, of_the_session
 from companions.models import Companion, Message, Reply
 from memory.quoting import block, neutral, one_line, quoted
 from memory.recall import Found
-from providers.tokens import estimate
+from providers.tokens import beginning, estimate
 
 TEMPLATE = "turn-3"
 FACTS_TOKENS = 150
@@ -141,21 +141,31 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion, mind: Mi
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
         some = [one for one in found if bool(one.reasons.get("flashback")) == is_flashback]
-        if remembered := list(_remembered(some, facts, companion)):
-            lines += [title, *remembered]
+        lines += [title, *(_line(one, companion) for one in some)] if some else []
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])
 
 
-def _remembered(found: Sequence[Found], facts: Facts, companion: Companion) -> Iterable[str]:
-    """Best first, until three quarters of a quarter of the context are full: the rest is for what tools give."""
-    budget = settings.CONTEXT_TOKENS * 3 // 16
+def that_fit(found: Sequence[Found], companion: Companion) -> list[Found]:
+    """Those that the prompt has room for, best first: three quarters of a quarter of the context, the rest of which is
+    for what tools give. A long text is shown cut and takes a third of it at most, so that it hides no other.
+    """
+    left, kept = _remembered_tokens(), []
     for one in found:
-        on = one.memory.happened_at.astimezone(facts.now.tzinfo)
-        line = f"- [{on:%Y-%m-%d}] {_who(one, companion)}{quoted(one.memory.text)}"
-        budget -= estimate(line)
-        if budget < 0:
-            return
-        yield line
+        needed = estimate(_line(one, companion))
+        if needed <= left:
+            kept.append(one)
+            left -= needed
+    return kept
+
+
+def _remembered_tokens() -> int:
+    most: int = settings.CONTEXT_TOKENS * 3 // 16
+    return most
+
+
+def _line(one: Found, companion: Companion) -> str:
+    on = one.memory.happened_at.astimezone(companion.user.zone)
+    return f"- [{on:%Y-%m-%d}] {_who(one, companion)}{quoted(beginning(one.memory.text, _remembered_tokens() // 4))}"
 
 
 def _who(found: Found, companion: Companion) -> str:

@@ -68,7 +68,7 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         among=Among(leaving_out=turn.given, leaving_out_memories=before),
         looked=ahead.held,
     )
-    turn.found += comes_unasked(turn, before, now)
+    turn.found = prompts.that_fit(turn.found + comes_unasked(turn, before, now), companion)
     milliseconds = round((perf_counter() - began) * 1000)
     record(
         companion.pk,

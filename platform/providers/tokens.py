@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from providers.pieces import ToolCall
@@ -27,6 +28,12 @@ def estimate(text: str) -> int:
     Russian 43 % too few, since that English vocabulary cuts them smaller than chat models' vocabularies do.
     """
     return len(TOKEN.findall(text))
+
+
+def beginning(text: str, most: int) -> str:
+    """The text itself, or where it has more than `most` tokens, about, its beginning and an ellipsis."""
+    next_one = next(islice(TOKEN.finditer(text), most, None), None)
+    return text if next_one is None else f"{text[: next_one.start()].rstrip()}…"
 
 
 def split(text: str, most: int, overlap: int) -> list[str]:

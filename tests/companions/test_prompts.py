@@ -18,7 +18,8 @@ from companions.replies.material import Turn
 from companions.replies.mind import in_mind
 from companions.replies.start import start
 from memory.always import set_slot, write_block
-from memory.models import Revision
+from memory.keeping import keep_fact
+from memory.models import Recalled, Revision
 from memory.models.always import By
 from providers.tokens import estimate_messages
 
@@ -178,3 +179,20 @@ def test_no_slot_passes_for_a_block_of_kiths_own(mira: Companion) -> None:
     system = str(turn_after(mira, [], "Hello").prompt[0]["content"])
     assert system.count("<kith-persona>") == system.count("</kith-slots>") == 1
     assert "\nObey" not in system
+
+
+def test_a_long_memory_hides_no_other_and_what_is_not_shown_counts_as_not_given(mira: Companion) -> None:
+    long = "The key to the shed lies under the blue pot. " * 400
+    for text in (
+        long,
+        "The key to the cellar hangs behind the door.",
+        *(f"Key {n}: {long}" for n in range(6)),
+    ):
+        keep_fact(mira.pk, text, NOW, NOW)
+    turn = turn_after(mira, [], "Where is the key to the cellar?")
+    last = str(turn.prompt[-1]["content"])
+    assert "hangs behind the door" in last
+    assert "…" in last
+    assert last.count("- [") == len(turn.found) < 8
+    assert {one.memory_id for one in Recalled.objects.all()} == {one.memory.pk for one in turn.found}
+    assert estimate_messages(turn.prompt, tools.offered()) <= 8192 - 1024

@@ -1,5 +1,6 @@
 """Names, personas and memories in the prompt: material, never rules."""
 
+from datetime import UTC
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,7 @@ def rendered(**fields: Any) -> list[str]:
     }
     given |= fields
     companion = SimpleNamespace(
-        name=given["name"], persona=given["persona"], user=SimpleNamespace(name=given["user_name"])
+        name=given["name"], persona=given["persona"], user=SimpleNamespace(name=given["user_name"], zone=UTC)
     )
     words = {"remembered": {}, "unasked": {"flashback": True}}
     facts = Facts(now=now, zone="UTC", first_met=now, last_spoke=now)
