@@ -1,9 +1,11 @@
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from companions.models import Companion
+from companions.moments import is_moment
 from companions.tints import PRESETS, nearest
 
 MEMORY_CHARACTERS = 8_000
@@ -91,12 +93,26 @@ class MemoryTextForm(MemoryForm):
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
         help_text=_("5 is usual. What is more important comes to mind a little sooner."),
     )
+    happened_at = forms.DateTimeField(
+        label=_("When it happened"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
 
     def __init__(self, *args: Any, longest: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["text"] = forms.CharField(
             label=self.fields["text"].label, max_length=longest, widget=self.fields["text"].widget
         )
+
+    def clean_happened_at(self) -> datetime | None:
+        """A moment that is another one than before; None where it stays."""
+        happened_at: datetime | None = self.cleaned_data["happened_at"]
+        if happened_at is None or "happened_at" not in self.changed_data:
+            return None
+        if not is_moment(happened_at):
+            raise forms.ValidationError(_("This is too long ago, or too far ahead."))
+        return happened_at
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]

@@ -3,12 +3,13 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from companions.views import always, companions, documents, forgetting, memories, nights, talk
+from companions.views import always, companions, deleting, documents, forgetting, memories, nights, talk
 
 of_memory: list[URLPattern | URLResolver] = [
     path("", memories.memory, name="memory"),
     path("edit/", memories.edit, name="memory_edit"),
     path("pin/", memories.pin, name="memory_pin"),
+    path("private/", memories.keep_from_models, name="memory_private"),
     path("delete/", memories.delete, name="memory_delete"),
 ]
 of_companion: list[URLPattern | URLResolver] = [
@@ -35,6 +36,7 @@ of_companion: list[URLPattern | URLResolver] = [
     path("nights/changes/<uuid:change_id>/settle/", nights.settle, name="change_settle"),
     path("memories/", memories.memories, name="memories"),
     path("memories/add/", memories.add, name="memory_add"),
+    path("memories/delete/", deleting.delete_many, name="memories_delete"),
     path("memories/<uuid:memory_id>/", include(of_memory)),
     path("settings/", companions.edit, name="companion"),
     path("settings/delete/", companions.delete, name="companion_delete"),

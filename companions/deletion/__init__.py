@@ -11,7 +11,7 @@ Whatever writes such things holds the companion's row meanwhile.
 """
 
 from companions.deletion.everything import delete_companion, delete_rehearsed
-from companions.deletion.memories import forget, forget_gists, forget_many, forget_newest
+from companions.deletion.memories import forget, forget_every, forget_gists, forget_many, forget_newest
 from companions.deletion.messages import delete_message, delete_messages
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "delete_messages",
     "delete_rehearsed",
     "forget",
+    "forget_every",
     "forget_gists",
     "forget_many",
     "forget_newest",

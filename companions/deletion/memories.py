@@ -14,6 +14,7 @@ from companions.locking import hold, lock
 from companions.models import Companion, Message
 from memory.models import Memory
 
+MOST_AT_ONCE = 500
 SUMS = (
     Memory.Kind.DIARY,
     Memory.Kind.GIST,
@@ -24,6 +25,17 @@ SUMS = (
 def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
     """The memory is gone; the message that it came from is hidden from every later prompt, or deleted too."""
     forget_many(memory.companion_id, [memory.pk], now, with_messages=with_message)
+
+
+def forget_every(
+    companion_id: UUID, kinds: Collection[str], now: datetime, with_messages: bool = False
+) -> int:
+    """How many memories, of these kinds or of all, are gone now: 500 in one transaction, those that hold no more too."""
+    chosen, count = Memory.objects.of(companion_id), 0
+    chosen = chosen.filter(kind__in=kinds) if kinds else chosen
+    while ids := list(chosen.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE]):
+        count += forget_many(companion_id, ids, now, with_messages=with_messages)
+    return count
 
 
 @transaction.atomic

@@ -19,6 +19,7 @@ from companions import deletion
 from companions.api.cursor import CursorError, PageIn, page
 from companions.forms import MemoryForm, MemoryTextForm
 from companions.models import Companion
+from companions.private import keep_private
 from companions.views.finding import my_companion, my_memory
 from memory.among import Among
 from memory.embedding import embed_cue
@@ -28,8 +29,8 @@ from memory.recall import recall
 from memory.text import is_storable
 
 PAGE = 30
-PINNED = "pinned"
-KINDS = {"", PINNED, *Memory.Kind.values}
+PINNED, PRIVATE, CLOSED = "pinned", "private", "closed"
+KINDS = {"", PINNED, PRIVATE, CLOSED, *Memory.Kind.values}
 MOST_SHOWN = 30
 CUE_CHARACTERS = 1_000
 UNPROCESSABLE = 422
@@ -54,7 +55,9 @@ def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if kind not in KINDS:
         raise Http404
     lines, following = (
-        _recalled(companion, cue, kind) if cue else _listed(companion, kind, request.GET.get("cursor"))
+        _recalled(companion, cue, kind)
+        if cue and kind not in (PRIVATE, CLOSED)
+        else _listed(companion, kind, request.GET.get("cursor"), cue)
     )
     context = {
         "companion": companion,
@@ -88,8 +91,15 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
     return [Line(one.memory, one.reasons, one.score) for one in found], None
 
 
-def _listed(companion: Companion, kind: str, cursor: str | None) -> tuple[list[Line], str | None]:
-    chosen = _among(kind).of(Memory.objects.of(companion.pk)).select_related("message").defer("entry")
+def _listed(
+    companion: Companion, kind: str, cursor: str | None, text: str = ""
+) -> tuple[list[Line], str | None]:
+    """What is listed of this kind, newest first by pages; what is private or closed also by a text that it holds."""
+    mine = Memory.objects.of(companion.pk)
+    chosen = mine.exclude(closed_at=None) if kind == CLOSED else _among(kind).of(mine)
+    chosen = chosen.filter(is_private=True) if kind == PRIVATE else chosen
+    chosen = chosen.by_content(text) if text else chosen
+    chosen = chosen.select_related("message", "replaced_by").defer("entry", "replaced_by__entry")
     try:
         rows, following = page(chosen, "happened_at", PageIn(limit=PAGE, cursor=cursor or None))
     except (CursorError, ValueError) as error:
@@ -99,7 +109,8 @@ def _listed(companion: Companion, kind: str, cursor: str | None) -> tuple[list[L
 
 def _among(kind: str) -> Among:
     """What this choice of the page shows: one kind, what is pinned, or all."""
-    return Among(is_pinned=True) if kind == PINNED else Among(kinds=[kind] if kind else [])
+    kinds = [kind] if kind in Memory.Kind.values else []
+    return Among(is_pinned=kind == PINNED, kinds=kinds, with_private=True)
 
 
 @require_POST
@@ -134,6 +145,8 @@ def _memory_page(request: SignedInRequest, shown: Memory, **more: Any) -> HttpRe
     is_alone = str(shown.pk) in request.headers.get("HX-Current-URL", str(shown.pk))  # not in the list
     context = {"companion": shown.companion, "line": Line(shown), "is_alone": is_alone, **more}
     context |= {"today": timezone.localdate()}
+    if is_alone:
+        context["earlier"] = Memory.objects.of(shown.companion_id).filter(replaced_by=shown).defer("entry")
     status = UNPROCESSABLE if "edit_form" in more and more["edit_form"].is_bound else 200
     template = "memories/_memory.html" if request.headers.get("HX-Request") else "memories/memory.html"
     return render(request, template, context, status=status)
@@ -145,12 +158,15 @@ def _memory_page(request: SignedInRequest, shown: Memory, **more: Any) -> HttpRe
 def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
     shown = my_memory(request, companion_id, memory_id)
     longest = settings.MESSAGE_CHARACTERS
-    given = {"text": shown.text, "importance": shown.importance}
+    given = {"text": shown.text, "importance": shown.importance, "happened_at": shown.happened_at}
     form = MemoryTextForm(request.POST or None, initial=given, longest=longest)
+    if shown.message_id:  # it was said when it was said
+        del form.fields["happened_at"]
     if not form.is_bound or not form.is_valid():
         return _memory_page(request, shown, edit_form=form)
-    if form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
-        correct(shown, form.cleaned_data["text"], timezone.now())
+    happened_at = form.cleaned_data.get("happened_at")
+    if happened_at or form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
+        correct(shown, form.cleaned_data["text"], timezone.now(), happened_at)
     shown.importance = form.cleaned_data["importance"] or shown.importance
     shown.save(update_fields=["importance"])
     return _shown_again(request, shown)
@@ -164,6 +180,21 @@ def pin(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpRe
     shown.is_pinned = not shown.is_pinned
     shown.save(update_fields=["is_pinned"])
     return _shown_again(request, shown)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Ask whether to keep a memory from models, saying what goes with it, then do it; or give it back at once."""
+    shown = my_memory(request, companion_id, memory_id)
+    if request.method != "POST":
+        context = {"companion": shown.companion, "memory": shown, "today": timezone.localdate()}
+        return render(request, "memories/private.html", context)
+    keep_private(shown, not shown.is_private, timezone.now())
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    return redirect("memory", companion_id, memory_id)
 
 
 def _shown_again(request: SignedInRequest, shown: Memory) -> HttpResponse:

@@ -14,6 +14,7 @@ from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyE
 from companions.api import (
     blocks,
     companions,
+    deleting,
     diary,
     documents,
     logs,
@@ -31,7 +32,7 @@ log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
 for router in (
     one.router
-    for one in (companions, messages, memories, nights, diary, understanding, documents, logs, slots, blocks)
+    for one in (companions, messages, memories, deleting, nights, diary, understanding, documents, logs, slots, blocks)
 ):
     api.add_router("/companions", router)
 api.add_router("/replies", replies.router)

@@ -7,10 +7,11 @@ function closeMenus(but) {
 }
 
 document.addEventListener("click", async (event) => {
-  const target = event.target.closest("[data-copies], [data-closes], [data-reveals]");
+  const target = event.target.closest("[data-copies], [data-closes], [data-reveals], [data-ticks]");
   closeMenus(event.target.closest("details.menu"));
   if (event.target.closest(".menu-list")) closeMenus();
   if (target?.dataset.copies) await copy(target);
+  if (target?.dataset.ticks) tick(document.querySelectorAll(target.dataset.ticks));
   const dialog = target?.hasAttribute("data-closes") && target.closest("dialog");
   if (dialog) {
     event.preventDefault();
@@ -24,6 +25,12 @@ document.addEventListener("keydown", (event) => {
   menu.open = false;
   menu.querySelector("summary").focus();
 });
+
+// All of them, or, where all are ticked already, none.
+function tick(boxes) {
+  const isTicked = [...boxes].every((box) => box.checked);
+  for (const box of boxes) box.checked = !isTicked;
+}
 
 async function copy(button) {
   const from = document.getElementById(button.dataset.copies);
