@@ -3,7 +3,17 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from companions.views import always, companions, deleting, documents, forgetting, memories, nights, talk
+from companions.views import (
+    always,
+    companions,
+    deleting,
+    diary,
+    documents,
+    forgetting,
+    memories,
+    nights,
+    talk,
+)
 
 of_memory: list[URLPattern | URLResolver] = [
     path("", memories.memory, name="memory"),
@@ -34,6 +44,13 @@ of_companion: list[URLPattern | URLResolver] = [
     path("nights/", nights.nights, name="nights"),
     path("nights/changes/<uuid:change_id>/undo/", nights.undo, name="change_undo"),
     path("nights/changes/<uuid:change_id>/settle/", nights.settle, name="change_settle"),
+    path("diary/", diary.diary, name="diary"),
+    path("diary/closing/", diary.closing, name="closing"),
+    path("diary/end/", diary.end_session, name="session_end"),
+    path("diary/clear/", diary.clear_session, name="session_clear"),
+    path("diary/<uuid:entry_id>/", diary.entry, name="diary_entry"),
+    path("diary/<uuid:entry_id>/said/", diary.said, name="diary_said"),
+    path("diary/<uuid:entry_id>/delete/", diary.delete, name="diary_delete"),
     path("memories/", memories.memories, name="memories"),
     path("memories/add/", memories.add, name="memory_add"),
     path("memories/delete/", deleting.delete_many, name="memories_delete"),
