@@ -68,6 +68,8 @@ KIN = {
 RELATED = frozenset(term for said in KIN.values() for term in terms(said)) - frozenset(
     terms("cat cats kitten dog dogs puppy")
 )
+LOVERS = {"husband", "wife", "boyfriend", "girlfriend"}
+NAME = regex.compile(r"(?<!^)\b\p{Lu}\p{L}+")
 PARTICLES = STOP_CHARACTERS | set("不没")  # a pair with one of them tells no more than the other character
 WORD = regex.compile(r"\p{Han}+|[\p{L}\p{N}]+")
 DENIES = regex.compile(
@@ -97,6 +99,16 @@ def _kin(text: str) -> set[str]:
     }
 
 
+def _may_be_one(kin: set[str], known_kin: set[str]) -> bool:
+    """Whether two texts may be about the same person: a sister is another than whoever has her."""
+    return bool(kin & known_kin) or not (kin ^ known_kin) - (set() if kin and known_kin else LOVERS)
+
+
+def _called(text: str, names: Collection[str]) -> set[str]:
+    """The names in a text, but for those of the two who talk."""
+    return set(NAME.findall(without_names(text, {name: name for name in names})))
+
+
 def _matters(text: str) -> set[str]:
     return {name for name, pattern in MATTERS.items() if regex.search(pattern, folded(text))}
 
@@ -113,8 +125,11 @@ def is_same_subject(
 
     Two terms are enough, or one where that is half of the shorter text; words of one matter count as one term.
     """
+    quotes = list(quotes)
     kin, known_kin = _kin(new), _kin(known)
-    if kin and known_kin and not kin & known_kin:
+    told_kin = kin or (_kin(" ".join(quotes)) & known_kin)
+    named = bool(_called(new, names) & _called(known, names)) and not (kin and known_kin)
+    if not named and not _may_be_one(told_kin, known_kin):
         return False
     mine, theirs = subject(new, names, when), subject(known, names, when)
     told = mine.union(*(subject(quote, names, when) for quote in quotes))
