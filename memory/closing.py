@@ -91,11 +91,18 @@ def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
     for name, value in fields.items():
         setattr(entry, name, value)
     entry.save(update_fields=list(fields))
-    memory = Memory.objects.filter(diary_entry=entry).select_related("companion__user").first()
+    memory = (
+        Memory.objects.of(entry.companion_id)
+        .filter(diary_entry=entry)
+        .select_related("companion__user")
+        .first()
+    )
     if memory:
         correct(memory, _told(entry.title, entry.sentences), now)
         memory.sources.set(sources_of(entry.sentences))  # type: ignore[arg-type]  # their ids are UUIDs
-        Memory.objects.filter(pk=memory.pk).update(is_stale=not entry.sentences, edited_at=None)
+        Memory.objects.of(entry.companion_id).filter(pk=memory.pk).update(
+            is_stale=not entry.sentences, edited_at=None
+        )
 
 
 def _told(title: str, sentences: Sequence[dict[str, Any]]) -> str:

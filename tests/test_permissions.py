@@ -98,6 +98,7 @@ BODIES: dict[str, object] = {
     "send_message": {"text": "Hi"},
     "add_memory": {"text": "A fact"},
     "change_memory": {"is_pinned": True},
+    "delete_memories": {"ids": ["00000000-0000-0000-0000-000000000000"]},
     "recall": {"cue": "hello"},
     "find_news": {"observations": ["hello"]},
     "give_document": {"title": "A book", "text": "Once upon a time."},

@@ -72,7 +72,8 @@ def _gather(companion: Companion, session_id: UUID) -> Material:
 def _keep(entry: DiaryEntry, seen: Material, made: Draft, now: datetime) -> bool:
     """Whether everything that the model saw is still there; then the entry says what it made of it."""
     companion = hold(entry.companion_id)
-    there = DiaryEntry.objects.filter(pk=entry.pk, is_stale=True).first()
+    mine = DiaryEntry.objects.filter(companion_id=entry.companion_id)
+    there = mine.filter(pk=entry.pk, is_stale=True).first()
     if companion is None or there is None:
         return True
     known = known_to(companion.pk).filter(pk__in=made.known).count()
@@ -103,7 +104,7 @@ def _let_go(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
     if companion and _gather(companion, entry.session_id).seen != seen.seen:
         return False
     forget_many(entry.companion_id, [entry.memory_id] if entry.memory_id else [], now)
-    DiaryEntry.objects.filter(pk=entry.pk).delete()
+    DiaryEntry.objects.filter(companion_id=entry.companion_id, pk=entry.pk).delete()
     return True
 
 

@@ -28,9 +28,11 @@ def unlearn(gone: Gone) -> None:
     ]
     for block in blocks:
         block.text, block.changed_at = "\n".join(_lines_left(block, gone)), gone.now
-    Block.objects.bulk_update(blocks, ["text", "changed_at"])
+    Block.objects.filter(companion_id=gone.companion_id).bulk_update(blocks, ["text", "changed_at"])
     Source = Block.sources.through
-    Source.objects.filter(block__in=blocks, message__in=gone.all_messages).delete()
+    Source.objects.filter(
+        block__companion=gone.companion_id, block__in=blocks, message__in=gone.all_messages
+    ).delete()
 
 
 def _drawn(rows: QuerySet[Row], gone: Gone) -> list[Row]:

@@ -16,7 +16,7 @@ def conceal(gone: Gone) -> set[UUID]:
     """
     hidden: dict[UUID, str] = {}
     seen, condition = set(gone.memories), learnt_from(gone) | drawn_from(gone.memories)
-    while there := touched(gone, condition, seen):
+    while there := touched(gone.companion_id, condition, seen):
         seen |= {one.pk for one in there}
         so_far = gone.and_memories(hidden)
         new = {one.pk: one.text for one in there if not left_of(one, so_far).stands}

@@ -21,7 +21,7 @@ def unlearn(gone: Gone) -> tuple[set[UUID], set[UUID]]:
     that may be told, and where the memory that mirrors it is what goes.
     """
     mine = DiaryEntry.objects.filter(companion_id=gone.companion_id)
-    ends, changed = _touched(gone)
+    ends, changed = _touched(gone.companion_id, gone)
     mine.filter(pk__in=[one.pk for one in ends]).delete()
     mine.filter(memory__in=gone.memories).delete()
     return _mirrors(ends), _mirrors(changed)
@@ -29,12 +29,12 @@ def unlearn(gone: Gone) -> tuple[set[UUID], set[UUID]]:
 
 def conceal(gone: Gone) -> set[UUID]:
     """The ids of the memories that mirror entries of which nothing may be told any more; others are left without it."""
-    return _mirrors(_touched(gone)[0])
+    return _mirrors(_touched(gone.companion_id, gone)[0])
 
 
-def _touched(gone: Gone) -> tuple[list[DiaryEntry], list[DiaryEntry]]:
+def _touched(companion_id: UUID, gone: Gone) -> tuple[list[DiaryEntry], list[DiaryEntry]]:
     """The entries that have nothing left to tell, and those out of which something was taken."""
-    mine = DiaryEntry.objects.filter(companion_id=gone.companion_id)
+    mine = DiaryEntry.objects.filter(companion_id=companion_id)
     entries = list(mine.filter(session__messages__in=gone.all_messages).distinct())
     left = _left(entries, gone)
     ends = [one for one in entries if not left[one.session_id]["user"]]

@@ -39,7 +39,7 @@ def unlearn(gone: Gone) -> dict[UUID, str]:
     """
     fallen: dict[UUID, str] = {}
     seen, condition = set(gone.memories), learnt_from(gone) | drawn_from(gone.memories)
-    while there := touched(gone, condition, seen):
+    while there := touched(gone.companion_id, condition, seen):
         seen |= {one.pk for one in there}
         so_far = gone.and_memories(fallen)
         left = [left_of(one, so_far) for one in there]
@@ -52,7 +52,11 @@ def unlearn(gone: Gone) -> dict[UUID, str]:
 
 def learnt_from(gone: Gone) -> Q:
     """What was learnt from messages that go."""
-    return Q(pk__in=Source.objects.filter(message__in=gone.messages).values("memory"))
+    return Q(
+        pk__in=Source.objects.filter(message__companion=gone.companion_id, message__in=gone.messages).values(
+            "memory"
+        )
+    )
 
 
 def drawn_from(memories: Collection[UUID]) -> Q:
@@ -60,9 +64,9 @@ def drawn_from(memories: Collection[UUID]) -> Q:
     return Q(pk__in=Drawn.objects.filter(to_memory__in=list(memories)).values("from_memory"))
 
 
-def touched(gone: Gone, condition: Q, seen: Collection[UUID]) -> list[Memory]:
+def touched(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
     """Those of the companion that fit the condition, but the ones seen before."""
-    learnt = Memory.objects.of(gone.companion_id).exclude(kind__in=MIRRORS)
+    learnt = Memory.objects.of(companion_id).exclude(kind__in=MIRRORS)
     return list(learnt.filter(condition).exclude(pk__in=list(seen)).prefetch_related("sources", "drawn_from"))
 
 
@@ -86,8 +90,10 @@ def _keep(left: Sequence[Left], gone: Gone) -> None:
     for one in left:
         one.memory.quotes, one.memory.evidence = one.quotes, one.evidence
     memories = [one.memory for one in left]
-    Memory.objects.bulk_update(memories, ["quotes", "evidence"], batch_size=500)
-    Source.objects.filter(memory__in=memories, message__in=gone.messages).delete()
+    Memory.objects.of(gone.companion_id).bulk_update(memories, ["quotes", "evidence"], batch_size=500)
+    Source.objects.filter(
+        memory__companion=gone.companion_id, memory__in=memories, message__in=gone.messages
+    ).delete()
 
 
 def _word_anew(left: Sequence[Left], gone: Gone) -> None:
@@ -103,7 +109,7 @@ def _word_anew(left: Sequence[Left], gone: Gone) -> None:
         drawn += [(new, it.pk) for it in memory.drawn_from.all() if it.pk not in gone.memories]
     Source.objects.bulk_create(Source(memory=new, message_id=pk) for new, pk in sources)
     Drawn.objects.bulk_create(Drawn(from_memory=new, to_memory_id=pk) for new, pk in drawn)
-    _take_place(made)
+    _take_place(made, gone)
     nudge(gone.companion_id)
 
 
@@ -117,14 +123,16 @@ def _anew(left: Left, gone: Gone) -> Memory:
     return new
 
 
-def _take_place(made: dict[UUID, Memory]) -> None:
+def _take_place(made: dict[UUID, Memory], gone: Gone) -> None:
     """What named the old ones names the new ones: what they replaced, and what is pursued."""
-    replaced = list(Memory.objects.filter(replaced_by__in=made))
+    mine = Memory.objects.of(gone.companion_id)
+    replaced = list(mine.filter(replaced_by__in=made))
     for memory in replaced:
         memory.replaced_by = made[memory.replaced_by_id] if memory.replaced_by_id else None
-    Memory.objects.bulk_update(replaced, ["replaced_by"], batch_size=500)
-    pursuits = list(Pursuit.objects.filter(Q(memory__in=made) | Q(parent__in=made)))
+    mine.bulk_update(replaced, ["replaced_by"], batch_size=500)
+    own = Pursuit.objects.filter(companion_id=gone.companion_id)
+    pursuits = list(own.filter(Q(memory__in=made) | Q(parent__in=made)))
     for pursuit in pursuits:
         pursuit.memory_id = made[pursuit.memory_id].pk if pursuit.memory_id in made else pursuit.memory_id
         pursuit.parent = made.get(pursuit.parent_id, pursuit.parent) if pursuit.parent_id else None
-    Pursuit.objects.bulk_update(pursuits, ["memory", "parent"], batch_size=500)
+    own.bulk_update(pursuits, ["memory", "parent"], batch_size=500)

@@ -21,7 +21,9 @@ def take_out(gone: Gone) -> None:
             revise(gone.companion_id, about, left, Revision.By.DELETION, gone.now)
         for one in touched:
             one.sentences, one.is_stale = without(one.sentences, gone), True
-        Revision.objects.bulk_update(touched, ["sentences", "is_stale"], batch_size=200)
+        Revision.objects.filter(companion_id=gone.companion_id).bulk_update(
+            touched, ["sentences", "is_stale"], batch_size=200
+        )
 
 
 def without(sentences: Sequence[Mapping[str, Any]], gone: Gone) -> list[dict[str, Any]]:

@@ -21,14 +21,18 @@ NOT_OF_ONE_COMPANION = {
     "memory.space_admin.embedded": "counts memories in each space for operators; none comes back",
     "memory.spaces.served": "counts companions for operators; no memory comes back",
     "memory.reinforcing.USE": "the rows that one reply was shown, by that reply; a number comes back",
+    "memory.unlearning.learnt.drawn_from": "a condition on the companion's own, by memories of its own that go",
     "memory.models.memory.from_messages": "a condition, which only narrows further what is narrowed already",
 }
 ABOVE = {  # in companions: each starts from a row that is one companion's, and was found as its owner's
     "companions.admin.message.private": "what was remembered of the one message that an operator looks at, on record",
-    "companions.deletion.delete_message": "the memories of the message that goes",
-    "companions.deletion._delete_memories": "those that go, found before as the companion's own",
-    "companions.deletion.forget": "those that were drawn from the memory that goes",
-    "companions.deletion._scrub": "the cues of the companion's own recalls, by their ids",
+    "companions.deletion.scrubbing.delete_memories": "those that go, found before as the companion's own",
+    "companions.deletion.scrubbing.scrub": "the cues of the companion's own recalls, by their ids",
+    "companions.private.keep_private": "the one memory, found before as its owner's",
+    "companions.sessions.rewriting.due": "the sweep: ids of stale entries, whosever they are",
+    "companions.sessions.rewriting.run": "the one entry of the sweep, by its id; nothing comes back",
+    "companions.sessions.rewriting._is_written": "the same entry, looked at again",
+    "companions.sessions.rewriting._note_failure": "the same entry, whose tries are counted",
     "companions.replies.finish._answer": "the memories of the reply's own earlier parts",
 }
 PLANTED = [

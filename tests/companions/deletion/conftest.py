@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.test import Client
 
+from accounts.models import User
 from companions.models import Closing, Companion, Conversation, Message, Session
 from companions.saying import open_session, say_all
 from memory.always import append_to_block, set_slot, write_block
@@ -143,3 +145,10 @@ def spread(mira: Companion, said: list[Message]) -> Callable[[], Message]:
         return secret
 
     return spread
+
+
+@pytest.fixture
+def at_home(alice: User, client: Client) -> Client:
+    """Alice's browser."""
+    client.force_login(alice)
+    return client

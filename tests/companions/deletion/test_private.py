@@ -1,0 +1,105 @@
+"""What is private reaches no model; its owner sees and finds it all the while."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from companions.models import Companion, Message
+from companions.private import keep_private
+from companions.replies.database import visit
+from memory.among import Among
+from memory.embedding import embed_waiting
+from memory.learning.neighbours import neighbours
+from memory.models import Memory
+from memory.recall import recall
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, learnt
+from tests.companions.sessions.conftest import closed
+from tests.fixtures.rest import Api
+from tests.fixtures.turns import connected
+
+pytestmark = pytest.mark.django_db
+PROMPTED = {"companions_session", "companions_closing", "memory_slot", "memory_block", "memory_revision"}
+
+
+def make_private(memory: Memory) -> None:
+    keep_private(memory, True, NOW)
+
+
+def test_what_was_drawn_from_it_alone_is_private_too_and_the_rest_is_not(
+    mira: Companion, said: list[Message]
+) -> None:
+    alone = learnt(mira, f"Alice opens it with {MARKER}.", [(said[0], SECRET)])
+    both = learnt(mira, "Alice likes tea.", [(said[2], TEA), (said[0], SECRET)])
+    make_private(Memory.objects.get(message=said[0]))
+    private = set(Memory.objects.filter(is_private=True).values_list("pk", flat=True))
+    assert private == {Memory.objects.get(message=said[0]).pk, alone.pk}
+    both.refresh_from_db()
+    assert both.evidence == 2
+    assert Message.objects.get(pk=said[0].pk).is_hidden
+
+
+def test_nothing_that_stands_in_prompts_tells_it(mira: Companion, spread: Callable[[], Message]) -> None:
+    from tests.companions.everywhere import tables_with
+
+    message = spread()
+    make_private(Memory.objects.get(message=message))
+    assert tables_with(MARKER).keys() == {"companions_message", "memory_memory"}
+    assert not Memory.objects.filter(text__contains=MARKER, is_private=False).exists()
+
+
+def test_models_are_not_given_it_and_its_owner_is(mira: Companion, said: list[Message]) -> None:
+    memory = learnt(mira, f"Alice opens it with {MARKER}.", [(said[0], SECRET)])
+    make_private(memory)
+    asked = {"now": NOW + timedelta(days=1), "zone": mira.user.zone}
+    assert memory not in [one.memory for one in recall(mira.pk, MARKER, 9, **asked)]
+    assert memory in [
+        one.memory for one in recall(mira.pk, MARKER, 9, among=Among(with_private=True), **asked)
+    ]
+    assert memory not in neighbours(mira.pk, [SECRET], **asked)
+
+
+def test_its_owner_finds_it_marked_and_gives_it_back(
+    alice: User, at_home: Client, mira: Companion, said: list[Message]
+) -> None:
+    memory, api = Memory.objects.get(message=said[0]), Api(alice)
+    path = f"/companions/{mira.pk}/memories/{memory.pk}"
+    assert api.call("PATCH", path, {"is_private": True}).json()["is_private"] is True
+    found = api.post(f"/companions/{mira.pk}/recall", {"cue": MARKER}).json()["results"]
+    assert str(memory.pk) in [one["id"] for one in found]
+    listed = api.get(f"/companions/{mira.pk}/memories").json()["items"]
+    assert {one["id"] for one in listed if one["is_private"]} == {str(memory.pk)}
+    page = at_home.get(f"/companions/{mira.pk}/memories/?kind=private").content.decode()
+    assert MARKER in page
+    assert "kept from models" in page
+    at_home.post(f"/companions/{mira.pk}/memories/{memory.pk}/private/")
+    memory.refresh_from_db()
+    assert not memory.is_private
+    assert not Message.objects.get(pk=said[0].pk).is_hidden
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("web")
+async def test_no_request_that_goes_to_a_model_holds_it(
+    alice: User, mira: Companion, spread: Callable[[], Message], rehearsal: RehearsalServer
+) -> None:
+    """A turn that asks for it, its tools, and the end of the session: whatever is sent is looked at."""
+    message = await visit(spread)
+    await visit(make_private, await visit(Memory.objects.get, message=message))
+    await visit(embed_waiting, mira.pk)
+    tools = [
+        {"name": "recall", "arguments": {"cue": "password of the locker"}},
+        {"name": "search_conversation", "arguments": {"words": "locker"}},
+    ]
+    rehearsal.script({"tool_calls": tools}, {"answer": "I do not know."}, {"answer": "Nothing."})
+    async with connected(alice, mira) as socket:
+        for text in ("How do I open my locker?", "And what did I say of the locker?"):
+            await socket.send("message.send", text=text, client_id=text)
+            await socket.until("reply.done", "reply.failed")
+    await visit(closed, mira, NOW + timedelta(days=9000))
+    sent = rehearsal.requests()
+    assert len(sent) >= 4
+    assert MARKER not in str(sent)
