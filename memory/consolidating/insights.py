@@ -3,23 +3,19 @@
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-import regex
-
 from memory.consolidating.answers import Insight
 from memory.consolidating.work import Work, link, sources_of
 from memory.keeping import entry_of, nudge
+from memory.learning.grounding import stands_on
 from memory.learning.guards import is_same_text
-from memory.learning.secrets import holds_secret
+from memory.learning.talk import Line
 from memory.models import Change, Memory
 from memory.quoting import one_line
-from memory.telling import telling
-from memory.text import folded
 
 Drawn = tuple[str, frozenset[UUID]]  # its text, and what it was drawn from
 
 LEAST = 2  # memories that are no insights themselves: what was drawn is not drawn from again and again
 CONFIDENCE = 0.6
-NAME = regex.compile(r"(?<=[\p{L},;:] )\p{Lu}\p{L}+")
 
 
 def draw(work: Work, answered: Sequence[Insight]) -> None:
@@ -36,7 +32,7 @@ def draw(work: Work, answered: Sequence[Insight]) -> None:
 
 def _may_be_drawn(work: Work, text: str, drawn_from: Sequence[Memory], earlier: Collection[Drawn]) -> bool:
     own = [one for one in drawn_from if one.kind != Memory.Kind.INSIGHT]
-    if len(own) < LEAST or holds_secret(text) or any(is_same_text(text, one.text) for one in work.memories):
+    if len(own) < LEAST or any(is_same_text(text, one.text) for one in work.memories):
         return False
     ids = frozenset(one.pk for one in drawn_from)
     if any(is_same_text(text, said) or ids == of for said, of in earlier):
@@ -45,11 +41,11 @@ def _may_be_drawn(work: Work, text: str, drawn_from: Sequence[Memory], earlier: 
 
 
 def _is_grounded(work: Work, text: str, drawn_from: Sequence[Memory]) -> bool:
-    """Whether each name, number and day in the text stands in what it is drawn from."""
-    told = " ".join([*(one.text for one in drawn_from), *work.names.values()])
-    said, given = telling(text, work.now), telling(told, work.now)
-    named = {folded(name) for name in NAME.findall(text)}
-    return said.numbers <= given.numbers and said.days <= given.days and all(n in folded(told) for n in named)
+    """Whether each name, number and day in the text stands in what it is drawn from, and no secret does."""
+    lines = [
+        Line(one.pk, one.speaker, "", one.text, one.happened_at.astimezone(work.zone)) for one in drawn_from
+    ]
+    return stands_on(text, lines, "", work.names.values())
 
 
 def _earlier(work: Work) -> list[Drawn]:
