@@ -10,7 +10,7 @@ from django.db.models import F
 from companions.deletion import forget_many
 from companions.locking import hold
 from companions.models import Companion, Session
-from companions.sessions.drafting import Draft, Material, draft
+from companions.sessions.drafting import Draft, Material, draft, mark
 from companions.sessions.stretch import said, told
 from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, nothing
 from memory.closing import rewrite
@@ -76,8 +76,10 @@ def _keep(entry: DiaryEntry, seen: Material, made: Draft, now: datetime) -> bool
     there = mine.filter(pk=entry.pk, is_stale=True).first()
     if companion is None or there is None:
         return True
-    known = known_to(companion.pk).filter(pk__in=made.known).count()
-    if _gather(companion, there.session_id).seen != seen.seen or known != len(made.known):
+    known = known_to(companion.pk).filter(pk__in=[one.split()[0] for one in made.known])
+    if _gather(companion, there.session_id).seen != seen.seen or {*made.known} != {
+        mark(one) for one in known
+    }:
         return False
     told_of = set(made.lines)
     earlier = [one for one in there.sentences if one["sources"] and not told_of & {*map(str, one["sources"])}]
