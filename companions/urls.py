@@ -13,7 +13,9 @@ from companions.views import (
     memories,
     nights,
     talk,
+    understanding,
 )
+from memory.models import Revision
 
 of_memory: list[URLPattern | URLResolver] = [
     path("", memories.memory, name="memory"),
@@ -22,6 +24,19 @@ of_memory: list[URLPattern | URLResolver] = [
     path("private/", memories.keep_from_models, name="memory_private"),
     path("delete/", memories.delete, name="memory_delete"),
 ]
+
+
+def of_understanding(name: str, about: Revision.About) -> list[URLPattern | URLResolver]:
+    """The pages of one of the two texts that a companion has in revisions."""
+    given = {"about": about}
+    return [
+        path("", understanding.shown, given, name=name),
+        path("edit/", understanding.edit, given, name=f"{name}_edit"),
+        path("compare/", understanding.compared, given, name=f"{name}_compare"),
+        path("<int:number>/restore/", understanding.restored, given, name=f"{name}_restore"),
+    ]
+
+
 of_companion: list[URLPattern | URLResolver] = [
     path("", talk.talk, name="talk"),
     path("turns/", talk.turn_list, name="turns"),
@@ -51,6 +66,8 @@ of_companion: list[URLPattern | URLResolver] = [
     path("diary/<uuid:entry_id>/", diary.entry, name="diary_entry"),
     path("diary/<uuid:entry_id>/said/", diary.said, name="diary_said"),
     path("diary/<uuid:entry_id>/delete/", diary.delete, name="diary_delete"),
+    path("profile/", include(of_understanding("profile", Revision.About.USER_PROFILE))),
+    path("self-concept/", include(of_understanding("self_concept", Revision.About.SELF_CONCEPT))),
     path("memories/", memories.memories, name="memories"),
     path("memories/add/", memories.add, name="memory_add"),
     path("memories/delete/", deleting.delete_many, name="memories_delete"),

@@ -1,0 +1,108 @@
+"""Two texts in revisions, on the same pages: what a companion knows of its user, and what it thinks of itself."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.signed_in import SignedInRequest
+from companions.comparing import compare
+from companions.models import Companion
+from companions.told import told
+from companions.understanding import restore, rewrite
+from companions.understanding_forms import SentencesForm
+from companions.views.finding import my_companion
+from memory.models import Revision
+
+PAGE = 20
+UNPROCESSABLE = 422
+NAMES = {Revision.About.USER_PROFILE: "profile", Revision.About.SELF_CONCEPT: "self_concept"}
+require_form = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def _context(companion: Companion, about: Revision.About, **more: Any) -> dict[str, Any]:
+    """What every page of the two needs: whose it is, which of them, and the names of its pages."""
+    name = NAMES[about]
+    ways = {way: f"{name}_{way}" for way in ("edit", "compare", "restore")}
+    return {"companion": companion, "here": name, "page_name": name, **ways, **more}
+
+
+def _revisions(request: SignedInRequest, companion_id: UUID, about: str) -> QuerySet[Revision]:
+    return Revision.objects.owned_by(request.user).of(companion_id, about)
+
+
+@require_safe
+@login_required
+@never_cache
+def shown(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+    """The sentences that hold, each with what it comes from, and the revisions, newest first by pages."""
+    companion, every = my_companion(request, companion_id), _revisions(request, companion_id, about)
+    current = every.first()
+    context = _context(
+        companion,
+        about,
+        current=current,
+        sentences=told(companion_id, current.sentences) if current else [],
+        revisions=Paginator(every, PAGE).get_page(request.GET.get("page")),
+    )
+    return render(request, "understanding/understanding.html", context)
+
+
+@require_form
+@login_required
+@never_cache
+def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+    """Its sentences as a text to be changed; with errors it comes back as it was sent."""
+    companion = my_companion(request, companion_id)
+    form = SentencesForm(_revisions(request, companion_id, about).first(), request.POST or None)
+    if form.is_bound and form.is_valid():
+        rewrite(companion, about, form.sentences, timezone.now())
+        messages.success(request, _("Saved."))
+        return redirect(NAMES[about], companion_id)
+    status = UNPROCESSABLE if form.is_bound else 200
+    return render(request, "understanding/edit.html", _context(companion, about, form=form), status=status)
+
+
+@require_safe
+@login_required
+@never_cache
+def compared(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+    """Two revisions side by side, the earlier first, whichever way they were asked for: `?a=` and `?b=`."""
+    companion, every = my_companion(request, companion_id), _revisions(request, companion_id, about)
+    numbers = sorted(_number(request.GET.get(name, "")) for name in ("a", "b"))
+    earlier, later = (get_object_or_404(every, number=number) for number in numbers)
+    lines = compare(*([one["text"] for one in revision.sentences] for revision in (earlier, later)))
+    context = _context(companion, about, earlier=earlier, later=later, lines=lines)
+    return render(request, "understanding/compare.html", context)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Http404
+    return int(text)
+
+
+@require_form
+@login_required
+@never_cache
+def restored(
+    request: SignedInRequest, companion_id: UUID, number: int, about: Revision.About
+) -> HttpResponse:
+    """Ask whether to let that revision hold again; then do it."""
+    companion = my_companion(request, companion_id)
+    earlier = get_object_or_404(_revisions(request, companion_id, about), number=number)
+    if request.method != "POST":
+        return render(request, "understanding/restore.html", _context(companion, about, earlier=earlier))
+    restore(companion, earlier, timezone.now())
+    told_so = _("Revision %(number)d holds again. What stood there before is kept as a revision.")
+    messages.success(request, told_so % {"number": number})
+    return redirect(NAMES[about], companion_id)
