@@ -18,7 +18,7 @@ from companions.replies.start import start
 from memory.always import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
 from memory.keeping import keep_fact
-from memory.models import Recall
+from memory.models import Change, Consolidation, Recall
 from memory.models.always import By
 from memory.recall import recall, record
 
@@ -160,6 +160,34 @@ for number in range(100):
     )
 write_block(busy.pk, "b" * 60, "x" * 2000, by=By.USER, now=now, is_read_only=True)
 
+night = Consolidation.objects.create(
+    companion=wren, night_of=now.date(), asked_at=now, next_at=now, ended_at=now, state="done"
+)
+stands = {"status": "new", "progress": 0, "excitement": 5}
+became = {"status": "under_way", "progress": 20, "excitement": 8}
+done_by_night = {
+    "en": [
+        ("merged", ["Takes the night train to Prague in May", "In May it is Prague, by the night train"]),
+        ("contradiction", ["Likes coffee in the morning", "Does not like coffee in the morning"]),
+        (
+            "insight",
+            ["Trains are where it is easiest to talk", "Took the sleeper to Vienna", "Reads on trains"],
+        ),
+        ("reviewed", ["Learn enough Czech to order breakfast"]),
+    ],
+    "zh-hans": [
+        ("merged", ["五月坐夜车去布拉格", "五月要坐夜车到布拉格去"]),
+        ("contradiction", ["早上喜欢喝咖啡", "早上不喜欢喝咖啡"]),
+        ("insight", ["在火车上最容易聊起来", "坐过去维也纳的卧铺", "在火车上看书"]),
+        ("reviewed", ["学一点捷克语，能点早餐就行"]),
+    ],
+}[language]
+for number, (kind, texts) in enumerate(done_by_night, start=1):
+    about = [keep_fact(wren.pk, text, now, now) for text in texts]
+    before = {"merged": {"became": {"evidence": 3}}, "reviewed": {**stands, "became": became}}.get(kind, {})
+    told = {"number": number, "kind": kind, "memory": about[0], "before": before}
+    Change.objects.create(companion=wren, consolidation=night, **told).others.set(about[1:])
+
 
 def talk(companion):
     return f"/companions/{companion.pk}/"
@@ -173,6 +201,8 @@ print(
             "always-edit": talk(wren) + f"always/slots/{wren.slots.first().pk}/?edit",
             "always-empty": talk(new) + "always/",
             "always-full": talk(busy) + "always/",
+            "nights": talk(wren) + "nights/",
+            "nights-none": talk(new) + "nights/",
             "welcome": "/",
             "login": "/accounts/login/",
             "signup": "/accounts/signup/",
