@@ -37,15 +37,26 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class CompanionSettingsForm(CompanionForm):
-    """The same of a companion that is there already, and the rule by which memories come to its mind."""
+    """The same of a companion that is there already, the rule by which memories come to its mind, and when it closes."""
 
     class Meta(CompanionForm.Meta):
-        fields = (*CompanionForm.Meta.fields, "recall_policy")
+        fields = (*CompanionForm.Meta.fields, "recall_policy", "idle_hours")
         widgets = {**CompanionForm.Meta.widgets, "recall_policy": forms.RadioSelect}
+        help_texts = {
+            **CompanionForm.Meta.help_texts,
+            "idle_hours": _(
+                "From 1 to 720. After such a silence it writes what you spoke of into its diary."
+            ),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["recall_policy"].required = False
+        for name in ("recall_policy", "idle_hours"):
+            self.fields[name].required = False
+
+    def clean_idle_hours(self) -> int:
+        hours: int | None = self.cleaned_data["idle_hours"]
+        return self.instance.idle_hours if hours is None else hours
 
     def clean_recall_policy(self) -> str:
         picked: str = self.cleaned_data["recall_policy"] or self.instance.recall_policy

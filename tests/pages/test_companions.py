@@ -138,3 +138,19 @@ def test_how_memories_come_to_mind_is_chosen(at_home: Client, mira: Companion) -
     response = at_home.post(path, fields(recall_policy="none such"))
     assert response.status_code == 422
     assert list(response.context["form"].errors) == ["recall_policy"]
+
+
+def test_how_long_a_silence_ends_a_session_is_set(at_home: Client, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}/settings/"
+    assert "From 1 to 720." in at_home.get(path).content.decode()
+    for hours in ("1", "720"):
+        assert at_home.post(path, fields(idle_hours=hours)).status_code == 302
+        mira.refresh_from_db()
+        assert mira.idle_hours == int(hours)
+    for wrong in ("0", "721", "-1", "1.5", "x", "99999999999"):
+        response = at_home.post(path, fields(idle_hours=wrong))
+        assert response.status_code == 422
+        assert list(response.context["form"].errors) == ["idle_hours"]
+    at_home.post(path, fields(idle_hours=""))
+    mira.refresh_from_db()
+    assert mira.idle_hours == 720
