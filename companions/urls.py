@@ -11,6 +11,7 @@ from companions.views import (
     documents,
     forgetting,
     memories,
+    moving,
     nights,
     talk,
     understanding,
@@ -39,6 +40,7 @@ def of_understanding(name: str, about: Revision.About) -> list[URLPattern | URLR
 
 of_companion: list[URLPattern | URLResolver] = [
     path("", talk.talk, name="talk"),
+    path("gauge/", talk.gauge, name="gauge"),
     path("turns/", talk.turn_list, name="turns"),
     path("turns/<uuid:message_id>/", talk.turn, name="turn"),
     path("replies/<uuid:reply_id>/retry/", talk.retry, name="reply_retry"),
@@ -73,6 +75,7 @@ of_companion: list[URLPattern | URLResolver] = [
     path("memories/delete/", deleting.delete_many, name="memories_delete"),
     path("memories/<uuid:memory_id>/", include(of_memory)),
     path("settings/", companions.edit, name="companion"),
+    path("settings/export/", moving.export, name="companion_export"),
     path("settings/delete/", companions.delete, name="companion_delete"),
     path("settings/rehearsals/", companions.delete_rehearsals, name="rehearsals_delete"),
 ]

@@ -20,6 +20,7 @@ from companions.api import (
     logs,
     memories,
     messages,
+    moving,
     nights,
     replies,
     slots,
@@ -32,7 +33,20 @@ log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
 for router in (
     one.router
-    for one in (companions, messages, memories, deleting, nights, diary, understanding, documents, logs, slots, blocks)
+    for one in (
+        companions,
+        messages,
+        memories,
+        deleting,
+        moving,
+        nights,
+        diary,
+        understanding,
+        documents,
+        logs,
+        slots,
+        blocks,
+    )
 ):
     api.add_router("/companions", router)
 api.add_router("/replies", replies.router)

@@ -1,0 +1,90 @@
+"""All of one companion as JSON, read in batches and sent as it is read: memory stays bounded, however much there is."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import models
+
+from companions.models import Companion, Conversation, Message, Reply, Session
+from companions.replies.database import visit
+from memory.models import (
+    Block,
+    Change,
+    Consolidation,
+    DiaryEntry,
+    Document,
+    Learning,
+    Memory,
+    Page,
+    Pursuit,
+    Recall,
+    Recalled,
+    Revision,
+    Slot,
+)
+
+VERSION = 1
+BATCH = 500
+SECTIONS: dict[
+    str, tuple[type[models.Model], str]
+] = {  # the name in the file: the table, and the way to its companion
+    "conversations": (Conversation, "companion"),
+    "sessions": (Session, "companion"),
+    "messages": (Message, "companion"),
+    "replies": (Reply, "companion"),
+    "memories": (Memory, "companion"),
+    "pursuits": (Pursuit, "companion"),
+    "diary": (DiaryEntry, "companion"),
+    "revisions": (Revision, "companion"),
+    "slots": (Slot, "companion"),
+    "blocks": (Block, "companion"),
+    "documents": (Document, "companion"),
+    "pages": (Page, "companion"),
+    "recalls": (Recall, "companion"),
+    "recalled": (Recalled, "recall__companion"),
+    "learnings": (Learning, "companion"),
+    "nights": (Consolidation, "companion"),
+    "changes": (Change, "companion"),
+}
+NOT_EXPORTED = {
+    "companions.Prompt": "what was sent, made of what is here; kept for 30 days alone",
+    "companions.Closing": "work under way, of which nothing is kept but what is here",
+    "companions.Job": "how far work is that was asked for",
+    "memory.Embedding": "vectors, made of the texts that are here",
+    "accounts.ModelCall": "what was used, counted for the account and not for its companion",
+}
+NO_WORDS = {"entry", "lease_by", "lease_at", "user_id"}  # how a row is read, who works on it, whose it is
+
+
+async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
+    """The file, piece by piece: an object with the companion, and one list for each section.
+
+    It is read batch by batch, so that what is said meanwhile may stand in one list and not in another.
+    """
+    head = {"format": "kith", "version": VERSION, "exported_at": now, "companion": _row(companion)}
+    yield orjson.dumps(head)[:-1]
+    for name, (model, way) in SECTIONS.items():
+        yield f',\n"{name}":['.encode()
+        after, is_first = None, True
+        while rows := await visit(_batch, model, way, companion, after):
+            after = rows[-1].pk
+            lines = b",\n".join(orjson.dumps(_row(one)) for one in rows)
+            yield lines if is_first else b",\n" + lines
+            is_first = False
+        yield b"]"
+    yield b"}\n"
+
+
+def _batch(model: type[models.Model], way: str, companion: Companion, after: Any) -> list[models.Model]:
+    """The next rows; one query, and one for each kind of link that they have."""
+    rows = model._default_manager.filter(**{way: companion.pk}).order_by("pk")
+    rows = rows.filter(pk__gt=after) if after is not None else rows
+    return list(rows.prefetch_related(*(one.name for one in model._meta.many_to_many))[:BATCH])
+
+
+def _row(row: models.Model) -> dict[str, Any]:
+    fields = {one.attname: getattr(row, one.attname) for one in row._meta.concrete_fields}
+    links = {one.name: [it.pk for it in getattr(row, one.name).all()] for one in row._meta.many_to_many}
+    return {name: value for name, value in {**fields, **links}.items() if name not in NO_WORDS}

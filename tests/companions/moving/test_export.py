@@ -1,0 +1,79 @@
+"""Everything of a companion is in the file, nothing of another's, and no secret."""
+
+import json
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import models
+from django.test import AsyncClient
+
+from accounts.models import User
+from companions.models import Companion
+from companions.moving.exporting import BATCH, NOT_EXPORTED, SECTIONS
+from companions.replies.database import visit
+from memory.keeping import keep_fact
+from memory.models import Memory
+from tests.companions.deletion.conftest import MARKER, NOW, learnt, say
+from tests.fixtures.rest import Api
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def exported(user: User, companion: Companion) -> dict[str, Any]:
+    headers = (await visit(Api, user)).headers
+    response = await AsyncClient().get(f"/api/v1/companions/{companion.pk}/export", headers=headers)
+    assert response.status_code == 200
+    assert "attachment" in response.headers["Content-Disposition"]
+    whole: dict[str, Any] = json.loads(b"".join([piece async for piece in response.streaming_content]))
+    return whole
+
+
+def test_every_table_of_a_companion_is_in_it_or_left_out_for_a_reason() -> None:
+    ways = {
+        model._meta.label
+        for model in apps.get_models()
+        if any(
+            isinstance(one, models.ForeignKey) and one.related_model is Companion
+            for one in model._meta.fields
+        )
+    }
+    written = {model._meta.label for model, _way in SECTIONS.values()}
+    assert ways - written - NOT_EXPORTED.keys() == set()
+    assert written | NOT_EXPORTED.keys() >= {"memory.Recalled", "memory.Memory", "accounts.ModelCall"}
+
+
+async def test_what_was_said_and_learnt_is_in_it_with_quotes_and_sources(
+    alice: User, mira: Companion, tian: Companion
+) -> None:
+    (message, *_rest) = await visit(say, mira, f"I like {MARKER}.", "I see.")
+    memory = await visit(learnt, mira, "Alice likes it.", [(message, f"I like {MARKER}")])
+    await visit(say, tian, "His secret.", "I see.")
+    whole = await exported(alice, mira)
+    assert whole["companion"]["name"] == "Mira"
+    assert {one["text"] for one in whole["messages"]} == {f"I like {MARKER}.", "I see."}
+    (fact,) = [one for one in whole["memories"] if one["id"] == str(memory.pk)]
+    assert fact["sources"] == [str(message.pk)]
+    assert fact["quotes"] == [{"message": str(message.pk), "text": f"I like {MARKER}"}]
+    assert set(SECTIONS) <= whole.keys()
+    assert "His secret." not in json.dumps(whole)
+    assert "user_id" not in whole["companion"]
+
+
+async def test_more_than_a_batch_is_in_it_once(alice: User, mira: Companion) -> None:
+    def keep_many() -> None:
+        for number in range(BATCH + 3):
+            keep_fact(mira.pk, f"Fact {number}", NOW, NOW)
+
+    await visit(keep_many)
+    whole = await exported(alice, mira)
+    assert {one["id"] for one in whole["memories"]} == {
+        str(pk) for pk in await visit(lambda: list(Memory.objects.values_list("pk", flat=True)))
+    }
+    assert len(whole["memories"]) == BATCH + 3
+
+
+async def test_anothers_companion_cannot_be_exported(alice: User, tian: Companion) -> None:
+    headers = (await visit(Api, alice)).headers
+    response = await AsyncClient().get(f"/api/v1/companions/{tian.pk}/export", headers=headers)
+    assert response.status_code == 404
