@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.db.models import Prefetch, prefetch_related_objects
 
-from companions.models import Conversation, Message, Reply
+from companions.models import Conversation, Message, Reply, Session
 
 PATH = """
 WITH RECURSIVE path AS (
@@ -42,7 +42,9 @@ def page(conversation: Conversation, before: UUID | None, limit: int) -> tuple[l
 
 
 def with_replies(messages: list[Message]) -> list[Message]:
-    """The same messages with the replies that they were answered by, newest first, and what made them: four queries."""
+    """The same messages with their sessions, with the replies that they were answered by, newest first, and what made
+    them: five queries."""
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
-    prefetch_related_objects(messages, replies, "made_by__recalls__found__memory")
+    sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
+    prefetch_related_objects(messages, sessions, replies, "made_by__recalls__found__memory")
     return messages

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from companions import history
-from companions.models import Conversation, Message, Reply
+from companions.models import Conversation, Message, Reply, Session
 from memory.models import Recalled
 
 PAGE = 50
@@ -21,6 +21,7 @@ class Turn:
     message: Message | None = None
     answer: Message | None = None
     begins_day: bool = False
+    begins_session: bool = False
 
     @property
     def first(self) -> Message:
@@ -35,6 +36,12 @@ class Turn:
     @property
     def day(self) -> date:
         return timezone.localtime(self.first.said_at).date()
+
+    @property
+    def titled_session(self) -> Session | None:
+        """The session that begins here, once it has ended and has a title."""
+        session = self.first.session
+        return session if self.begins_session and session.ended_at and session.title else None
 
     @property
     def newest_reply(self) -> Reply | None:
@@ -72,7 +79,7 @@ class Turn:
 
 
 def page(conversation: Conversation, before: UUID | None) -> tuple[list[Turn], UUID | None]:
-    """The turns of the newest messages before that one, oldest first, and where the next page begins; six queries."""
+    """The turns of the newest messages before that one, oldest first, and where the next page begins; seven queries."""
     messages, following = history.page(conversation, before, PAGE)
     return turns_of(history.with_replies(messages)[::-1]), following
 
@@ -85,7 +92,7 @@ def turn_of(message: Message) -> Turn:
 
 
 def turns_of(messages: Sequence[Message]) -> list[Turn]:
-    """Messages, oldest first, as turns; the first turn of a day knows that it is."""
+    """Messages, oldest first, as turns; the first turn of a day knows that it is, and so does that of a session."""
     turns: list[Turn] = []
     for message in messages:
         if message.role == Message.Role.USER:
@@ -94,7 +101,7 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
             turns[-1].answer = message
         else:
             turns.append(Turn(answer=message))
-    return _with_days(turns)
+    return _with_sessions(_with_days(turns))
 
 
 def _is_answer(message: Message, turn: Turn) -> bool:
@@ -108,3 +115,13 @@ def _with_days(turns: Iterable[Turn]) -> list[Turn]:
         turn.begins_day, before = turn.day != before, turn.day
         given.append(turn)
     return given
+
+
+def _with_sessions(turns: list[Turn]) -> list[Turn]:
+    """What came before the first turn is not looked up; whether a session begins there its own time says."""
+    before: UUID | None = None
+    for turn in turns:
+        first, session = turn.first, turn.first.session
+        is_first = before is None and (first.parent_id is None or first.said_at <= session.started_at)
+        turn.begins_session, before = is_first or before not in (None, session.pk), session.pk
+    return turns

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.gate import GateError
 from accounts.signed_in import SignedInRequest
 from companions import deletion, turns
+from companions.diary import ending
 from companions.errors import CompanionsError
 from companions.models import Companion, Message, Reply
 from companions.replies import actions
@@ -34,9 +35,17 @@ def _context(companion: Companion, before: UUID | None) -> dict[str, object]:
 @never_cache
 def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = my_companion(request, companion_id)
-    return render(
-        request, "companions/talk.html", {**_context(companion, None), "words": talk_words(companion.name)}
-    )
+    more = {"words": talk_words(companion.name), "ending": ending(companion)}
+    return render(request, "companions/talk.html", _context(companion, None) | more)
+
+
+@require_safe
+@login_required
+@never_cache
+def gauge(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """How full the context is, and the way to end the session."""
+    companion = my_companion(request, companion_id)
+    return render(request, "companions/_gauge.html", {"companion": companion, "ending": ending(companion)})
 
 
 @require_safe

@@ -7,12 +7,12 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.models import Companion, Message, Reply
+from companions.models import Companion, Message, Reply, Session
 from companions.replies.database import visit
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
 from memory.keeping import keep_fact
-from memory.models import Recall
+from memory.models import DiaryEntry, Recall
 from memory.recall import Found, record
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.turns import connected, make_companion
@@ -48,7 +48,7 @@ def test_a_page_of_history_costs_the_same_for_few_and_for_many(
 ) -> None:
     for number in range(20):
         answered(mira, f"said {number}.", f"answered {number}.")
-    with django_assert_num_queries(7):  # type: ignore[operator]  # session, user, companion, path, replies, what made them, recalls
+    with django_assert_num_queries(8):  # type: ignore[operator]  # session, user, companion, path, sessions, replies, what made them, recalls
         assert at_home.get(f"/companions/{mira.pk}/turns/").status_code == 200
 
 
@@ -176,3 +176,39 @@ def test_what_came_to_mind_says_why_in_words_and_numbers(at_home: Client, mira: 
     ):
         assert expected in page, expected
     assert page.index("allergic") < page.index("We swam")
+
+
+def test_how_full_the_context_is_stands_beside_the_end_of_the_session(at_home: Client, told: Told) -> None:
+    page = at_home.get(told.path).content.decode()
+    assert "End this session" in page
+    assert "context" not in page
+    told.companion.sessions.update(pressure=0.814, unsent=6)
+    gauge = at_home.get(f"{told.path}gauge/", headers=HTMX).content.decode()
+    assert "context 81\u00a0% full" in gauge
+    assert "6 earlier messages are summed up" in gauge
+    assert 'value="0.814"' in gauge
+    at_home.post(f"{told.path}diary/end/")
+    gauge = at_home.get(f"{told.path}gauge/").content.decode()
+    assert "Mira is writing its diary" in gauge
+    assert "End this session" not in gauge
+
+
+def test_where_nothing_was_said_there_is_nothing_to_end(at_home: Client, mira: Companion) -> None:
+    assert "End this session" not in at_home.get(f"/companions/{mira.pk}/").content.decode()
+
+
+def test_sessions_that_ended_have_their_titles_between_them(at_home: Client, mira: Companion) -> None:
+    first = answered(mira, "About trams", "Yes").message.session
+    answered(mira, "More of trams", "No")
+    Session.objects.filter(pk=first.pk).update(ended_at=timezone.now(), title="The <trams>")
+    now = timezone.now()
+    entry = DiaryEntry.objects.create(
+        companion=mira, session=first, title="x", started_at=now, ended_at=now, made_at=now
+    )
+    answered(mira, "A new day", "Yes")
+    page = at_home.get(f"/companions/{mira.pk}/").content.decode()
+    assert page.count("The &lt;trams&gt;") == 1
+    assert page.index("The &lt;trams&gt;") < page.index("About trams")
+    assert f"diary/{entry.pk}/" in page
+    entry.delete()
+    assert "The &lt;trams&gt;" in at_home.get(f"/companions/{mira.pk}/").content.decode()

@@ -130,6 +130,7 @@ export class Turns extends EventTarget {
   #arrived(turns) {
     for (const turn of turns) window.htmx?.process(turn);
     this.dispatchEvent(new CustomEvent("arrived"));
+    document.body.dispatchEvent(new CustomEvent("turns-arrived"));
   }
 
   #today() {
