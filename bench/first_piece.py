@@ -102,14 +102,13 @@ def _parts(pair: Pair) -> dict[str, float]:
     recall = Recall.objects.filter(reply=reply).order_by("at")[0]
     assert reply.started_at
     assert reply.first_piece_at
-    recalling = recall.at.timestamp()
+    recalling, began = recall.at.timestamp(), max(reply.started_at.timestamp(), pair.saved_at)
     model = float(call.first_piece_milliseconds or 0)
     preparing = (reply.first_piece_at.timestamp() - recalling) * 1000
     return {
         "save the message and its memory": (pair.saved_at - pair.sent_at) * 1000,
-        "claim the turn": max(0.0, (reply.started_at.timestamp() - pair.saved_at) * 1000),
-        "load the turn, wait for what was looked for meanwhile": (recalling - reply.started_at.timestamp())
-        * 1000,
+        "claim the turn, where another was open": (began - pair.saved_at) * 1000,
+        "wait for what was looked for meanwhile": (recalling - began) * 1000,
         "recall: rank, and fetch": float(recall.milliseconds),
         "write rows, render the prompt": preparing - recall.milliseconds - model,
         "the provider's first piece": model,

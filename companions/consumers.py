@@ -27,7 +27,7 @@ from companions.replies.follow import SILENCE_SECONDS, Follower
 from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.layer import layer
 from companions.replies.publish import group_of, tell
-from companions.replies.turn import spawn
+from companions.replies.turn import take_up
 from companions.socket_frames import FRAMES, MessageSend, ReplyResume, ReplyStop, read_frame
 from companions.socket_sender import may_connect, sender
 
@@ -117,7 +117,7 @@ class CompanionConsumer(AsyncWebsocketConsumer):
             await self.send(orjson.dumps(saved).decode())
         await tell(self.companion.pk, saved, but=self.channel)
         if started.is_new:
-            spawn(started.reply.pk, ahead=ahead)
+            take_up(started, ahead)
 
     async def _resume(self, reply: Reply, after: int) -> None:
         """What follows piece `after`; where its pieces are gone, the text as it is on the row."""

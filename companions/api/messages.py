@@ -20,7 +20,7 @@ from companions.replies.database import visit
 from companions.replies.follow import listening
 from companions.replies.publish import tell
 from companions.replies.start import Started
-from companions.replies.turn import spawn
+from companions.replies.turn import take_up
 from companions.schemas import MessageIn, MessagesOut, TurnOut
 
 router = Router(tags=["messages"])
@@ -72,7 +72,7 @@ async def _begin(companion: Companion, text: str, client_id: str | None) -> Star
     started, ahead = await start_and_look(companion, text, client_id, timezone.now())
     if started.is_new:
         await tell(companion.pk, frames.saved(started))
-        spawn(started.reply.pk, ahead=ahead)
+        take_up(started, ahead)
     return started
 
 

@@ -39,10 +39,10 @@ LOOKING: dict[
 async def start_and_look(
     companion: Companion, text: str, client_id: str | None, now: datetime
 ) -> tuple[Started, Looking | None]:
-    """`start`, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
+    """`start` at once, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
     looking, is_new = begin_to_look(companion, text), False
     try:
-        started = await visit(start, companion, text, client_id, now)
+        started = await visit(start, companion, text, client_id, now, at_once=True)
         is_new = started.is_new
     finally:
         if looking and not is_new:

@@ -36,6 +36,12 @@ def claim(reply_id: UUID, now: datetime) -> Turn | None:
         return None
 
 
+def give_back(turn: Turn) -> None:
+    """Let another process have the turn, in which nothing has been said yet."""
+    mine = Reply.objects.filter(pk=turn.reply.pk, state=Reply.State.THINKING, lease_by=process_name())
+    mine.update(state=Reply.State.QUEUED, started_at=None, lease_at=None)
+
+
 def _is_claimed(reply_id: UUID, now: datetime) -> bool:
     named: dict[str, Any] = {"id": reply_id, "now": now, "process": process_name(), "template": TEMPLATE}
     with connection.cursor() as cursor:

@@ -8,9 +8,10 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef
 
 from companions.models import Reply
+from companions.models.reply import ReplyQuerySet
 from companions.replies import frames
 from companions.replies.actions import STOPS
 from companions.replies.background import TASKS, later
@@ -71,6 +72,7 @@ def stops_asked(ids: list[UUID]) -> list[UUID]:
 
 def free_to_start(now: datetime) -> list[UUID]:
     """Waiting replies whose turn has come and whose own process did not start them; its own leases are renewed."""
+    _not_taken_up(now).update(state=State.QUEUED, started_at=None)
     Reply.objects.waiting().filter(lease_by=process_name()).update(lease_at=now)
     busy = Reply.objects.under_way().filter(companion=OuterRef("companion"))
     waiting = Reply.objects.waiting().filter(~Exists(busy))
@@ -80,6 +82,13 @@ def free_to_start(now: datetime) -> list[UUID]:
         for reply in waiting.order_by("created_at")
         if reply.lease_by == process_name() or reply.lease_at is None or reply.lease_at < now - late
     ]
+
+
+def _not_taken_up(now: datetime) -> ReplyQuerySet:
+    """What had its turn as its message was saved, and whoever sent that was gone before the making began."""
+    mine = Reply.objects.filter(state=State.THINKING, lease_by=process_name()).exclude(pk__in=Running.makings)
+    soon = timedelta(seconds=settings.LEASE_RENEWED_SECONDS)
+    return mine.filter(lease_at=F("started_at"), started_at__lt=now - soon)  # neither renewed nor taken over
 
 
 async def end_lost(reply_id: UUID, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""The beginning of a turn: one transaction saves the message, its memory and a queued reply."""
+"""The beginning of a turn: one transaction saves the message, its memory and a reply, which waits or has its turn."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +11,8 @@ from accounts.gate import GateError, admit
 from companions.errors import ConflictError, TextError
 from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
+from companions.prompts import TEMPLATE
+from companions.replies.material import Turn
 from companions.replies.process import process_name
 from companions.saying import open_session, say
 from companions.text import checked
@@ -26,15 +28,26 @@ class Started:
     reply: Reply
     is_new: bool
 
+    @property
+    def turn(self) -> Turn | None:
+        """The turn, where it was taken as the message was saved: it is this process's to make."""
+        taken = self.is_new and self.reply.state == Reply.State.THINKING
+        return Turn(self.reply, self.reply.companion, self.message) if taken else None
+
 
 @transaction.atomic
-def start(companion: Companion, text: str, client_id: str | None, now: datetime) -> Started:
-    """The message and its queued reply. Raises TextError, ConflictError, GateError; then nothing is saved."""
+def start(
+    companion: Companion, text: str, client_id: str | None, now: datetime, *, at_once: bool = False
+) -> Started:
+    """The message and its queued reply; `at_once`, the reply has its turn already where the companion makes no other.
+
+    Raises TextError, ConflictError, GateError; then nothing is saved.
+    """
     checked(text)
     held = hold(companion.pk)
     if held is None:
         raise TextError("no_such_companion", _("There is no such companion of yours."))
-    return _sent_before(held, text, client_id) or _new(held, text, client_id, now)
+    return _sent_before(held, text, client_id) or _new(held, text, client_id, now, at_once=at_once)
 
 
 def _sent_before(companion: Companion, text: str, client_id: str | None) -> Started | None:
@@ -47,7 +60,7 @@ def _sent_before(companion: Companion, text: str, client_id: str | None) -> Star
     return Started(message, reply, is_new=False)
 
 
-def _new(companion: Companion, text: str, client_id: str | None, now: datetime) -> Started:
+def _new(companion: Companion, text: str, client_id: str | None, now: datetime, *, at_once: bool) -> Started:
     admit(companion.user, recent_messages=recent_messages(companion, now), now=now)
     conversation = companion.conversation
     message = Message(
@@ -63,7 +76,7 @@ def _new(companion: Companion, text: str, client_id: str | None, now: datetime) 
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
-    return Started(message, queue(companion, message, now), is_new=True)
+    return Started(message, queue(companion, message, now, at_once=at_once), is_new=True)
 
 
 def recent_messages(companion: Companion, now: datetime) -> int:
@@ -72,10 +85,17 @@ def recent_messages(companion: Companion, now: datetime) -> int:
     return len(asked.filter(created_at__gt=now - timedelta(minutes=1)).values_list("pk"))
 
 
-def queue(companion: Companion, message: Message, now: datetime, continues: Reply | None = None) -> Reply:
+def queue(
+    companion: Companion,
+    message: Message,
+    now: datetime,
+    continues: Reply | None = None,
+    *,
+    at_once: bool = False,
+) -> Reply:
     """A reply that waits for its turn, after every other of this companion. Call it with the companion locked.
 
-    GateError where too many wait already.
+    `at_once` it has its turn where none is open. GateError where too many wait already.
     """
     most = settings.REPLIES_WAITING
     newest = list(companion.replies.order_by("-created_at").values_list("state", "created_at")[:most])
@@ -84,6 +104,10 @@ def queue(companion: Companion, message: Message, now: datetime, continues: Repl
         detail = _("%(name)s has many messages to answer yet. Wait for an answer, then go on.")
         raise GateError("too_many_waiting", detail % {"name": companion.name}, WAITING_SECONDS)
     created_at = max(now, newest[0][1] + timedelta(microseconds=1)) if newest else now
+    is_free = at_once and not any(
+        state in Reply.OPEN for state, _created_at in newest
+    )  # then no older one is
+    taken = {"state": Reply.State.THINKING, "started_at": now, "template": TEMPLATE} if is_free else {}
     return Reply.objects.create(
         companion=companion,
         message=message,
@@ -92,4 +116,5 @@ def queue(companion: Companion, message: Message, now: datetime, continues: Repl
         created_at=created_at,
         lease_by=process_name(),
         lease_at=now,
+        **taken,
     )

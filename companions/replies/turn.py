@@ -1,4 +1,4 @@
-"""A turn from claim to end, a task of the event loop; and the leases of what this process makes."""
+"""A turn from its beginning to its end, a task of the event loop; and the leases of what this process makes."""
 
 import contextlib
 from typing import ClassVar
@@ -11,12 +11,14 @@ from companions.models import Reply
 from companions.replies import frames, stream
 from companions.replies.ahead import Looking
 from companions.replies.background import later
-from companions.replies.claim import claim, next_waiting
+from companions.replies.claim import claim, give_back, next_waiting
 from companions.replies.database import insist, visit
 from companions.replies.finish import checkpoint, finish
 from companions.replies.layer import AWAY
 from companions.replies.making import Clock, Making, State
+from companions.replies.material import Turn
 from companions.replies.process import process_name
+from companions.replies.start import Started
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +30,16 @@ class Running:
     is_draining: ClassVar[bool] = False  # nothing new is begun
 
 
+def take_up(started: Started, ahead: Looking | None) -> None:
+    """Begin to make the reply to a new message, if it has its turn or it is its turn now."""
+    if started.turn is None:
+        spawn(started.reply.pk, ahead=ahead)
+    elif Running.is_draining:
+        later(insist(give_back, started.turn))
+    elif started.reply.pk not in Running.makings:  # where this came late, the pulse has begun it
+        later(make(started.turn, timezone.now, ahead))
+
+
 def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
     """Begin to make the reply, if it is its turn."""
     if not Running.is_draining:
@@ -35,10 +47,14 @@ def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = N
 
 
 async def run(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
-    """Make the reply if it is its turn, then hand over to the one that waits behind it."""
-    turn = await visit(claim, reply_id, clock())
-    if turn is None:
-        return
+    """Make the reply if it is its turn."""
+    if turn := await visit(claim, reply_id, clock()):
+        await make(turn, clock, ahead)
+
+
+async def make(turn: Turn, clock: Clock, ahead: Looking | None) -> None:
+    """Make the reply, whose turn it is, then hand over to the one that waits behind it."""
+    reply_id = turn.reply.pk
     with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):
         making = Running.makings[reply_id] = Making(turn, clock, ahead)
         try:

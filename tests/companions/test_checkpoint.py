@@ -1,15 +1,17 @@
 """What is saved of the replies under way: of all that a process makes at once, and of no other process's."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from companions.making import create
 from companions.models import Companion, Reply
-from companions.replies.claim import claim
-from companions.replies.finish import Said, checkpoint
+from companions.replies.claim import claim, give_back
+from companions.replies.finish import Said, checkpoint, finish
 from companions.replies.process import process_name
+from companions.replies.pulse import free_to_start
 from companions.replies.start import start
 
 pytestmark = pytest.mark.django_db
@@ -46,3 +48,43 @@ def test_a_reply_is_claimed_once_and_in_its_order(mira: Companion) -> None:
     assert claim(first.pk, NOW) is not None
     assert claim(first.pk, NOW) is None
     assert claim(second.pk, NOW) is None
+
+
+def test_a_reply_has_its_turn_at_once_where_none_is_open(mira: Companion) -> None:
+    first, second = (start(mira, text, None, NOW, at_once=True) for text in ("One", "Two"))
+    assert first.turn
+    assert (first.turn.message.text, first.turn.reply.state) == ("One", Reply.State.THINKING)
+    assert (second.turn, second.reply.state) == (None, Reply.State.QUEUED)
+    assert finish(first.reply, Reply.State.DONE, Said("Well."), NOW, held_by=process_name())
+    assert start(mira, "Three", None, NOW, at_once=True).turn is None  # the second has its turn before it
+
+
+def test_a_message_sent_again_takes_no_second_turn(mira: Companion) -> None:
+    first, again = (start(mira, "One", "id", NOW, at_once=True) for _ in range(2))
+    assert first.reply == again.reply
+    assert again.turn is None
+
+
+def test_a_reply_that_nobody_took_up_waits_again(mira: Companion, settings: Any) -> None:
+    reply = start(mira, "One", None, NOW, at_once=True).reply
+    soon, late = (NOW + timedelta(seconds=settings.LEASE_RENEWED_SECONDS + n) for n in (-1, 1))
+    assert free_to_start(soon) == []
+    assert free_to_start(late) == [reply.pk]
+    assert claim(reply.pk, late)
+
+
+def test_a_reply_that_is_made_or_was_taken_over_does_not_wait_again(mira: Companion) -> None:
+    reply, late = start(mira, "One", None, NOW, at_once=True).reply, NOW + timedelta(minutes=1)
+    checkpoint({reply.pk: Said()}, NOW + timedelta(seconds=1), held_by=process_name())
+    assert free_to_start(late) == []
+    Reply.objects.filter(pk=reply.pk).update(lease_at=NOW, lease_by="another process")
+    assert free_to_start(late) == []
+
+
+def test_a_turn_that_is_given_back_is_anybodys(mira: Companion) -> None:
+    turn = start(mira, "One", None, NOW, at_once=True).turn
+    assert turn
+    give_back(turn)
+    reply = Reply.objects.get()
+    assert (reply.state, reply.lease_at, reply.started_at) == (Reply.State.QUEUED, None, None)
+    assert claim(reply.pk, NOW)
