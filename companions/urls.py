@@ -76,6 +76,7 @@ of_companion: list[URLPattern | URLResolver] = [
     path("memories/<uuid:memory_id>/", include(of_memory)),
     path("settings/", companions.edit, name="companion"),
     path("settings/export/", moving.export, name="companion_export"),
+    path("settings/export/digital-life/", moving.export_digital_life, name="companion_export_digital_life"),
     path("settings/delete/", companions.delete, name="companion_delete"),
     path("settings/rehearsals/", companions.delete_rehearsals, name="rehearsals_delete"),
 ]
@@ -84,5 +85,6 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     path("companions/", companions.companions, name="companions"),
     path("companions/new/", companions.new, name="companion_new"),
+    path("companions/new/digital-life/", moving.move_in, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(of_companion)),
 ]

@@ -45,6 +45,11 @@ def keep(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Diary
             session_id=ended.session_id,
             call_id=ended.call_id,
         )
+    return keep_entry(companion_id, ended, now, zone)
+
+
+def keep_entry(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> DiaryEntry:
+    """The diary entry alone, mirrored as a memory."""
     return DiaryEntry.objects.create(
         companion_id=companion_id,
         session_id=ended.session_id,

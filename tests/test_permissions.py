@@ -99,6 +99,12 @@ BODIES: dict[str, object] = {
     "add_memory": {"text": "A fact"},
     "change_memory": {"is_pinned": True},
     "delete_memories": {"ids": ["00000000-0000-0000-0000-000000000000"]},
+    "import_digital_life": {
+        **dict.fromkeys(
+            ("selfName", "userName", "memoryAboutSelf", "memoryAboutUser", "currentSummary"), "x"
+        ),
+        **{name: [] for name in ("longTermMemory", "shortTermMemory", "archivedMemory")},
+    },
     "recall": {"cue": "hello"},
     "find_news": {"observations": ["hello"]},
     "give_document": {"title": "A book", "text": "Once upon a time."},
@@ -111,7 +117,7 @@ BODIES: dict[str, object] = {
     "write_user_profile": {"sentences": ["Curious."]},
 }
 QUERIES = {"send_message": "?wait=0"}
-ONES_OWN = {"list_companions", "create_companion"}
+ONES_OWN = {"list_companions", "create_companion", "import_digital_life"}
 IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",

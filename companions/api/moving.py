@@ -1,12 +1,17 @@
+from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import RequestDataTooBig
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
-from ninja import Router
+from ninja import Field, Router, Schema, Status
 
-from companions.api.finding import my_companion
+from companions.api.finding import my_companion, person
 from companions.models import Companion
+from companions.moving import digital_life
 from companions.moving.exporting import export
+from companions.schemas import CompanionOut
 
 router = Router(tags=["moving"])
 
@@ -19,6 +24,60 @@ router = Router(tags=["moving"])
 )
 def export_companion(request: HttpRequest, companion_id: UUID) -> StreamingHttpResponse:
     return exported(my_companion(request, companion_id))
+
+
+@router.get(
+    "/{uuid:companion_id}/export/digital-life",
+    operation_id="export_digital_life",
+    response=dict[str, Any],
+    summary="Its memory as DigitalLife's eight fields",
+)
+def export_digital_life(request: HttpRequest, companion_id: UUID) -> dict[str, Any]:
+    return digital_life.written(my_companion(request, companion_id))
+
+
+class MovedOut(Schema):
+    companion: CompanionOut
+    messages: int
+    diary: int
+    ignored: list[str] = Field(description="The first twenty fields that DigitalLife does not have.")
+
+
+@router.post(
+    "/import/digital-life",
+    operation_id="import_digital_life",
+    response={201: MovedOut},
+    summary="Make a companion of DigitalLife's eight fields: as JSON, or as a file",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": {"type": "object"}},
+                "multipart/form-data": {
+                    "schema": {
+                        "type": "object",
+                        "properties": {"file": {"type": "string", "format": "binary"}},
+                    }
+                },
+            },
+        }
+    },
+)
+def import_digital_life(request: HttpRequest) -> Status[Any]:
+    moved = digital_life.move_in(person(request), digital_life.read(given(request)), timezone.now())
+    return Status(201, moved)
+
+
+def given(request: HttpRequest) -> bytes:
+    """The body, or the file in it. MovingError where it is too long to be read."""
+    file = request.FILES.get("file")
+    try:
+        size = file.size or 0 if isinstance(file, UploadedFile) else len(request.body)
+    except RequestDataTooBig:
+        size = digital_life.MOST_BYTES + 1
+    if size > digital_life.MOST_BYTES:
+        raise digital_life.too_large()
+    return file.read() if isinstance(file, UploadedFile) else request.body
 
 
 def exported(companion: Companion) -> StreamingHttpResponse:

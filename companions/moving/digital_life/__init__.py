@@ -1,0 +1,13 @@
+"""DigitalLife's own eight fields, both ways.
+
+shape     the fields as that system writes them, and what is refused of them
+coming    a new companion made of them
+going     a companion written as them
+sentences texts as sentences, and sentences as texts
+"""
+
+from companions.moving.digital_life.coming import Moved, move_in
+from companions.moving.digital_life.going import written
+from companions.moving.digital_life.shape import MOST_BYTES, read, too_large
+
+__all__ = ["MOST_BYTES", "Moved", "move_in", "read", "too_large", "written"]

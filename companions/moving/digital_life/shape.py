@@ -1,0 +1,148 @@
+"""The eight fields as DigitalLife writes them. What is in another form is refused, and the place is named."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import orjson
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from companions.errors import CompanionsError
+from companions.moments import is_moment
+from memory.text import is_storable
+
+MOST_BYTES = 20_000_000
+MOST_IGNORED = 20
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class MovingError(CompanionsError):
+    """What was given cannot be taken in; nothing of it was."""
+
+
+class TooLargeError(MovingError):
+    status = 413
+
+
+def too_large() -> TooLargeError:
+    detail = _("This file can hold %(most)s MB.")
+    return TooLargeError("too_large", detail % {"most": MOST_BYTES // 1_000_000})
+
+
+def _text(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("holds characters that are not text")
+    return text
+
+
+def _moment(milliseconds: float) -> float:
+    try:
+        if is_moment(moment(milliseconds)):
+            return milliseconds
+    except OverflowError:
+        pass
+    raise ValueError("lies too far away")
+
+
+def moment(milliseconds: float) -> datetime:
+    """The time so many milliseconds after 1970 began. OverflowError where there is none."""
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Milliseconds = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_moment)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class RecalledIn(Part):
+    uuid: Text
+    similarity: Annotated[float, Field(allow_inf_nan=False)] = 0.0
+    desc: Text = ""
+
+
+class Short(Part):
+    role: Literal["system", "user", "assistant", "tool"]
+    content: Text | None = ""
+    timestamp: Milliseconds
+    tool_calls: list[Any] | None = None
+    tool_call_id: Text | None = None
+    recall: list[RecalledIn] | None = None
+
+
+class Archived(Short):
+    belongTo: Text
+
+
+class Long(Part):
+    uuid: Text
+    startTime: Milliseconds
+    endTime: Milliseconds
+    title: Annotated[Text, Field(max_length=200)]
+    summary: Text
+    vector: Any = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Long":
+        if self.endTime < self.startTime:
+            raise ValueError("ends before it begins")
+        return self
+
+
+class Mind(Part):
+    selfName: Annotated[Text, Field(min_length=1, max_length=80)]
+    userName: Annotated[Text, Field(max_length=80)]
+    memoryAboutSelf: Text
+    memoryAboutUser: Text
+    longTermMemory: list[Long]
+    shortTermMemory: list[Short]
+    archivedMemory: list[Archived]
+    currentSummary: Annotated[Text, Field(max_length=20_000)]
+
+
+def read(body: bytes) -> Mind:
+    """What was given, in form. MovingError names the place of the first thing that is not."""
+    if len(body) > MOST_BYTES:
+        raise too_large()
+    try:
+        mind = Mind.model_validate(orjson.loads(body))
+    except orjson.JSONDecodeError as error:
+        raise MovingError("no_json", _("This is no JSON: %(error)s") % {"error": error}) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise MovingError("bad_field", f"{_place(first['loc'])}: {first['msg']}") from error
+    _look_at_links(mind)
+    return mind
+
+
+def ignored(mind: Mind) -> list[str]:
+    """The places of the first twenty fields that DigitalLife does not have; they are passed over."""
+    return [place for place, _one in zip(_unknown(mind), range(MOST_IGNORED), strict=False)]
+
+
+def _look_at_links(mind: Mind) -> None:
+    known: set[str] = set()
+    for number, entry in enumerate(mind.longTermMemory):
+        if entry.uuid in known:
+            place = f"longTermMemory[{number}].uuid"
+            raise MovingError("uuid_twice", _("%(place)s stands there twice.") % {"place": place})
+        known.add(entry.uuid)
+    for number, message in enumerate(mind.archivedMemory):
+        if message.belongTo not in known:
+            place = f"archivedMemory[{number}].belongTo"
+            detail = _("%(place)s names no diary entry of longTermMemory.")
+            raise MovingError("belongs_nowhere", detail % {"place": place})
+
+
+def _unknown(mind: Mind) -> Iterator[str]:
+    yield from mind.model_extra or {}
+    for name in ("longTermMemory", "shortTermMemory", "archivedMemory"):
+        for number, one in enumerate(getattr(mind, name)):
+            yield from (f"{name}[{number}].{extra}" for extra in one.model_extra or {})
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    return "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in loc).lstrip(".") or "JSON"
