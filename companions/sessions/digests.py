@@ -21,6 +21,7 @@ from memory.learning.answers import Digest
 from memory.learning.applying import learn
 from memory.learning.neighbours import known_to, neighbours
 from memory.learning.prompting import digest_request
+from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
 from memory.models import Memory
 from providers.errors import ProviderError
@@ -91,8 +92,8 @@ def learn_batch(
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
     batch = fitting(_waiting(session, until_at)[:MESSAGES], tokens)
     talk = talk_of(companion.pk, batch, zone, tokens)
-    texts = [line.text for line in talk.lines]
-    known = neighbours(companion.pk, texts, now=now, zone=zone, payer=payer, names=names)
+    users, own = talk.texts("user"), talk.texts("companion")
+    known = neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     step("gathered")
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
         request = digest_request(talk, known, session.summary, names, zone=zone)
@@ -135,7 +136,8 @@ def _keep(learning: Learning, now: datetime, step: Step) -> bool:
     )
     step("learnt")
     Message.objects.filter(pk__in=ids).update(is_learnt=True)
-    session.summary, session.summarised_until = learning.digest.summary, learning.batch[-1].said_at
+    session.summary = redacted(learning.digest.summary, secrets_in(one.text for one in learning.batch))
+    session.summarised_until = learning.batch[-1].said_at
     session.save(update_fields=["summary", "summarised_until"])
     step("written")
     return True

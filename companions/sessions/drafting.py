@@ -13,9 +13,11 @@ from companions.models import Closing, Companion, Message, Session
 from companions.sessions.stretch import marks, room, said, size, talk_of, told
 from companions.sessions.tracing import traced
 from memory.learning.answers import Ending, Learnt, Sentence
+from memory.learning.echoes import without_echoes
 from memory.learning.grounding import grounded
 from memory.learning.neighbours import neighbours
 from memory.learning.prompting import ending_request
+from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
 from memory.models import Memory, Revision
 from memory.quoting import one_line
@@ -97,8 +99,8 @@ def draft(material: Material, now: datetime) -> Draft:
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
     shown, others = parted(material.messages, material.room)
     talk = talk_of(companion.pk, shown, zone, material.room)
-    texts = [line.text for line in talk.lines]
-    known = neighbours(companion.pk, texts, now=now, zone=zone, payer=payer, names=names)
+    users, own = talk.texts("user"), talk.texts("companion")
+    known = neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     summary = material.session.summary if others else ""
     request = ending_request(
         talk, known, summary, _texts(material.self_concept), _texts(material.user_profile), names, zone=zone
@@ -127,7 +129,8 @@ def _checked(
     names = material.companion.names
 
     def sound(sentences: list[Sentence], earlier: Revision | None) -> Sentences:
-        return grounded(traced(sentences, whole, shown), whole, earlier.sentences if earlier else [], names)
+        told = without_echoes(traced(sentences, whole, shown), whole, names.values())
+        return grounded(told, whole, earlier.sentences if earlier else [], names)
 
     diary = sound(ending.diary, None)
     if not diary:
@@ -135,7 +138,7 @@ def _checked(
     own, theirs = material.self_concept, material.user_profile
     learnt = {one.pk for one in material.messages if one.is_learnt}
     return Draft(
-        title=one_line(ending.title),
+        title=one_line(redacted(ending.title, secrets_in(line.text for line in whole.lines))),
         diary=diary,
         emotion=ending.emotion,
         intensity=ending.intensity,

@@ -8,7 +8,7 @@ import regex
 
 from memory.dates import read_dates
 from memory.learning.answers import Sentence
-from memory.learning.secrets import holds_secret
+from memory.learning.secrets import holds_secret, redacted, secrets_in
 from memory.learning.talk import Line, Talk
 from memory.terms import STOP_WORDS
 from memory.text import folded
@@ -56,26 +56,27 @@ def grounded(
     """Those of the sentences that stand on something, as {"text", "sources": ids of messages}, at most one of a text.
 
     Each name, number and day of a sentence occurs in its lines, in the sentence of the `earlier` revision that it
-    keeps, whose sources it takes over, or in `names`, what "user" and "companion" are called. One without any source,
-    and one that holds a secret, is left out; but not what was written by hand before and is kept as it was.
+    keeps, whose sources it takes over, or in `names`, what "user" and "companion" are called. One without any source is
+    left out, and instead of a secret, also of one that only the talk shows to be one, stands "…"; but not in what was
+    written by hand before and is kept as it was.
     """
     found: dict[str, dict[str, Any]] = {}
+    told = secrets_in(line.text for line in talk.lines)
     for one in sentences:
         kept = earlier[one.keeps - 1] if one.keeps and 1 <= one.keeps <= len(earlier) else None
         lines = [talk[number] for number in one.sources if 1 <= number <= len(talk.lines)]
         before = list(kept["sources"]) if kept else []
         sources = list(dict.fromkeys([*before, *(str(line.message_id) for line in lines)]))
         as_before = kept is not None and one.text == kept["text"]
-        if as_before or (
-            sources and stands_on(one.text, lines, kept["text"] if kept else "", names.values())
-        ):
-            found.setdefault(folded(one.text), {"text": one.text, "sources": sources})
+        text = one.text if as_before else redacted(one.text, told)
+        if as_before or (sources and stands_on(text, lines, kept["text"] if kept else "", names.values())):
+            found.setdefault(folded(text), {"text": text, "sources": sources})
     return list(found.values())
 
 
 def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str]) -> bool:
     """Whether each name, number and day of the text occurs in these lines, in what it keeps, or in the two's names."""
-    if holds_secret(text):
+    if holds_secret(text) or not any(character.isalnum() for character in text):
         return False
     material = [kept, *names, *(line.name for line in lines), *(line.text for line in lines)]
     words = folded(" \n".join(material))

@@ -46,15 +46,17 @@ class Stopped:
     reason: str
 
 
-def supported(learnt: Learnt, talk: Talk, names: Collection[str]) -> Supported | Stopped:
-    """The entry with what holds of its sources, or why it is stopped.
+def supported(
+    learnt: Learnt, talk: Talk, names: Collection[str], told: Collection[str] = ()
+) -> Supported | Stopped:
+    """The entry with what holds of its sources, or why it is stopped; `told` are secrets that stand in the talk.
 
     Reasons: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was given).
     """
     lines = [talk[number] for number in dict.fromkeys(learnt.sources) if 1 <= number <= len(talk.lines)]
     if not lines:
         return Stopped(learnt, "no_such_line")
-    if any(holds_secret(text) for text in (learnt.text, *learnt.quotes)):
+    if any(holds_secret(text, told) for text in (learnt.text, *learnt.quotes)):
         return Stopped(learnt, "secret")
     found = [quote for text in learnt.quotes if (quote := _standing(text, lines))]
     if not found:

@@ -1,11 +1,14 @@
 """Secrets: passwords, keys, codes and the numbers of cards and accounts, which are never kept. Pure."""
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import regex
 
 Span = tuple[int, int]
+
+LEAST = 4  # characters: what is shorter stands in too much else
+MARKS = ".,;:!?。，；：！？\"'“”‘’「」()（） "
 
 NAMED = (
     r"pass(?:word|phrase|code|wort)s?|kennwort|pwd|api[ _-]?keys?|"
@@ -50,24 +53,45 @@ IBAN = regex.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Z
 CHINESE_ID = regex.compile(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{9}[\dXx](?!\d)")
 
 
-def holds_secret(text: str) -> bool:
-    """Whether something in the text looks like a password, a code, a key, or the number of a card or an account."""
-    return next(_found(unicodedata.normalize("NFKC", text)), None) is not None
+def holds_secret(text: str, told: Collection[str] = ()) -> bool:
+    """Whether something in the text looks like a password, a code, a key, or the number of a card or an account.
+
+    `told` are secrets that are known (`secrets_in`): they are some wherever they stand.
+    """
+    return bool(_spans(unicodedata.normalize("NFKC", text), told))
 
 
-def redacted(text: str) -> str:
-    """The text with "…" in place of all that looks like a secret; as it was, where nothing does."""
+def secrets_in(texts: Iterable[str]) -> frozenset[str]:
+    """What looks like a secret in the texts, without marks around it; what has fewer than four characters is left out."""
+    plain = (unicodedata.normalize("NFKC", text) for text in texts)
+    found = (text[start:end].strip(MARKS) for text in plain for start, end in _found(text))
+    return frozenset(one for one in found if len(one) >= LEAST)
+
+
+def redacted(text: str, told: Collection[str] = ()) -> str:
+    """The text with "…" in place of all that looks like a secret or is one of `told`; as it was, where nothing does."""
     plain = unicodedata.normalize("NFKC", text)
-    spans = sorted(_found(plain), reverse=True)
-    if not spans:
-        return text
-    last = len(plain)
-    for start, end in spans:
-        plain, last = (
-            (plain[:start] + "…" + plain[min(end, last) :] if start < last else plain),
-            min(start, last),
-        )
-    return plain
+    spans = _spans(plain, told)
+    for start, end in reversed(spans):
+        plain = f"{plain[:start]}…{plain[end:]}"
+    return plain if spans else text
+
+
+def _spans(text: str, told: Collection[str]) -> list[Span]:
+    """Where secrets stand, in order; those that overlap are one."""
+    joined: list[Span] = []
+    for start, end in sorted([*_found(text), *_said_again(text, told)]):
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _said_again(text: str, told: Collection[str]) -> Iterator[Span]:
+    for secret in told:
+        pattern = rf"(?i)(?<![\p{{Latin}}\p{{N}}]){regex.escape(secret)}(?![\p{{Latin}}\p{{N}}])"
+        yield from (match.span() for match in regex.finditer(pattern, text))
 
 
 def _found(text: str) -> Iterator[Span]:

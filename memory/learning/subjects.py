@@ -77,6 +77,13 @@ DENIES = regex.compile(
     r"|no longer|any ?more|stopped|quit|gave up|cancelled|canceled|called off|over|used to|ended|changed)\b"
     r"|搞错|说错|弄错|记错|骗|假的|开玩笑|不再|取消|戒|放弃|算了"
 )
+# Words that lead in what somebody remembers, and tell nothing of it.
+LED_IN = frozenset(
+    terms(
+        "remember remembered recall recalled mention mentioned earlier once that as still memory reminded listening"
+    )
+) | frozenset(terms("我记得 我还记得 记住 你告诉过我 你告诉我 你说过 我对你说过 提到过 告诉过"))
+QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
 ENOUGH, SHARE = 2, 1 / 2
 ECHOED = 0.6
 
@@ -161,7 +168,15 @@ def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
 
 
 def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bool:
-    told, known = subject(said, names, when), subject(given, names, when)
-    if folded(said).strip() in folded(given):
+    """Whether what is said tells nothing beyond what was given, however it is led in: "I remember that you said: …"."""
+    if _letters(said) in _letters(given):
         return True
-    return bool(told) and len(told & known) / len(told) >= ECHOED and tells_the_same(said, when, given, when)
+    told, known = subject(said, names, when) - LED_IN, subject(given, names, when)
+    if not told:
+        return any(_letters(one) in _letters(said) for one in (given, *QUOTED.findall(given)))
+    return len(told & known) / len(told) >= ECHOED and tells_the_same(said, when, given, when)
+
+
+def _letters(text: str) -> str:
+    """The letters and digits of a text as they are compared."""
+    return "".join(character for character in folded(text) if character.isalnum())

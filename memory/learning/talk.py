@@ -35,6 +35,10 @@ class Talk:
             raise KeyError(number)
         return self.lines[number - 1]
 
+    def texts(self, speaker: str) -> list[str]:
+        """What "user" or "companion" said, in order."""
+        return [line.text for line in self.lines if line.speaker == speaker]
+
     def written(self) -> list[str]:
         """One text a line: `[3] 2023-05-02 09:05 Emily (user): "…"`."""
         return [

@@ -11,6 +11,7 @@ from companions.deletion import delete_message
 from companions.models import Companion, Message, Session
 from companions.sessions.digests import due, run
 from companions.sessions.trying import LEASE
+from memory.keeping import keep_fact
 from memory.models import Learning, Memory
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
@@ -60,6 +61,19 @@ def test_the_next_summary_is_made_from_the_one_before_and_both_sides_words(
     assert "We counted to 0." in asked
     assert "We counted to 1." in asked
     assert "Lisbon with my sister" not in asked.split("<kith-said>")[1]
+
+
+@pytest.mark.parametrize("is_at_the_end", [False, True])
+def test_what_the_companion_says_brings_two_memories_to_compare_and_what_the_user_says_four(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, is_at_the_end: bool
+) -> None:
+    for number in range(6):
+        keep_fact(mira.pk, f"A whale swam by, the one called w{number}.", MORNING, MORNING)
+        keep_fact(mira.pk, f"An igloo was built, the one called i{number}.", MORNING, MORNING)
+    talk(mira, "I saw a whale.", "I saw an igloo.", *("Hm.", "Well.") * 7)
+    closed(mira, NOON) if is_at_the_end else run(Session.objects.get().pk, NOON)
+    known = str(rehearsal.requests()[-1]["messages"][-1]["content"]).split("<kith-said>")[0]
+    assert (known.count("whale"), known.count("igloo")) == (4, 2)
 
 
 @pytest.mark.parametrize("point", ["claimed", "gathered", "asked", "writing", "learnt", "written"])

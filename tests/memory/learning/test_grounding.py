@@ -120,3 +120,11 @@ def test_names_and_numbers_are_read() -> None:
 def test_any_sentence_can_be_looked_at(text: str, sources: list[int], keeps: int | None) -> None:
     one = Sentence.model_construct(text=text, sources=sources, keeps=keeps)
     assert all(set(found["sources"]) <= {*IDS, "a", "b"} for found in grounded([one], TALK, EARLIER, NAMES))
+
+
+def test_a_secret_is_taken_out_of_a_sentence_and_one_that_is_all_secret_left_out() -> None:
+    talk = Talk([line(1, "My password is Zebra-42, and I have a cat.")])
+    asked = [Sentence(text=text, sources=[1]) for text in ("She has a cat and zebra-42.", "Zebra-42")]
+    assert [one["text"] for one in grounded(asked, talk, [], NAMES)] == ["She has a cat and …."]
+    by_hand = [{"text": "My password is Zebra-42.", "sources": []}]
+    assert grounded([Sentence(text=by_hand[0]["text"], keeps=1)], talk, by_hand, NAMES) == by_hand

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.secrets import holds_secret, redacted
+from memory.learning.secrets import holds_secret, redacted, secrets_in
 
 SECRETS = [
     "My password is hunter2",
@@ -111,3 +111,16 @@ def test_every_number_of_a_card_is_seen_however_it_is_written(digits: str, betwe
 def test_any_text_can_be_looked_at(text: str) -> None:
     assert isinstance(holds_secret(text), bool)
     assert isinstance(redacted(text), str)
+
+
+def test_a_secret_that_was_told_is_seen_wherever_it_is_said_again() -> None:
+    told = secrets_in(["My password is “Zebra-42”.", "The door code is 2580#", "I like zebras."])
+    assert holds_secret("She trusts zebra-42 with all she has.", told)
+    assert (
+        redacted("She trusts zebra-42 with all, and 2580# too.", told) == "She trusts … with all, and … too."
+    )
+    assert redacted("She saw 12580 zebras.", told) == "She saw 12580 zebras."
+
+
+def test_of_secrets_within_each_other_nothing_is_left() -> None:
+    assert redacted("password: https://eve:sw0rdfish@example.org/home and more") == "password: … and more"
