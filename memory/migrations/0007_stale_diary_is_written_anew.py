@@ -4,26 +4,27 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0003_calls_in_the_background'),
-        ('companions', '0004_closing_until_and_digest_tries'),
-        ('memory', '0006_when_a_night_was_asked_for'),
+        ("accounts", "0003_calls_in_the_background"),
+        ("companions", "0004_closing_until_and_digest_tries"),
+        ("memory", "0006_when_a_night_was_asked_for"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='diaryentry',
-            name='attempts',
-            field=models.PositiveSmallIntegerField(default=0, verbose_name='failed tries'),
+            model_name="diaryentry",
+            name="attempts",
+            field=models.PositiveSmallIntegerField(default=0, verbose_name="failed tries"),
         ),
         migrations.AddField(
-            model_name='diaryentry',
-            name='next_at',
-            field=models.DateTimeField(blank=True, null=True, verbose_name='next try'),
+            model_name="diaryentry",
+            name="next_at",
+            field=models.DateTimeField(blank=True, null=True, verbose_name="next try"),
         ),
         migrations.AddIndex(
-            model_name='diaryentry',
-            index=models.Index(condition=models.Q(('is_stale', True)), fields=['next_at'], name='diary_entry_stale'),
+            model_name="diaryentry",
+            index=models.Index(
+                condition=models.Q(("is_stale", True)), fields=["next_at"], name="diary_entry_stale"
+            ),
         ),
     ]
