@@ -14,12 +14,32 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from memory.always_admin import BlockAdmin, SlotAdmin
+from memory.document_admin import DocumentAdmin, PageAdmin
+from memory.learning_admin import DiaryEntryAdmin, LearningAdmin, RevisionAdmin
 from memory.models import Embedding, Memory, Recall, Recalled
+from memory.night_admin import ChangeAdmin, ConsolidationAdmin, PursuitAdmin
 from memory.space_admin import SpaceAdmin
 from memory.terms import terms
 from safety.admin import PrivateAdmin, link_to, marks, moment
 
-__all__ = ["EmbeddingAdmin", "MemoryAdmin", "RecallAdmin", "RecalledAdmin", "SpaceAdmin"]
+__all__ = [
+    "BlockAdmin",
+    "ChangeAdmin",
+    "ConsolidationAdmin",
+    "DiaryEntryAdmin",
+    "DocumentAdmin",
+    "EmbeddingAdmin",
+    "LearningAdmin",
+    "MemoryAdmin",
+    "PageAdmin",
+    "PursuitAdmin",
+    "RecallAdmin",
+    "RecalledAdmin",
+    "RevisionAdmin",
+    "SlotAdmin",
+    "SpaceAdmin",
+]
 
 RECALLS_PER_PAGE = 20
 
@@ -36,13 +56,16 @@ class MemoryAdmin(PrivateAdmin):
         "kind",
         "speaker",
         "is_pinned",
+        "is_private",
+        "is_stale",
         ("closed_at", admin.EmptyFieldListFilter),
         "happened_at",
         "learnt_at",
     )
     search_ids = ("pk", "companion", "message")
     fields = (
-        *("id", "owner", "of_companion", "kind", "speaker", "is_pinned", "message", "call"),
+        *("id", "owner", "of_companion", "kind", "speaker", "is_pinned", "is_private", "is_stale"),
+        *("message", "call", "confidence", "evidence"),
         *("happened_at", "learnt_at", "edited_at", "closed_at", "replaced_by"),
     )
     private_template = "admin/memory/memory.html"
@@ -53,17 +76,27 @@ class MemoryAdmin(PrivateAdmin):
 
     @admin.display(description=_("marks"))
     def marks(self, memory: Memory) -> str:
-        return marks(
-            memory, {"is_pinned": _("pinned"), "edited_at": _("corrected"), "closed_at": _("closed")}
-        )
+        names = {
+            "is_pinned": _("pinned"),
+            "edited_at": _("corrected"),
+            "closed_at": _("closed"),
+            "is_private": _("kept from models"),
+            "is_stale": _("stale"),
+        }
+        return marks(memory, names)
 
     def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
-        """Its text and terms, the messages behind it, its vectors, and a page of the recalls that found it."""
+        """Its text and terms, what is behind it, its vectors, and a page of the recalls that found it."""
         found = thing.recalled.select_related("recall", "memory").order_by("-recall__at", "-pk")
         return {
             "memory": thing,
             "terms": terms(thing.text, thing.happened_at.astimezone(thing.companion.user.zone)),
             "sources": sources(thing),
+            "quotes": thing.quotes,
+            "drawn_from": thing.drawn_from.all(),
+            "draws": thing.draws.all(),
+            "replaces": thing.replaces.all(),
+            "replaced_by": [thing.replaced_by] if thing.replaced_by else [],
             "vectors": thing.embeddings.order_by()
             .values("space__model", "space__width")
             .annotate(windows=Count("pk")),

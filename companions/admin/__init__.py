@@ -1,5 +1,6 @@
 """Companions and what is said with them, for operators: read only but for deletion, all on record."""
 
+from companions.admin.closing import ClosingAdmin
 from companions.admin.companion import CompanionAdmin, JobAdmin
 from companions.admin.conversation import ConversationAdmin, SessionAdmin
 from companions.admin.memory import ErasableMemoryAdmin
@@ -7,6 +8,7 @@ from companions.admin.message import MessageAdmin
 from companions.admin.reply import PromptAdmin, ReplyAdmin
 
 __all__ = [
+    "ClosingAdmin",
     "CompanionAdmin",
     "ConversationAdmin",
     "ErasableMemoryAdmin",

@@ -7,11 +7,25 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from companions.models import Companion, Job, Message, Prompt, Reply, Session
-from memory.models import Memory, Recall
+from companions.models import Closing, Companion, Job, Message, Prompt, Reply, Session
+from memory.models import (
+    Block,
+    Consolidation,
+    DiaryEntry,
+    Document,
+    Learning,
+    Memory,
+    Pursuit,
+    Recall,
+    Revision,
+    Slot,
+)
 from safety.admin import PrivateAdmin, moment
 
-BELOW: tuple[type[Model], ...] = (Message, Memory, Reply, Recall, Session, Prompt)
+BELOW: tuple[type[Model], ...] = (
+    *(Message, Session, Closing, Reply, Prompt),
+    *(Memory, Recall, DiaryEntry, Revision, Slot, Block, Pursuit, Document, Learning, Consolidation),
+)
 
 
 @admin.register(Companion)
@@ -32,7 +46,7 @@ class CompanionAdmin(PrivateAdmin):
         moment("created_at", _("made")),
     )
     list_filter = ("recall_policy", "created_at")
-    fields = ("id", "owner", "tint", "recall_policy", "created_at", "conversation")
+    fields = ("id", "owner", "tint", "recall_policy", "idle_hours", "created_at", "conversation")
     private_template = "admin/companions/companion.html"
 
     @admin.display(description=_("characters of persona"), ordering="persona_length")

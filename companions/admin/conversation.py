@@ -39,8 +39,9 @@ class ConversationAdmin(PrivateAdmin):
 
 @admin.register(Session)
 class SessionAdmin(PrivateAdmin):
-    """What was said in one stretch."""
+    """What was said in one stretch, and what was summed up and noted of it."""
 
+    words = ("title", "summary", "scratch")
     annotations = {"count": Count("messages")}
     list_display = (
         "short_id",
@@ -49,10 +50,15 @@ class SessionAdmin(PrivateAdmin):
         moment("started_at", _("started")),
         moment("ended_at", _("ended")),
         "count",
+        "pressure",
+        "digest_attempts",
     )
     list_filter = (("ended_at", admin.EmptyFieldListFilter), "started_at")
     search_ids = ("pk", "companion", "conversation")
-    fields = ("id", "owner", "of_companion", "conversation", "started_at", "ended_at")
+    fields = (
+        *("id", "owner", "of_companion", "conversation", "started_at", "ended_at"),
+        *("summarised_until", "unsent", "pressure", "digest_at", "digest_attempts"),
+    )
     private_template = "admin/companions/said.html"
 
     @admin.display(description=_("messages"), ordering="count")
@@ -60,4 +66,4 @@ class SessionAdmin(PrivateAdmin):
         return int(session.count)
 
     def private(self, request: HttpRequest, thing: Session) -> dict[str, Any]:
-        return {"said": said_in(thing.messages.all(), request)}
+        return super().private(request, thing) | {"said": said_in(thing.messages.all(), request)}

@@ -1,5 +1,6 @@
 """What stands at the admin's side: the rooms and their tables, for whom may see them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.apps import apps
@@ -7,6 +8,8 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
+
+from config.troubles import badges
 
 Entry = dict[str, Any]
 
@@ -33,6 +36,7 @@ def navigation(request: HttpRequest) -> list[Entry]:
             "companions.Companion": "local_fire_department",
             "companions.Conversation": "forum",
             "companions.Session": "schedule",
+            "companions.Closing": "bedtime",
             "companions.Message": "chat_bubble",
             "companions.Reply": "reply",
             "companions.Prompt": "receipt_long",
@@ -40,6 +44,16 @@ def navigation(request: HttpRequest) -> list[Entry]:
         },
         _("Memory"): {
             "memory.Memory": "bookmark",
+            "memory.DiaryEntry": "menu_book",
+            "memory.Revision": "history_edu",
+            "memory.Slot": "push_pin",
+            "memory.Block": "sticky_note_2",
+            "memory.Pursuit": "flag",
+            "memory.Document": "description",
+            "memory.Page": "article",
+            "memory.Learning": "school",
+            "memory.Consolidation": "dark_mode",
+            "memory.Change": "merge",
             "memory.Recall": "search",
             "memory.Recalled": "format_list_numbered",
             "memory.Embedding": "scatter_plot",
@@ -48,16 +62,19 @@ def navigation(request: HttpRequest) -> list[Entry]:
         _("Safety"): {"safety.AuditEntry": "visibility", "auth.Group": "group"},
     }
     home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
+    counted = badges()
     groups = [
-        {"title": title, "separator": True, "items": _seen(models, request)}
+        {"title": title, "separator": True, "items": _seen(models, request, counted)}
         for title, models in rooms.items()
     ]
     return [{"items": [home]}, *(group for group in groups if group["items"])]
 
 
-def _seen(models: dict[str, str], request: HttpRequest) -> list[Entry]:
+def _seen(models: dict[str, str], request: HttpRequest, counted: Mapping[str, str]) -> list[Entry]:
     return [
         {
+            "badge": counted.get(model._meta.label),
+            "badge_variant": "danger",
             "title": str(model._meta.verbose_name_plural).capitalize(),
             "icon": icon,
             "link": reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"),

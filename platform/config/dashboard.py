@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Reply
 from config.health import checks
+from config.troubles import alarms as troubles
 from memory.space_admin import alarms
 
 FAILED = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
@@ -26,7 +27,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "numbers": numbers(midnight),
         "replies": replies(midnight),
         "health": health,
-        "alarms": alarms(),
+        "alarms": [*troubles(), *alarms()],
         "is_well": set(health.values()) == {"ok"},
     }
 

@@ -9,10 +9,26 @@ from django.test import Client
 from accounts.models import Invitation, ModelCall, Token, User
 from accounts.opening import open_account
 from companions.making import create
-from companions.models import Companion, Job, Message, Prompt, Reply
+from companions.models import Closing, Companion, Job, Message, Prompt, Reply, Session
 from companions.saying import open_session, say
+from memory.always import set_slot, write_block
 from memory.keeping import keep_fact
-from memory.models import Embedding, Memory, Recall, Recalled, Space
+from memory.models import (
+    Change,
+    Consolidation,
+    DiaryEntry,
+    Document,
+    Embedding,
+    Learning,
+    Memory,
+    Page,
+    Pursuit,
+    Recall,
+    Recalled,
+    Revision,
+    Space,
+)
+from memory.models.always import By
 from tests.admin.walk import MARKER
 from tests.fixtures.people import PASSWORD
 
@@ -123,6 +139,43 @@ def answer(companion: Companion, message: Message, found: Memory) -> tuple[Reply
     return reply, recall, call
 
 
+def grow(companion: Companion, message: Message, fact: Memory) -> None:
+    """One of each that comes of talks: written, kept in mind, given to read, done by night."""
+    sentences = [{"text": f"We spoke of the {MARKER}.", "sources": [str(message.pk)]}]
+    session = message.session
+    Session.objects.filter(pk=session.pk).update(title=MARKER, summary=MARKER, scratch=MARKER)
+    Closing.objects.create(
+        companion=companion,
+        session=session,
+        until_at=NOON,
+        asked_at=NOON,
+        next_at=NOON,
+        state="failed",
+        error="malformed_answer",
+        attempts=8,
+        drafts={"title": MARKER},
+    )
+    common = {"companion": companion, "session": session, "sentences": sentences, "made_at": NOON}
+    DiaryEntry.objects.create(**common, title=f"The {MARKER}", started_at=NOON, ended_at=NOON)
+    Revision.objects.create(**common, about="self_concept", number=1, by="closing")
+    verdicts = [{"verdict": "add", "kind": "fact", "memory": str(fact.pk), "of": None, "outcome": "added"}]
+    Learning.objects.create(companion=companion, session=session, messages=2, at=NOON, verdicts=verdicts)
+    set_slot(companion.pk, MARKER, f"The {MARKER} is grey.", by=By.COMPANION, now=NOON)
+    write_block(companion.pk, MARKER, f"Feed the {MARKER}.", by=By.USER, now=NOON)
+    document = Document.objects.create(companion=companion, title=MARKER, characters=9, given_at=NOON)
+    Page.objects.create(companion=companion, document=document, number=1, text=MARKER, gist=MARKER)
+    night = Consolidation.objects.create(
+        companion=companion, night_of=NOON.date(), asked_at=NOON, next_at=NOON, state="done"
+    )
+    Change.objects.create(
+        companion=companion, consolidation=night, number=1, kind="insight", memory=fact
+    ).others.add(Memory.objects.get(message=message))
+    Pursuit.objects.create(companion=companion, memory=fact)
+    Memory.objects.filter(pk=fact.pk).update(
+        quotes=[{"message": str(message.pk), "text": f"my {MARKER}"}], is_private=True
+    )
+
+
 @pytest.fixture
 def scene(alice: User) -> Scene:
     companion = create(
@@ -137,6 +190,7 @@ def scene(alice: User) -> Scene:
     fact = keep_fact(companion.pk, f"Alice keeps a {MARKER}.", NOON, NOON, source_ids=[message.pk])
     reply, recall, call = answer(companion, message, fact)
     Job.objects.create(companion=companion, kind="import_log", total=3, error=f"Line 1 says {MARKER}")
+    grow(companion, message, fact)
     space = Space.objects.create(model="all-MiniLM-L6-v2", width=3, max_tokens=256)
     Embedding.objects.create(companion=companion, memory=fact, space=space, vector=[1, 0, 0])
     Token.objects.issue(alice, "laptop")

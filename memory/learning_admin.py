@@ -1,0 +1,102 @@
+"""What came of talks, for operators: diary, self-concept and profile in revisions, and the verdicts given."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import F, Func, IntegerField
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from memory.models import DiaryEntry, Learning, Revision
+from safety.admin import PrivateAdmin, marks, moment
+
+
+def length_of(field: str) -> Func:
+    """How many things a JSON list holds."""
+    return Func(F(field), function="jsonb_array_length", output_field=IntegerField())
+
+
+def with_sources(thing: DiaryEntry | Revision) -> Sequence[dict[str, Any]]:
+    """Each sentence with the messages behind it that are there, in one query."""
+    ids = {UUID(source) for one in thing.sentences for source in one["sources"]}
+    messages = thing.companion.messages.in_bulk(ids)
+    return [
+        {
+            "text": one["text"],
+            "sources": [
+                messages[UUID(source)] for source in dict.fromkeys(one["sources"]) if UUID(source) in messages
+            ],
+        }
+        for one in thing.sentences
+    ]
+
+
+class SentencesAdmin(PrivateAdmin):
+    """Sentences, each with the messages that it comes from."""
+
+    annotations = {"count": length_of("sentences")}
+    private_template = "admin/memory/sentences.html"
+
+    @admin.display(description=_("sentences"), ordering="count")
+    def count(self, thing: Any) -> int:
+        return int(thing.count)
+
+    @admin.display(description=_("marks"))
+    def marks(self, thing: DiaryEntry | Revision) -> str:
+        return marks(thing, {"is_stale": _("stale")})
+
+    def private(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
+        return super().private(request, thing) | {"sentences": with_sources(thing)}
+
+
+@admin.register(DiaryEntry)
+class DiaryEntryAdmin(SentencesAdmin):
+    """A session as its companion keeps it."""
+
+    words = ("title",)
+    list_display = (
+        *("short_id", "owner", "of_companion", "count", "emotion", "intensity"),
+        *(moment("started_at", _("from")), moment("made_at", _("written")), "attempts", "marks"),
+    )
+    list_filter = ("emotion", "is_stale", "started_at", "made_at")
+    search_ids = ("pk", "companion", "session", "memory")
+    fields = (
+        *("id", "owner", "of_companion", "session", "memory", "call", "started_at", "ended_at"),
+        *("emotion", "intensity", "made_at", "is_stale", "attempts", "next_at"),
+    )
+
+
+@admin.register(Revision)
+class RevisionAdmin(SentencesAdmin):
+    """What a companion thinks of itself, or knows of its user, as it stood at a time."""
+
+    list_display = (
+        *("short_id", "owner", "of_companion", "about", "number", "count", "by"),
+        *(moment("made_at", _("made")), "marks"),
+    )
+    list_filter = ("about", "by", "is_stale", "made_at")
+    search_ids = ("pk", "companion", "session")
+    fields = (
+        *("id", "owner", "of_companion", "about", "number", "by", "session", "call", "made_at", "is_stale"),
+    )
+
+
+@admin.register(Learning)
+class LearningAdmin(PrivateAdmin):
+    """One batch of what was said: each verdict on it, and what became of it."""
+
+    annotations = {"count": length_of("verdicts")}
+    list_display = ("id", "owner", "of_companion", "messages", "count", moment("at", _("when")))
+    list_filter = ("at",)
+    search_ids = ("pk", "companion", "session")
+    fields = ("id", "owner", "of_companion", "session", "call", "messages", "at")
+    private_template = "admin/memory/learning.html"
+
+    @admin.display(description=_("verdicts"), ordering="count")
+    def count(self, learning: Any) -> int:
+        return int(learning.count)
+
+    def private(self, request: HttpRequest, thing: Learning) -> dict[str, Any]:
+        return {"verdicts": thing.verdicts}

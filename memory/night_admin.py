@@ -1,0 +1,101 @@
+"""Nights for operators: each run with what it did, each change, and how far goals and ideas are."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from memory.models import Change, Consolidation, Pursuit
+from safety.admin import PrivateAdmin, link_to, moment
+
+COLOURS = {
+    Consolidation.State.DONE: "success",
+    Consolidation.State.FAILED: "danger",
+    Consolidation.State.WAITING: "info",
+}
+
+
+@admin.register(Consolidation)
+class ConsolidationAdmin(PrivateAdmin):
+    """A night's work, and all that it did."""
+
+    annotations = {"count": Count("changes")}
+    list_display = (
+        *("short_id", "owner", "of_companion", "night_of", "shown_state", "count", "attempts", "error"),
+        *(moment("next_at", _("next try")), moment("ended_at", _("ended"))),
+    )
+    list_filter = ("state", "error", "night_of")
+    fields = (
+        *("id", "owner", "of_companion", "night_of", "state", "attempts", "error", "call"),
+        *("asked_at", "next_at", "ended_at"),
+    )
+    private_template = "admin/memory/consolidation.html"
+
+    @display(description=_("state"), ordering="state", label=COLOURS)  # type: ignore[untyped-decorator]
+    def shown_state(self, night: Consolidation) -> tuple[str, str]:
+        return night.state, night.get_state_display()
+
+    @admin.display(description=_("changes"), ordering="count")
+    def count(self, night: Any) -> int:
+        return int(night.count)
+
+    def private(self, request: HttpRequest, thing: Consolidation) -> dict[str, Any]:
+        changes = thing.changes.select_related("memory").prefetch_related("others").order_by("number")
+        return {"deeds": changes}
+
+
+@admin.register(Change)
+class ChangeAdmin(PrivateAdmin):
+    """One thing that a night's work did, with what it came from and what it takes to undo it."""
+
+    list_display = (
+        *("short_id", "owner", "of_companion", "of_night", "number", "kind", "of_memory", "settled"),
+        moment("undone_at", _("undone")),
+    )
+    list_filter = ("kind", "settled", ("undone_at", admin.EmptyFieldListFilter))
+    search_ids = ("pk", "companion", "consolidation", "memory")
+    ordering = ("-consolidation__night_of", "number")
+    fields = (
+        *("id", "owner", "of_companion", "consolidation", "number", "kind", "memory", "before"),
+        *("settled", "undone_at"),
+    )
+    private_template = "admin/memory/change.html"
+
+    @admin.display(description=_("night"))
+    def of_night(self, change: Change) -> str:
+        return link_to("memory.consolidation", change.consolidation_id)
+
+    @admin.display(description=_("memory"))
+    def of_memory(self, change: Change) -> str:
+        return link_to("memory.memory", change.memory_id)
+
+    def private(self, request: HttpRequest, thing: Change) -> dict[str, Any]:
+        return {"deed": thing}
+
+
+@admin.register(Pursuit)
+class PursuitAdmin(PrivateAdmin):
+    """How far a goal or an idea is."""
+
+    list_display = (
+        *("id", "owner", "of_companion", "of_memory", "status", "progress", "excitement", "origin"),
+        moment("reviewed_at", _("reviewed")),
+    )
+    list_filter = ("status", "origin", "reviewed_at")
+    search_ids = ("pk", "companion", "memory")
+    ordering = ("-pk",)
+    fields = (
+        *("id", "owner", "of_companion", "memory", "parent", "status", "progress", "excitement"),
+        *("origin", "reviewed_at"),
+    )
+    private_template = "admin/memory/pursuit.html"
+
+    @admin.display(description=_("memory"))
+    def of_memory(self, pursuit: Pursuit) -> str:
+        return link_to("memory.memory", pursuit.memory_id)
+
+    def private(self, request: HttpRequest, thing: Pursuit) -> dict[str, Any]:
+        return {"lines": [thing.memory], "parts": [thing.parent] if thing.parent else []}

@@ -1,0 +1,157 @@
+"""What operators see of what came of talks, and another try at a session that could not be closed, on record."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db.models import Model
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import User
+from companions.models import Closing, Job, Session
+from memory.keeping import keep_fact
+from memory.models import Change, Consolidation, DiaryEntry, Document, Learning, Memory, Revision, Slot
+from memory.revising import retract
+from safety.models import AuditEntry
+from tests.admin.conftest import NOON, Scene
+from tests.admin.walk import MARKER, listing, page
+
+
+def again(client: Client, *closings: Closing) -> str:
+    chosen = {"action": "again", "_selected_action": [str(one.pk) for one in closings]}
+    return client.post(listing(Closing), chosen, follow=True).content.decode()
+
+
+def changed() -> list[tuple[str, str]]:
+    return list(AuditEntry.objects.filter(deed="changed").values_list("kind", "object_id"))
+
+
+@pytest.mark.parametrize(
+    ("model", "texts"),
+    [
+        (DiaryEntry, [f"The {MARKER}", f"We spoke of the {MARKER}.", "1 message behind it"]),
+        (Revision, [f"We spoke of the {MARKER}.", f"Do you remember my {MARKER}?"]),
+        (Slot, [f"The {MARKER} is grey."]),
+        (Document, [MARKER]),
+        (Consolidation, ["Insight", f"Alice keeps a {MARKER}.", f"Do you remember my {MARKER}?"]),
+        (Change, ["Insight", f"Alice keeps a {MARKER}."]),
+        (Closing, ["malformed_answer", MARKER]),
+    ],
+)
+def test_a_page_shows_what_is_kept(desk: Client, scene: Scene, model: type[Model], texts: list[str]) -> None:
+    shown = desk.get(page(model._base_manager.get())).content.decode()
+    for text in texts:
+        assert text in shown, text
+
+
+def test_a_session_shows_what_was_summed_up_and_noted(desk: Client, scene: Scene) -> None:
+    shown = desk.get(page(scene.message.session)).content.decode()
+    for heading in ("Summary", "Scratch"):
+        assert heading in shown
+
+
+def test_a_learning_leads_to_what_became_of_each_verdict(desk: Client, scene: Scene) -> None:
+    shown = desk.get(page(Learning.objects.get())).content.decode()
+    assert page(scene.fact) in shown
+    assert "added" in shown
+
+
+def test_a_memory_shows_its_quotes_what_it_was_drawn_from_and_what_replaced_it(
+    desk: Client, scene: Scene
+) -> None:
+    newer = keep_fact(scene.companion.pk, "A wombat, rather.", NOON, NOON)
+    newer.drawn_from.add(scene.fact)
+    scene.fact.refresh_from_db()
+    retract(scene.fact, NOON, replaced_by=newer)
+    shown = desk.get(page(scene.fact)).content.decode()
+    assert f"my {MARKER}" in shown
+    assert shown.count("A wombat, rather.") == 2  # drawn from it, and in its place
+    assert shown.count(page(newer)) >= 2
+    back = desk.get(page(newer)).content.decode()
+    assert back.count(page(scene.fact)) == 2
+    assert "kept from models" in desk.get(listing(Memory)).content.decode()
+
+
+def test_what_failed_stands_on_the_first_page_and_at_the_side(desk: Client, scene: Scene) -> None:
+    assert "1 session could not be closed." in desk.get(reverse("admin:index")).content.decode()
+    Consolidation.objects.update(state="failed", asked_at=timezone.now())
+    first = desk.get(reverse("admin:index")).content.decode()
+    assert "1 night of the last week came to nothing." in first
+    for model in (Closing, Consolidation):
+        failed = f"{listing(model)}?state__exact=failed"
+        assert failed in first
+        assert desk.get(failed).context["cl"].result_count == 1
+    Closing.objects.update(state="done")
+    Consolidation.objects.update(asked_at=timezone.now() - timedelta(days=8))
+    first = desk.get(reverse("admin:index")).content.decode()
+    assert "could not be closed" not in first
+    assert "came to nothing" not in first
+
+
+def test_a_closing_that_failed_is_tried_again_on_record(desk: Client, scene: Scene) -> None:
+    closing = Closing.objects.get()
+    closing.job = Job.objects.create(companion=scene.companion, kind="close", total=1, error="x")
+    closing.save()
+    assert "1 closing is tried again." in again(desk, closing)
+    closing.refresh_from_db()
+    assert (closing.state, closing.error, closing.attempts, closing.ended_at) == ("waiting", "", 0, None)
+    assert Job.objects.get(pk=closing.job_id).error == ""
+    assert changed() == [("companions.Closing", str(closing.pk))]
+    assert "1 closing had not failed" in again(desk, closing)
+    assert len(changed()) == 1
+
+
+def test_a_closing_of_a_session_that_has_ended_or_that_another_closes_is_left(
+    desk: Client, scene: Scene
+) -> None:
+    closing = Closing.objects.get()
+    other = Closing.objects.create(
+        companion=scene.companion, session=closing.session, until_at=NOON, asked_at=NOON, next_at=NOON
+    )
+    assert "could not be closed" not in desk.get(reverse("admin:index")).content.decode()
+    again(desk, closing)
+    other.delete()
+    Session.objects.update(ended_at=NOON)
+    again(desk, closing)
+    closing.refresh_from_db()
+    assert closing.state == "failed"
+    assert changed() == []
+
+
+def test_operators_by_their_group_try_nothing_again(client: Client, scene: Scene, opal: User) -> None:
+    client.force_login(opal)
+    assert client.get(listing(Closing)).status_code == 200
+    again(client, Closing.objects.get())
+    assert Closing.objects.get().state == "failed"
+    opal.user_permissions.set(Permission.objects.filter(codename="change_closing"))
+    again(client, Closing.objects.get())
+    assert Closing.objects.get().state == "waiting"
+
+
+@pytest.mark.parametrize("model", [Slot, Closing, DiaryEntry])
+def test_a_list_costs_the_same_for_few_and_for_many(
+    desk: Client, scene: Scene, model: type[Model], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    desk.get(listing(model))  # what a process asks once
+    for first in (0, 9):
+        with django_assert_num_queries(7):  # session, user, count, rows, what failed (two), the record
+            desk.get(listing(model))
+        for number in range(first, first + 9):
+            more(scene, model, number)
+
+
+def more(scene: Scene, model: type[Model], number: int) -> None:
+    companion = scene.companion
+    if model is Slot:
+        Slot.objects.create(companion=companion, name=str(number), text="x", by="user", changed_at=NOON)
+        return
+    session = Session.objects.create(
+        companion=companion, conversation=companion.conversation, started_at=NOON, ended_at=NOON
+    )
+    times = {"until_at": NOON, "asked_at": NOON, "next_at": NOON}
+    if model is DiaryEntry:
+        times = {"started_at": NOON, "ended_at": NOON, "made_at": NOON}
+    model._base_manager.create(companion=companion, session=session, **times)
