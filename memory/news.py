@@ -9,7 +9,8 @@ from uuid import UUID
 import numpy as np
 import structlog
 from django.db import connection
-from django.db.models import prefetch_related_objects
+from django.db.models import Window, prefetch_related_objects
+from django.db.models.functions import RowNumber
 from pgvector import Vector
 
 from accounts.models import ModelCall
@@ -29,6 +30,7 @@ ALIKE = 0.95  # MetaGPT's: a squared distance below 0.1 between vectors of lengt
 MOST_OBSERVATIONS = 100
 MOST_WINDOWS = 8  # of one observation
 MOST_TEXTS = 128  # of all together: where there are many, each is known by its beginning and its end
+MOST_SAME = 20  # in the same words: "tomorrow" in them may mean another day each time
 NEAREST = 5  # the nearest of them may name another day, and the next the same
 NEAR = """
 SELECT asked.place, near.memory_id, near.likeness
@@ -116,10 +118,13 @@ def _known(asked: Sequence[str], likely: Likely, now: datetime, zone: tzinfo) ->
 
 
 def _same(companion_id: UUID, asked: Sequence[str]) -> Likely:
-    """The memories in the same words, the newest first."""
+    """The memories in the same words, the newest first, at most so many of each observation."""
+    if not asked:
+        return {}
+    of_one = Window(RowNumber(), partition_by="text", order_by=Memory._meta.ordering)
+    rows = Memory.objects.of(companion_id).open().filter(text__in=asked).alias(place=of_one)
     same: dict[str, list[tuple[Memory, float]]] = {}
-    rows = Memory.objects.of(companion_id).open().filter(text__in=asked).defer("entry") if asked else ()
-    for memory in rows:
+    for memory in rows.filter(place__lte=MOST_SAME).defer("entry"):
         same.setdefault(memory.text, []).append((memory, 1.0))
     return same
 

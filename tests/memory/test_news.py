@@ -14,7 +14,7 @@ from memory.embedding import embed_waiting
 from memory.errors import NewsError
 from memory.keeping import keep_fact
 from memory.models import Memory
-from memory.news import News, find_news
+from memory.news import MOST_SAME, News, find_news
 from memory.telling import telling
 from tests.memory.conftest import DAY, EmbeddingServer, Say
 
@@ -79,6 +79,18 @@ def test_the_same_day_in_other_words_is_the_same(mira: Companion, say: Say) -> N
     (again,) = say(mira, "I had noodles yesterday.", at=NOW - timedelta(hours=3))
     embed_waiting(mira.pk)
     assert [one.memory for one in news(mira, "I had noodles yesterday.").known] == [again]
+
+
+def test_of_what_was_said_ten_thousand_times_only_the_newest_are_looked_at(mira: Companion) -> None:
+    ate = "I had noodles yesterday."
+    days = [NOW - timedelta(days=days) for days in range(MOST_SAME + 1)]
+    same = [Memory(companion=mira, kind="fact", text=ate, happened_at=day, learnt_at=day) for day in days]
+    Memory.objects.bulk_create(same)
+    tea = keep_fact(mira.pk, "Tea at four.", NOW - timedelta(days=99), NOW)
+    told = news(mira, ate, "Tea at four.")
+    assert [one.memory for one in told.known] == [same[0], tea]
+    assert [one.memory for one in news(mira, ate, now=days[-2]).known] == [same[-2]]
+    assert news(mira, ate, now=days[-1]).new == [ate]
 
 
 def test_a_fact_that_no_longer_holds_is_news_again(mira: Companion) -> None:
