@@ -17,7 +17,7 @@ from memory.models import Memory
 from memory.models.always import By
 from memory.revising import keep_earlier, retract, revise
 from memory.searching import LEARNT, search, told
-from memory.text import folded
+from memory.text import folded, storable
 
 NAMED_AT_ONCE = 5  # of several that are meant by the same words
 
@@ -56,8 +56,16 @@ def _remember(turn: Turn, arguments: RememberIn, now: datetime) -> dict[str, Any
     if arguments.slot:
         return _set(turn, arguments.slot, arguments.text, now)
     ids, zone = sources(turn, arguments.text), turn.companion.user.zone
-    memory = keep_fact(turn.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone)
+    memory = _kept_before(turn, arguments.text) or keep_fact(
+        turn.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone
+    )
     return {"remembered": memory.text}
+
+
+def _kept_before(turn: Turn, text: str) -> Memory | None:
+    """What was kept in these words in answer to this message: a call is run again where its commit got no answer."""
+    mine = Memory.objects.of(turn.companion.pk).open().filter(sources=turn.message.pk)
+    return mine.filter(kind=Memory.Kind.FACT, text=storable(text)).first()
 
 
 def _set(turn: Turn, name: str, text: str, now: datetime) -> dict[str, Any]:

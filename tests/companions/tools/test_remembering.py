@@ -10,7 +10,7 @@ from memory.always import set_slot
 from memory.keeping import keep_fact
 from memory.models import Memory, Slot
 from memory.models.always import By
-from tests.companions.tools.conftest import NOW, log, turn_of, use
+from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 
 pytestmark = pytest.mark.django_db
 
@@ -26,6 +26,18 @@ def test_a_fact_is_kept_with_the_message_it_comes_from(mira: Companion) -> None:
     assert use(turn, "remember", text="Alice likes tea.") == {"remembered": "Alice likes tea."}
     kept = Memory.objects.get(kind="fact")
     assert list(kept.sources.all()) == [turn.message]
+
+
+def test_the_same_call_run_again_keeps_the_fact_once(mira: Companion) -> None:
+    turn = turn_of(mira, "Remember that I like tea")
+    first = use(turn, "remember", text="Alice likes tea.")
+    assert use(turn, "remember", text="Alice likes tea.") == first
+    kept = Memory.objects.get(kind="fact")
+    Memory.objects.filter(pk=kept.pk).update(closed_at=NOW)
+    use(turn, "remember", text="Alice likes tea.")  # what holds no more is no answer
+    end(turn)
+    use(turn_of(mira, "Once more: I like tea"), "remember", text="Alice likes tea.")  # told again
+    assert Memory.objects.filter(kind="fact", text="Alice likes tea.").count() == 3
 
 
 def test_a_slot_is_kept_with_the_messages_it_comes_from(mira: Companion) -> None:
