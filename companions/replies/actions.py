@@ -39,11 +39,27 @@ def retry(reply: Reply, now: datetime) -> Reply:
 
 @transaction.atomic
 def go_on(reply: Reply, now: datetime) -> Reply:
-    """A new reply that takes up a stopped or interrupted one where it ended."""
+    """A new reply that takes up a stopped or interrupted one where it ended; each can be taken up once.
+
+    Raises ReplyStateError, GateError.
+    """
     companion = _ended(reply, now)
     if reply.state == Reply.State.DONE:
         raise ReplyStateError("reply_complete", _("This reply is complete."))
+    if _is_taken_up(reply):
+        raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
     return queue(companion, reply.message, now, continues=reply)
+
+
+def _is_taken_up(reply: Reply) -> bool:
+    """Whether one that goes on from it, or from such a one, is the answer now: a second one would repeat it."""
+    before = [reply.pk]
+    while before:
+        later = list(Reply.objects.filter(continues__in=before).values_list("pk", "answer"))
+        if any(answer for _pk, answer in later):
+            return True
+        before = [pk for pk, _answer in later]
+    return False
 
 
 def _ended(reply: Reply, now: datetime) -> Companion:

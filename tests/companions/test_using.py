@@ -10,8 +10,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
+from companions.errors import ReplyStateError
 from companions.importing import Line, import_log
-from companions.models import Companion, Reply
+from companions.models import Companion, Message, Reply
 from companions.replies import actions
 from companions.replies.ahead import Ahead
 from companions.replies.claim import claim
@@ -141,6 +142,26 @@ def test_a_reply_that_goes_on_counts_apart_from_another_branch(mira: Companion, 
     assert (times(fact), times(other)) == (2, 1)
     end(begun(actions.go_on(again, NOW)), State.DONE, "Better not eat walnuts.")
     assert (times(fact), times(other)) == (2, 2)
+
+
+def test_a_reply_is_taken_up_once_and_its_answer_grows_once(mira: Companion) -> None:
+    first = end(asked(mira), State.STOPPED, "No")
+    assert first
+    going = actions.go_on(first, NOW)
+    with pytest.raises(ReplyStateError) as refused:
+        actions.go_on(first, NOW)
+    assert refused.value.code == "reply_open"
+    second = end(begun(going), State.STOPPED, "No walnuts")
+    assert second
+    third = end(begun(actions.go_on(second, NOW)), State.INTERRUPTED, "No walnuts for")
+    assert third
+    for taken_up in (first, second):
+        with pytest.raises(ReplyStateError) as refused:
+            actions.go_on(taken_up, NOW)
+        assert refused.value.code == "reply_taken_up"
+    end(begun(actions.go_on(third, NOW)), State.DONE, "No walnuts for you.")
+    answers = Message.objects.filter(role="assistant").exclude(parent=None)
+    assert list(answers.values_list("text", flat=True)) == ["No walnuts for you."]
 
 
 def test_an_answer_made_again_is_another_reply(mira: Companion, fact: Memory) -> None:
