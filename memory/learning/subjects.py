@@ -80,7 +80,7 @@ DENIES = regex.compile(
 # Words that lead in what somebody remembers, and tell nothing of it.
 LED_IN = frozenset(
     terms(
-        "remember remembered recall recalled mention mentioned earlier once that as still memory reminded listening"
+        "remember remembered recall recalled mention mentioned earlier once that as still memory reminded"
     )
 ) | frozenset(terms("我记得 我还记得 记住 你告诉过我 你告诉我 你说过 我对你说过 提到过 告诉过"))
 QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
