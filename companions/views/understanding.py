@@ -76,9 +76,11 @@ def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) ->
 @login_required
 @never_cache
 def compared(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
-    """Two revisions side by side, the earlier first, whichever way they were asked for: `?a=` and `?b=`."""
+    """Two revisions side by side, the earlier first: those of `?a=` and `?b=`, or the last two."""
     companion, every = my_companion(request, companion_id), _revisions(request, companion_id, about)
-    numbers = sorted(_number(request.GET.get(name, "")) for name in ("a", "b"))
+    newest = get_object_or_404(every[:1]).number
+    usual = {"a": str(max(newest - 1, 1)), "b": str(newest)}
+    numbers = sorted(_number(request.GET.get(name, number)) for name, number in usual.items())
     earlier, later = (get_object_or_404(every, number=number) for number in numbers)
     lines = compare(*([one["text"] for one in revision.sentences] for revision in (earlier, later)))
     context = _context(companion, about, earlier=earlier, later=later, lines=lines)

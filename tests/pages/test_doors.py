@@ -1,17 +1,54 @@
 """Who may open which page: the owner; for everybody else the companion does not exist."""
 
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import URLPattern, URLResolver
+from django.utils import timezone
 
 from accounts.models import User
+from companions.documents import give_document
 from companions.urls import of_companion
-from memory.models import Block, Slot
+from memory.models import Block, Change, Consolidation, DiaryEntry, Revision, Slot
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
+
+NOW = timezone.now()
+
+
+def entry(told: Told) -> UUID:
+    """A diary entry of the session in which it was told."""
+    given = {"title": "Then", "started_at": NOW, "ended_at": NOW, "made_at": NOW}
+    return DiaryEntry.objects.get_or_create(
+        companion=told.companion, session_id=told.message.session_id, defaults=given
+    )[0].pk
+
+
+def revision(told: Told) -> int:
+    """The number of the one revision of each of the two texts."""
+    for about in Revision.About:
+        Revision.objects.get_or_create(
+            companion=told.companion, about=about, number=1, defaults={"by": "user", "made_at": NOW}
+        )
+    return 1
+
+
+def document(told: Told) -> UUID:
+    return give_document(told.companion, "A book", "Once upon a time.", NOW).pk
+
+
+def change(told: Told) -> UUID:
+    night, _ = Consolidation.objects.get_or_create(
+        companion=told.companion,
+        night_of=NOW.date(),
+        defaults={"asked_at": NOW, "next_at": NOW, "ended_at": NOW, "state": "done"},
+    )
+    given = {"consolidation": night, "number": 1, "kind": "reviewed", "memory": told.fact}
+    return Change.objects.get_or_create(companion=told.companion, **given)[0].pk
+
 
 PAGES: dict[str, Callable[[Told], str]] = {
     "talk": lambda told: told.path,
@@ -33,11 +70,44 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "block_add": lambda told: f"{told.path}always/blocks/add/",
     "block": lambda told: f"{told.path}always/blocks/{told.block.pk}/",
     "block_delete": lambda told: f"{told.path}always/blocks/{told.block.pk}/delete/",
+    "gauge": lambda told: f"{told.path}gauge/",
+    "diary": lambda told: f"{told.path}diary/",
+    "closing": lambda told: f"{told.path}diary/closing/",
+    "session_end": lambda told: f"{told.path}diary/end/",
+    "session_clear": lambda told: f"{told.path}diary/clear/",
+    "diary_entry": lambda told: f"{told.path}diary/{entry(told)}/",
+    "diary_said": lambda told: f"{told.path}diary/{entry(told)}/said/",
+    "diary_delete": lambda told: f"{told.path}diary/{entry(told)}/delete/",
+    "profile": lambda told: f"{told.path}profile/",
+    "profile_edit": lambda told: f"{told.path}profile/edit/",
+    "profile_compare": lambda told: f"{told.path}profile/compare/?a={revision(told)}&b=1",
+    "profile_restore": lambda told: f"{told.path}profile/{revision(told)}/restore/",
+    "self_concept": lambda told: f"{told.path}self-concept/",
+    "self_concept_edit": lambda told: f"{told.path}self-concept/edit/",
+    "self_concept_compare": lambda told: f"{told.path}self-concept/compare/?a={revision(told)}&b=1",
+    "self_concept_restore": lambda told: f"{told.path}self-concept/{revision(told)}/restore/",
+    "forgetting": lambda told: f"{told.path}forgetting/",
+    "documents": lambda told: f"{told.path}documents/",
+    "document_give": lambda told: f"{told.path}documents/give/",
+    "document": lambda told: f"{told.path}documents/{document(told)}/",
+    "document_delete": lambda told: f"{told.path}documents/{document(told)}/delete/",
+    "nights": lambda told: f"{told.path}nights/",
+    "change_undo": lambda told: f"{told.path}nights/changes/{change(told)}/undo/",
+    "change_settle": lambda told: f"{told.path}nights/changes/{change(told)}/settle/",
+    "memories_delete": lambda told: f"{told.path}memories/delete/",
+    "memory_private": lambda told: f"{told.path}memories/{told.fact.pk}/private/",
+    "companion_export": lambda told: f"{told.path}settings/export/",
+    "companion_export_digital_life": lambda told: f"{told.path}settings/export/digital-life/",
     "companion": lambda told: f"{told.path}settings/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
 }
 POST_ONLY = {
+    "session_end",
+    "document_give",
+    "change_undo",
+    "change_settle",
+    "memories_delete",
     "reply_retry",
     "reply_continue",
     "memory_add",
@@ -46,6 +116,11 @@ POST_ONLY = {
     "block_add",
     "companion_delete",
     "rehearsals_delete",
+}
+LOOKED_AT = {
+    *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
+    *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
+    *("profile", "profile_compare", "self_concept", "self_concept_compare"),
 }
 every = pytest.mark.parametrize("name", PAGES)
 
@@ -71,7 +146,7 @@ def test_for_another_it_does_not_exist(client: Client, told: Told, mallory: User
     client.force_login(mallory)
     if name not in POST_ONLY:
         assert client.get(PAGES[name](told)).status_code == 404
-    if name not in {"talk", "turns", "turn", "memories", "memory", "always"}:
+    if name not in LOOKED_AT:
         sent = {"text": "mine now", "name": "mine", "tint": "40", "typed_name": "Mira"}
         assert client.post(PAGES[name](told), sent).status_code == 404
     told.companion.refresh_from_db()

@@ -133,11 +133,18 @@ def test_any_two_revisions_are_compared(at_home: Client, mira: Companion, a: int
 
 
 @pytest.mark.parametrize(
-    "query", ["", "?a=1", "?a=1&b=9", "?a=x&b=1", "?a=-1&b=1", "?a=²&b=1", "?a=1&b=" + "9" * 30]
+    "query", ["?a=", "?a=1&b=9", "?a=x&b=1", "?a=-1&b=1", "?a=²&b=1", "?a=1&b=" + "9" * 30]
 )
 def test_what_cannot_be_compared_is_not_there(at_home: Client, mira: Companion, query: str) -> None:
     written(mira, ["Likes tea."])
     assert at_home.get(f"/companions/{mira.pk}/profile/compare/{query}").status_code == 404
+    assert at_home.get(f"/companions/{mira.pk}/self-concept/compare/").status_code == 404
+
+
+def test_the_last_two_are_compared_where_none_are_named(at_home: Client, mira: Companion) -> None:
+    written(mira, ["a"], ["b"], ["c"])
+    page = at_home.get(f"/companions/{mira.pk}/profile/compare/").content.decode()
+    assert "Revision 2 and revision 3" in page
 
 
 @BOTH
