@@ -11,7 +11,8 @@ from companions.locking import hold
 from companions.models import Companion, Reply
 from companions.replies.database import visit
 from companions.replies.layer import AWAY, layer
-from companions.replies.start import queue, recent_messages
+from companions.replies.standing import Standing, standing
+from companions.replies.start import queue
 
 STOPS = "replies.stop"
 
@@ -33,8 +34,8 @@ def _ask_stop(reply: Reply) -> None:
 @transaction.atomic
 def retry(reply: Reply, now: datetime) -> Reply:
     """A new reply to the same message; the earlier one stays as another branch."""
-    companion = _ended(reply, now)
-    return queue(companion, reply.message, now)
+    companion, stands = _ended(reply, now)
+    return queue(companion, reply.message, now, stands)
 
 
 @transaction.atomic
@@ -43,12 +44,12 @@ def go_on(reply: Reply, now: datetime) -> Reply:
 
     Raises ReplyStateError, GateError.
     """
-    companion = _ended(reply, now)
+    companion, stands = _ended(reply, now)
     if reply.state == Reply.State.DONE:
         raise ReplyStateError("reply_complete", _("This reply is complete."))
     if _is_taken_up(reply):
         raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
-    return queue(companion, reply.message, now, continues=reply)
+    return queue(companion, reply.message, now, stands, continues=reply)
 
 
 def _is_taken_up(reply: Reply) -> bool:
@@ -62,12 +63,13 @@ def _is_taken_up(reply: Reply) -> bool:
     return False
 
 
-def _ended(reply: Reply, now: datetime) -> Companion:
-    """The companion, locked; raises ReplyStateError while any reply to the message is still open, GateError."""
+def _ended(reply: Reply, now: datetime) -> tuple[Companion, Standing]:
+    """The companion, locked, and how things stand; ReplyStateError while a reply to the message is open, GateError."""
     companion = hold(reply.companion_id)
     if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
         raise ReplyStateError("no_such_reply", _("There is no such reply."))
     if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
         raise ReplyStateError("reply_open", _("This reply is still being made."))
-    admit(companion.user, recent_messages=recent_messages(companion, now), now=now)
-    return companion
+    stands = standing(companion, now)
+    admit(companion.user, recent_messages=stands.recent_messages, now=now)
+    return companion, stands

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -14,6 +15,7 @@ from companions.models import Companion, Conversation, Message, Reply
 from companions.prompts import TEMPLATE
 from companions.replies.material import Turn
 from companions.replies.process import process_name
+from companions.replies.standing import Standing, standing
 from companions.saying import open_session, say
 from companions.text import checked
 
@@ -47,26 +49,29 @@ def start(
     held = hold(companion.pk)
     if held is None:
         raise TextError("no_such_companion", _("There is no such companion of yours."))
-    return _sent_before(held, text, client_id) or _new(held, text, client_id, now, at_once=at_once)
+    stands = standing(held, now, client_id)
+    if stands.sent_before:
+        return _sent_before(held, text, stands.sent_before, stands)
+    return _new(held, text, client_id, now, stands, at_once=at_once)
 
 
-def _sent_before(companion: Companion, text: str, client_id: str | None) -> Started | None:
-    message = client_id and Message.objects.filter(companion=companion, client_id=client_id).first()
-    if not message:
-        return None
+def _sent_before(companion: Companion, text: str, message_id: UUID, stands: Standing) -> Started:
+    message = Message.objects.get(companion=companion, pk=message_id)
     if message.text != text or message.role != Message.Role.USER:
         raise ConflictError("client_id_taken", _("Another message was sent under this id."))
-    reply = message.replies.order_by("-created_at").first() or queue(companion, message, message.said_at)
-    return Started(message, reply, is_new=False)
+    reply = message.replies.order_by("-created_at").first()
+    return Started(message, reply or queue(companion, message, message.said_at, stands), is_new=False)
 
 
-def _new(companion: Companion, text: str, client_id: str | None, now: datetime, *, at_once: bool) -> Started:
-    admit(companion.user, recent_messages=recent_messages(companion, now), now=now)
+def _new(
+    companion: Companion, text: str, client_id: str | None, now: datetime, stands: Standing, *, at_once: bool
+) -> Started:
+    admit(companion.user, recent_messages=stands.recent_messages, now=now)
     conversation = companion.conversation
     message = Message(
         companion=companion,
         conversation=conversation,
-        session=open_session(conversation, now),
+        session_id=stands.session_id or open_session(conversation, now).pk,
         parent_id=conversation.head_id,
         role=Message.Role.USER,
         author=companion.user.name,
@@ -76,19 +81,14 @@ def _new(companion: Companion, text: str, client_id: str | None, now: datetime, 
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
-    return Started(message, queue(companion, message, now, at_once=at_once), is_new=True)
-
-
-def recent_messages(companion: Companion, now: datetime) -> int:
-    """How many replies this person asked of all companions within the last minute, retries among them."""
-    asked = Reply.objects.owned_by(companion.user)
-    return len(asked.filter(created_at__gt=now - timedelta(minutes=1)).values_list("pk"))
+    return Started(message, queue(companion, message, now, stands, at_once=at_once), is_new=True)
 
 
 def queue(
     companion: Companion,
     message: Message,
     now: datetime,
+    stands: Standing,
     continues: Reply | None = None,
     *,
     at_once: bool = False,
@@ -97,17 +97,12 @@ def queue(
 
     `at_once` it has its turn where none is open. GateError where too many wait already.
     """
-    most = settings.REPLIES_WAITING
-    newest = list(companion.replies.order_by("-created_at").values_list("state", "created_at")[:most])
-    waiting = [state for state, _created_at in newest if state == Reply.State.QUEUED]  # no older one waits
-    if len(waiting) >= most:
+    if stands.waiting >= settings.REPLIES_WAITING:
         detail = _("%(name)s has many messages to answer yet. Wait for an answer, then go on.")
         raise GateError("too_many_waiting", detail % {"name": companion.name}, WAITING_SECONDS)
-    created_at = max(now, newest[0][1] + timedelta(microseconds=1)) if newest else now
-    is_free = at_once and not any(
-        state in Reply.OPEN for state, _created_at in newest
-    )  # then no older one is
-    taken = {"state": Reply.State.THINKING, "started_at": now, "template": TEMPLATE} if is_free else {}
+    created_at = max(now, stands.newest_at + timedelta(microseconds=1)) if stands.newest_at else now
+    has_turn = at_once and stands.is_free
+    taken = {"state": Reply.State.THINKING, "started_at": now, "template": TEMPLATE} if has_turn else {}
     return Reply.objects.create(
         companion=companion,
         message=message,
