@@ -56,7 +56,10 @@ def _bring_up(work: Work, a: Memory, b: Memory) -> None:
 def _merge(work: Work, kept: Memory, others: Sequence[Memory]) -> None:
     added = sorted(sources_of(kept.companion_id, others) - sources_of(kept.companion_id, [kept]))
     before = {"evidence": kept.evidence, "quotes": len(kept.quotes), "sources": added}
-    kept.evidence += sum(one.evidence for one in others)
+    told = _told_by(kept)  # one message is evidence once, though two memories were drawn from it
+    for one in others:
+        kept.evidence += max(one.evidence - len(_told_by(one) & told), 0)
+        told |= _told_by(one)
     kept.quotes += [quote for one in others for quote in one.quotes if quote not in kept.quotes]
     kept.quotes = kept.quotes[:MOST_QUOTES]
     kept.save(update_fields=["evidence", "quotes"])
@@ -67,3 +70,8 @@ def _merge(work: Work, kept: Memory, others: Sequence[Memory]) -> None:
         work.kept[one.pk] = kept
     became = {"evidence": kept.evidence, "quotes": len(kept.quotes)}
     work.note(Change.Kind.MERGED, kept, others, {**before, "became": became, "others": len(others)})
+
+
+def _told_by(memory: Memory) -> set[str]:
+    """The messages whose words it quotes."""
+    return {str(quote["message"]) for quote in memory.quotes}

@@ -21,6 +21,18 @@ def test_near_duplicates_become_one_with_the_evidence_of_all(mira: Companion, kn
     assert [quote["text"] for quote in one.quotes] == [one.text, two.text]
 
 
+def test_a_message_that_two_memories_were_drawn_from_is_evidence_once(
+    mira: Companion, know: Know, work: Work
+) -> None:
+    one = know(mira, "Alice plays the cello in an orchestra", evidence=1)
+    two = know(mira, "Alice plays cello in the orchestra", evidence=2)
+    two.quotes.append(one.quotes[0])
+    two.save(update_fields=["quotes"])
+    work(mira, lambda at: {"merges": [{"keep": at(one), "others": [at(two)]}]})
+    one.refresh_from_db()
+    assert one.evidence == 2
+
+
 def test_a_contradiction_is_brought_up_and_nothing_is_closed(mira: Companion, know: Know, work: Work) -> None:
     one = know(mira, "Alice likes coffee in the morning", "preference")
     two = know(mira, "Alice does not like coffee in the morning", "preference")
