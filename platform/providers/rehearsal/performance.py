@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from providers.pieces import ToolCall
-from providers.rehearsal import structured, wire
+from providers.rehearsal import parroting, structured, wire
 from providers.rehearsal.answering import answer
 from providers.rehearsal.script import Step
 from providers.rehearsal.state import Call, State
@@ -60,7 +60,10 @@ class Performance:
             return wire.split(step.answer or ""), calls
         messages, task = self.body.get("messages", []), structured.task_of(self.body)
         if task in structured.TASKS:
-            return wire.split(structured.form(task, messages)), []
+            write = parroting.swallowed if step.parrots else structured.form
+            return wire.split(write(task, messages)), []
+        if step.parrots and (text := parroting.parroted(messages)):
+            return wire.split(text), []
         text, calls = answer(messages, self.body.get("tools") or [])
         return wire.split(text), calls
 

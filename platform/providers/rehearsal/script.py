@@ -36,6 +36,9 @@ class Step:
     refuse_tools: bool = False
     refuse_stream_options: bool = False
     refuse_response_format: bool = False
+    parrots: bool = (
+        False  # repeats what it is given to remember, and learns from what it says (see parroting.py)
+    )
     task: str = (
         ""  # only for a request that asks for this form; "any" for whatever form, else for a talk only
     )
