@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench-books: dev ## measure whether questions about a long book find their page,
 bench-ten-days: dev ## live through ten days of MemoryBank's people and check all that is written: DATA=folder as above
 	@test -n "$(DATA)" || { echo "Say where the files are: make bench-ten-days DATA=folder"; exit 1; }
 	@exec $(BIN)/python -m bench.ten_days $(DATA) $(OPTIONS)
+
+bench-year: dev ## live through a year in which every recalled memory is repeated, count its calls, and mem0's beside them
+	@exec $(BIN)/python -m bench.year $(OPTIONS)
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt

@@ -72,7 +72,7 @@ def ask_mem0(python: Path, talks: Sequence[Talk], way: Way, width: int) -> Outco
             model.script(*(extraction(talk, turn) for talk in talks for turn in talk.turns))
         job = _job(talks, way) | {"folder": folder, "width": width, "model_url": model.url}
         job["embedding_url"] = f"http://127.0.0.1:{port}/v1"
-        answer = _run(python, Path(folder), job)
+        answer = run_job(python, Path(folder), job)
         tokens = sum(call["prompt_tokens"] for call in model.ledger())
     return outcome(talks, answer, tokens)
 
@@ -138,7 +138,8 @@ def _job(talks: Sequence[Talk], way: Way) -> dict[str, Any]:
     return {"talks": every, "is_inferred": way.is_inferred, "limit": max(DEPTHS)}
 
 
-def _run(python: Path, folder: Path, job: dict[str, Any]) -> dict[str, Any]:
+def run_job(python: Path, folder: Path, job: dict[str, Any]) -> dict[str, Any]:
+    """What mem0's side answers to a job; PeerError."""
     given, answered = folder / "job.json", folder / "answer.json"
     given.write_text(json.dumps(job))
     quiet = {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "mem0"), "ANONYMIZED_TELEMETRY": "False"}

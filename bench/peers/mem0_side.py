@@ -72,9 +72,9 @@ def _config(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add(memory: Memory, job: dict[str, Any], talk: dict[str, Any], turn: dict[str, Any]) -> Any:
-    message = {"role": turn["role"], "content": turn["text"]}
+    messages = [{"role": turn["role"], "content": turn["text"]}, *turn.get("answered", [])]
     told = {"turn": turn["id"], "said_at": turn["at"]}
-    return memory.add([message], user_id=talk["name"], metadata=told, infer=job["is_inferred"])
+    return memory.add(messages, user_id=talk["name"], metadata=told, infer=job["is_inferred"])
 
 
 def _search(memory: Memory, job: dict[str, Any], talk: dict[str, Any], question: str) -> Any:
