@@ -111,12 +111,19 @@ class Album:
             page.wait_for_timeout(400)
         if name == "memories-search":
             page.locator(".memory .folded > summary").first.click()
+        if name == "menu-open" and page.locator(".ways:visible .menu").count():
+            page.locator(".ways:visible .menu > summary").click()
+        if name in {"diary-entry", "profile"}:
+            page.locator(".sentence > summary").first.click()
+        if name == "diary-dialog":
+            page.locator("#ending a").click()
+            page.wait_for_timeout(600)
         if name == "memory-dialog":
             page.locator(".memory-ways a").nth(1).click()
             page.wait_for_timeout(600)
 
     def _take(self, page: Page, name: str, suffix: str) -> None:
-        is_whole = not name.startswith(("talk", "memory-dialog"))
+        is_whole = not name.startswith(("talk", "memory-dialog", "diary-dialog", "menu-open"))
         page.screenshot(path=self.folder / f"{name}-{suffix}.png", full_page=is_whole)
 
 

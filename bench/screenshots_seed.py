@@ -10,6 +10,7 @@ from django.utils import timezone, translation
 
 from accounts.models import Token
 from accounts.opening import open_account
+from bench.screenshots_mind import grow
 from companions import making
 from companions.characters import starting
 from companions.models import Message, Reply
@@ -188,6 +189,9 @@ for number, (kind, texts) in enumerate(done_by_night, start=1):
     told = {"number": number, "kind": kind, "memory": about[0], "before": before}
     Change.objects.create(companion=wren, consolidation=night, **told).others.set(about[1:])
 
+grow(wren, busy, marlow, language, now)
+told_of, very_long = wren.diary.first(), busy.diary.last()
+
 
 def talk(companion):
     return f"/companions/{companion.pk}/"
@@ -201,6 +205,24 @@ print(
             "always-edit": talk(wren) + f"always/slots/{wren.slots.first().pk}/?edit",
             "always-empty": talk(new) + "always/",
             "always-full": talk(busy) + "always/",
+            "diary": talk(wren) + "diary/",
+            "diary-empty": talk(new) + "diary/",
+            "diary-full": talk(busy) + "diary/",
+            "diary-failed": talk(marlow) + "diary/",
+            "diary-entry": talk(wren) + f"diary/{told_of.pk}/",
+            "diary-entry-long": talk(busy) + f"diary/{very_long.pk}/",
+            "diary-said": talk(wren) + f"diary/{told_of.pk}/said/",
+            "diary-clear": talk(wren) + "diary/clear/",
+            "diary-dialog": talk(wren) + "diary/",
+            "profile": talk(wren) + "profile/",
+            "profile-edit": talk(wren) + "profile/edit/",
+            "profile-compare": talk(wren) + "profile/compare/",
+            "profile-restore": talk(wren) + "profile/1/restore/",
+            "profile-empty": talk(new) + "profile/",
+            "profile-full": talk(busy) + "profile/",
+            "profile-full-compare": talk(busy) + "profile/compare/",
+            "self-concept": talk(wren) + "self-concept/",
+            "menu-open": talk(long) + "memories/",
             "nights": talk(wren) + "nights/",
             "nights-none": talk(new) + "nights/",
             "welcome": "/",
