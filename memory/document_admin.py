@@ -3,11 +3,12 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from memory.documents.progress import DONE_WITH
 from memory.models import Document, Page
 from safety.admin import PrivateAdmin, link_to, moment
 
@@ -19,7 +20,7 @@ class DocumentAdmin(PrivateAdmin):
     words = ("title",)
     annotations = {
         "count": Count("pages"),
-        "done": Count("pages", filter=~Q(pages__gist="")),
+        "done": Count("pages", filter=DONE_WITH),
     }
     list_display = (
         *("short_id", "owner", "of_companion", "characters", "count", "done", "attempts", "error"),
@@ -41,7 +42,12 @@ class DocumentAdmin(PrivateAdmin):
         return int(document.done)
 
     def private(self, request: HttpRequest, thing: Document) -> dict[str, Any]:
-        return super().private(request, thing) | {"pages": thing.pages.defer("text").order_by("number")}
+        return super().private(request, thing) | {"pages": _pages_of(thing)}
+
+
+def _pages_of(document: Document) -> QuerySet[Page]:
+    pages = document.pages.annotate(is_gone=Q(text=""))
+    return pages.defer("text").order_by("number")
 
 
 @admin.register(Page)

@@ -57,6 +57,7 @@ class PageOut(Schema):
     number: int
     text: str
     gist: str = Field(description="Empty until a model has written it.")
+    is_deleted: bool = Field(description="Its gist was deleted, and its text with it.")
 
 
 class PagesOut(Schema):

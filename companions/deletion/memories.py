@@ -79,10 +79,10 @@ def _hide(
 
 @transaction.atomic
 def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> None:
-    """The memories of these ids are gone, and what turns have kept of them, or of a document of such an id."""
+    """The memories of these ids are gone with all that was drawn from them, and what turns kept, also of a document."""
     lock(companion_id)
     scrub(companion_id, ids, now)
-    delete_memories(ids)
+    forget_many(companion_id, ids, now)
 
 
 @transaction.atomic

@@ -16,6 +16,7 @@ from accounts.models import ModelCall
 from companions.models import Companion, Prompt, Reply
 from companions.replies import stream
 from companions.replies.finish import Said, finish, said_so_far
+from memory.documents.deleting import empty
 from memory.models import Memory, Recall
 
 
@@ -48,9 +49,13 @@ def continued(reply_ids: Iterable[UUID]) -> set[UUID]:
 
 
 def delete_memories(ids: Collection[UUID]) -> None:
-    """Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over."""
+    """They are gone, and with a gist what stands on its page.
+
+    Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over.
+    """
     memories = Memory.objects.filter(pk__in=ids)
     list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
+    empty(ids)
     memories.delete()
 
 

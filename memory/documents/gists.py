@@ -33,7 +33,7 @@ Lock = Callable[[UUID], bool]
 
 def due(now: datetime) -> list[UUID]:
     """The ids of the documents that have pages without a gist and may be tried: the sweep's work."""
-    without = Page.objects.filter(document=OuterRef("pk"), gist="")
+    without = Page.objects.waiting().filter(document=OuterRef("pk"))
     return list(Document.objects.filter(_is_due(now), Exists(without)).values_list("pk", flat=True))
 
 
@@ -46,7 +46,7 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     if not Document.objects.filter(_is_due(now), pk=document_id).update(next_at=now + LEASE):
         return 0
     document = Document.objects.select_related("companion__user").filter(pk=document_id).first()
-    waiting = list(Page.objects.filter(document=document_id, gist="").order_by("number")[:MOST_PAGES])
+    waiting = list(Page.objects.waiting().filter(document=document_id).order_by("number")[:MOST_PAGES])
     if document is None or not waiting:
         Document.objects.filter(pk=document_id).update(next_at=None)
         return 0
@@ -82,8 +82,8 @@ def _keep(
     """Keep the gists of those pages that still wait for one; how many, None where the document is gone meanwhile."""
     if not lock(document.companion_id) or not _row(document).exists():
         return None
-    left = Page.objects.filter(
-        companion_id=document.companion_id, document=document, gist="", pk__in=[page.pk for page in asked]
+    left = Page.objects.waiting().filter(
+        companion_id=document.companion_id, document=document, pk__in=[page.pk for page in asked]
     )
     pages = [page for page in left if page.number in gists]
     memories = [_memory(document, page, storable(gists[page.number]), now) for page in pages]

@@ -110,16 +110,20 @@ def opened(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
     return every
 
 
-def find_page(companion_id: UUID, title: str, number: int) -> Page | None:
-    """The page of that number in the newest of the companion's documents of that title; None where there is none."""
+def find_page(companion_id: UUID, title: str, number: int, *, with_private: bool = False) -> Page | None:
+    """The page of that number in the newest of the companion's documents of that title; None where there is none.
+
+    What is kept from models comes only `with_private`: for its owner. One that was deleted comes, and holds nothing.
+    """
     documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
     newest = documents.order_by("-given_at").values("pk")[:1]
-    return Page.objects.filter(companion_id=companion_id, document__in=newest, number=number).first()
+    named = Page.objects.filter(companion_id=companion_id, document__in=newest, number=number)
+    page = named.select_related("document", "memory").defer("memory__entry").first()
+    is_private = page is not None and page.memory is not None and page.memory.is_private
+    return None if is_private and not with_private else page
 
 
 def _found(companion_id: UUID, question: Question, limit: int) -> list[Found]:
-    kept_back = Memory.objects.of(companion_id).filter(kind__in=question.kinds, is_private=True)
-    left_out = [] if question.with_private else list(kept_back.values_list("pk", flat=True))
     return recall(
         companion_id,
         question.text,
@@ -128,7 +132,7 @@ def _found(companion_id: UUID, question: Question, limit: int) -> list[Found]:
         zone=question.zone,
         vector=question.vector,
         names=question.names,
-        among=Among(kinds=question.kinds, leaving_out_memories=left_out),
+        among=Among(kinds=question.kinds, with_private=question.with_private),
         stages=AS_PAGES,
     )
 

@@ -8,7 +8,7 @@ from memory.models.memory import Memory
 
 
 class Document(models.Model):
-    """A long text that was given to a companion: kept in pages, which joined are the text."""
+    """A long text that was given to a companion: kept in pages, which joined are the text as long as none is deleted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="documents")
@@ -33,8 +33,17 @@ class Document(models.Model):
         return f"{self.pk}"
 
 
+class PageQuerySet(OwnedQuerySet["Page"]):
+    def waiting(self) -> "PageQuerySet":
+        """Those whose gist is still to be written."""
+        return self.filter(gist="").exclude(text="")
+
+
 class Page(models.Model):
-    """One page of a document; `gist` is empty until a model has written it, `memory` mirrors it then."""
+    """One page of a document; `gist` is empty until a model has written it, `memory` mirrors it then.
+
+    One whose gist was deleted has no text any more.
+    """
 
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
     document = models.ForeignKey(Document, models.CASCADE, related_name="pages")
@@ -44,7 +53,7 @@ class Page(models.Model):
     memory = models.OneToOneField(Memory, models.SET_NULL, null=True, related_name="page")
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
 
-    objects = OwnedQuerySet["Page"].as_manager()
+    objects = PageQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("page")
@@ -57,3 +66,7 @@ class Page(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document_id} / {self.number}"
+
+    @property
+    def is_deleted(self) -> bool:
+        return not self.text
