@@ -11,7 +11,8 @@ from companions.tools.bounds import fitting, room, shortened, weight
 from companions.tools.days import Day, begins, ends
 from companions.tools.showing import originals, show
 from companions.tools.tool import Tool, ToolError
-from memory.models import DiaryEntry, Page
+from memory.documents.looking_up import find_page
+from memory.models import DiaryEntry
 from memory.recall import Found
 from memory.searching import told
 
@@ -69,12 +70,11 @@ def _entry(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
 
 def _page(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
     began = perf_counter()
-    mine = Page.objects.filter(companion_id=turn.companion.pk).exclude(memory__is_private=True)
-    named = mine.filter(document__title__iexact=arguments.document.strip())
-    page = named.filter(number=arguments.page or 1).select_related("document", "memory")
-    found = page.defer("memory__entry").order_by("-document__given_at").first()
+    found = find_page(turn.companion.pk, arguments.document, arguments.page or 1)
     if found is None:
         raise ToolError("There is no such page. Call look_up with nothing named for a list.")
+    if found.is_deleted:
+        raise ToolError(f"Page {found.number} of it was deleted.")
     show(turn, [Found(found.memory, 0.0, {})] if found.memory else [], found.document.title, now, began)
     turn.shown.add(found.document_id)
     head = {"document": found.document.title, "page": found.number, "characters_in_all": len(found.text)}

@@ -1,6 +1,6 @@
 """The tool `recall`: long-term memory, searched by meaning and words."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from time import perf_counter
 from typing import Any
 from uuid import UUID
@@ -42,7 +42,7 @@ def _recall(turn: Turn, arguments: RecallIn, now: datetime) -> dict[str, Any]:
         mood=turn.mood,
         among=Among(leaving_out=turn.given, leaving_out_memories=_known(turn, now)),
     )
-    given = fitting([_told(one) for one in found], room(turn))
+    given = fitting([_told(one, companion.user.zone) for one in found], room(turn))
     show(turn, found[: len(given)], arguments.cue, now, began, policy=companion.recall_policy)
     return {"remembered": given}
 
@@ -59,9 +59,14 @@ def _known(turn: Turn, now: datetime) -> list[UUID]:
     return [*before, *(one.memory.pk for one in turn.found)]
 
 
-def _told(found: Found) -> dict[str, Any]:
+def _told(found: Found, zone: tzinfo) -> dict[str, Any]:
+    """A memory with its day in the user's zone."""
     memory = found.memory
-    return {"when": f"{memory.happened_at:%Y-%m-%d}", "said_by": memory.speaker, "text": memory.text}
+    return {
+        "when": f"{memory.happened_at.astimezone(zone):%Y-%m-%d}",
+        "said_by": memory.speaker,
+        "text": memory.text,
+    }
 
 
 TOOLS = [Tool("recall", RecallIn, _recall)]

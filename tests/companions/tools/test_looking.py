@@ -1,6 +1,6 @@
 """Recall, search_conversation and look_up: originals, bounded, on record, and nothing that models may not see."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -40,6 +40,15 @@ def test_recall_gives_nothing_twice_in_a_session(mira: Companion) -> None:
     end(first)
     assert use(turn_of(mira, "Go on"), "recall", cue="walnuts")["remembered"] == []
     Session.objects.update(ended_at=NOW)
+
+
+def test_recall_tells_days_in_the_users_zone(mira: Companion) -> None:
+    mira.user.time_zone = "Asia/Shanghai"
+    mira.user.save()
+    late = datetime(2023, 5, 2, 20, tzinfo=UTC)  # the third, in Shanghai
+    keep_fact(mira.pk, "Alice is allergic to walnuts.", late, late)
+    [told] = use(turn_of(mira), "recall", cue="walnuts")["remembered"]
+    assert told["when"] == "2023-05-03"
 
 
 # -- search_conversation --------------------------------------------------------------------------------------------
@@ -184,3 +193,17 @@ def test_a_page_is_read_as_it_is_and_read_on(mira: Companion, tian: Companion) -
     assert use(turn, "look_up")["documents"] == ["A Book"]
     assert "no such page" in use(turn, "look_up", document="A Book", page=2)["error"]
     assert "no such page" in use(turn_of(tian), "look_up", document="A Book", page=1)["error"]
+
+
+def test_a_page_kept_from_models_is_not_read_and_a_deleted_one_says_so(mira: Companion) -> None:
+    book = Document.objects.create(companion=mira, title="A Book", characters=80, given_at=NOW)
+    for number in (1, 2):
+        gist = keep_fact(mira.pk, f"The gist of page {number}.", NOW, NOW)
+        Memory.objects.filter(pk=gist.pk).update(kind="gist", is_private=number == 1)
+        Page.objects.create(companion=mira, document=book, number=number, text="word", gist="…", memory=gist)
+    turn = turn_of(mira)
+    assert "no such page" in use(turn, "look_up", document="A Book", page=1)["error"]
+    assert use(turn, "look_up", document="A Book", page=2)["text"] == "word"
+    end(turn)
+    deletion.forget(Memory.objects.get(page__number=2), NOW)
+    assert use(turn_of(mira), "look_up", document="A Book", page=2)["error"] == "Page 2 of it was deleted."
