@@ -121,7 +121,7 @@ def _same(companion_id: UUID, asked: Sequence[str]) -> Likely:
     """The memories in the same words, the newest first, at most so many of each observation."""
     if not asked:
         return {}
-    of_one = Window(RowNumber(), partition_by="text", order_by=Memory._meta.ordering)
+    of_one = Window(RowNumber(), partition_by="text", order_by=["-happened_at", "-id"])
     rows = Memory.objects.of(companion_id).open().filter(text__in=asked).alias(place=of_one)
     same: dict[str, list[tuple[Memory, float]]] = {}
     for memory in rows.filter(place__lte=MOST_SAME).defer("entry"):
