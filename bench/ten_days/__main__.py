@@ -1,9 +1,9 @@
 """`make bench-ten-days DATA=folder`: the ten days of MemoryBank's people, as if lived, with the rehearsal model.
 
 DATA is the folder of `memory_bank_en.json` and `memory_bank_cn.json`. Five people of each language talk for ten days,
-each thing at its time; each night beat finds the session silent and closes it. Then everything that was written is
-looked at: it must name the messages that it comes from, and each name, number and date in it must stand there. At last
-every job is run again, and nothing may change.
+each thing at its time; each night beat finds the session silent and closes it: each day must leave a diary entry, a new
+self-concept and a new profile. Then everything that was written is looked at: it must name the messages that it comes
+from, and each name, number and date in it must stand there. At last every job is run again, and nothing may change.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from bench.ten_days.reading import Person, people
 from providers.rehearsal.running import RehearsalServer
 
 HEAD = (
-    f"{'person':10} sessions  diary  self-concepts  profiles  days revised  sentences  memories  unfounded"
+    f"{'person':10} sessions  diary  days with a new self-concept  and profile  sentences  memories  unfounded"
     "  calls a message  again"
 )
 
@@ -69,8 +69,8 @@ def _lived(person: Person) -> bool:
 
     lived = look(live(person))
     print(
-        f"{person.name:10} {lived.sessions:8} {lived.entries:6} {lived.self_concepts:14} {lived.profiles:9}"
-        f" {lived.days_revised:13} {lived.sentences:10} {lived.memories:9} {len(lived.unfounded):10}"
+        f"{person.name:10} {lived.sessions:8} {lived.entries:6} {lived.days_self_revised:29}"
+        f" {lived.days_profile_revised:12} {lived.sentences:10} {lived.memories:9} {len(lived.unfounded):10}"
         f" {lived.calls / lived.user_messages:16.2f}  {'the same' if lived.is_same_again else 'CHANGED'}",
         flush=True,
     )

@@ -18,9 +18,8 @@ class Lived:
     sessions: int
     open_sessions: int
     entries: int
-    self_concepts: int
-    profiles: int
-    days_revised: int
+    days_self_revised: int
+    days_profile_revised: int
     sentences: int
     memories: int
     calls: int
@@ -29,9 +28,9 @@ class Lived:
     is_same_again: bool
 
     def is_right(self, days: int) -> bool:
-        """Whether each day is a closed session with an entry, and all stands on what was said."""
-        lived = (self.sessions, self.entries, self.days_revised) == (days, days, days)
-        return lived and not self.open_sessions and not self.unfounded and self.is_same_again
+        """Whether each day is a closed session with an entry and two revisions, and all stands on what was said."""
+        each = {self.sessions, self.entries, self.days_self_revised, self.days_profile_revised}
+        return each == {days} and not self.open_sessions and not self.unfounded and self.is_same_again
 
 
 def look(companion: Companion) -> Lived:
@@ -49,9 +48,8 @@ def look(companion: Companion) -> Lived:
         sessions=companion.sessions.exclude(ended_at=None).count(),
         open_sessions=companion.sessions.filter(ended_at=None).count(),
         entries=DiaryEntry.objects.filter(companion=companion).count(),
-        self_concepts=sum(one.about == "self_concept" for one in revisions),
-        profiles=sum(one.about == "user_profile" for one in revisions),
-        days_revised=len({one.made_at.date() for one in revisions}),
+        days_self_revised=_days(revisions, "self_concept"),
+        days_profile_revised=_days(revisions, "user_profile"),
         sentences=len(sentences),
         memories=learnt.count(),
         calls=calls,
@@ -59,6 +57,11 @@ def look(companion: Companion) -> Lived:
         unfounded=unfounded(sentences, _sources(companion), names),
         is_same_again=_is_same_again(companion),
     )
+
+
+def _days(revisions: list[Revision], about: str) -> int:
+    """On how many days it was revised."""
+    return len({one.made_at.date() for one in revisions if one.about == about})
 
 
 def _sources(companion: Companion) -> dict[str, Source]:

@@ -50,7 +50,7 @@ def test_days_lived_through_leave_a_closed_session_each_and_nothing_unfounded(fi
     lived = look(companion)
     assert lived.unfounded == []
     assert (lived.sessions, lived.open_sessions, lived.entries) == (3, 0, 3)
-    assert lived.days_revised == 3
+    assert (lived.days_self_revised, lived.days_profile_revised) == (3, 3)
     assert lived.memories > 3
     assert lived.calls == 3
     assert lived.is_same_again

@@ -147,6 +147,31 @@ def test_an_ending_is_grounded_in_its_lines(language: str) -> None:
     assert companion not in " ".join(one.text for one in ending.user_profile)
 
 
+@pytest.mark.parametrize(
+    ("told", "heard"),
+    [
+        ("I keep 12 hives near Bergen.", "I keep in mind what Ingrid said: “I keep 12 hives near Bergen.”"),
+        ("我在卑尔根养了十二箱蜜蜂。", "我记得Ingrid说：“我在卑尔根养了十二箱蜜蜂。”"),
+    ],
+)
+def test_a_companion_that_says_nothing_of_itself_keeps_what_it_was_told_and_no_more_than_twenty(
+    told: str, heard: str
+) -> None:
+    lines = [Line(NOBODY, "user", "Ingrid", text, NINE) for text in ("Good morning!", told, "Is that a lot?")]
+    said = block("said", Talk(lines).written())
+    known = [f"I know of ship {number}." for number in range(20)]
+    for day in range(2):
+        numbered = [f"S{number}: {quoted(text)}" for number, text in enumerate(known, start=1)]
+        sentences = ask("ending", request("ending", block("self", numbered), said), Ending).self_concept
+        assert len(sentences) == 20
+        assert [(one.text, one.keeps) for one in sentences[:-1]] == [
+            (text, number) for number, text in enumerate(known[1:], start=2)
+        ]
+        new, known = sentences[-1], [one.text for one in sentences]
+        assert len(new.sources) == 1
+        assert (new.sources == [2], new.text == heard, new.keeps) == (day == 0, day == 0, None)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_profile_says_anew_what_has_changed(language: str) -> None:
     profile = ask("ending", about("ending", language), Ending).user_profile

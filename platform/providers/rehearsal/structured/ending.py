@@ -7,7 +7,7 @@ from typing import Any
 from providers.rehearsal.structured import digest, feelings
 from providers.rehearsal.structured.learning import CHANGE, SAME, changed, memories, statements
 from providers.rehearsal.structured.reading import Known, Material, is_chinese
-from providers.rehearsal.structured.sentences import MARKS, Sentence, about, cited, likeness
+from providers.rehearsal.structured.sentences import MARKS, Sentence, about, cited, likeness, sentences
 
 MOST_SENTENCES = 20
 MOST_DIARY, MOST_EARLIER, MOST_OF_SELF, MOST_OF_USER = 5, 2, 2, 3
@@ -64,11 +64,30 @@ def _noted(sentence: Sentence) -> str:
 
 
 def _self_concept(material: Material) -> list[Entry]:
-    """The earlier sentences, and of what the companion said the two that tell most of itself."""
+    """The earlier sentences, and of what the companion said the two that tell most of itself; else what it was told."""
     own = [one.first for one in statements(material, is_user=False) if OWN.search(one.first.text)]
     new = [one for one in own if not _same(one, material.self_concept)]
     chosen = sorted(new, key=_of_self, reverse=True)[:MOST_OF_SELF]
-    return _latest(_kept(material.self_concept), (_entry(one.text, [one.line.number]) for one in chosen))
+    new_entries = [_entry(one.text, [one.line.number]) for one in chosen] or _heard(material)
+    return _latest(_kept(material.self_concept), new_entries)
+
+
+def _heard(material: Material) -> list[Entry]:
+    """What tells most of all that the companion was told and has not written down yet, in its own words around it."""
+    known = {one.text for one in material.self_concept}
+    of_user = [one for line in material.said if line.is_user for one in sentences(line)]
+    new = [one for one in of_user if _as_heard(one) not in known]
+    ranked = sorted(new, key=lambda one: (one.is_statement, one.weight), reverse=True)
+    return [_entry(_as_heard(one), [one.line.number]) for one in ranked[:1]]
+
+
+def _as_heard(sentence: Sentence) -> str:
+    name, text = sentence.line.name, sentence.text
+    return (
+        f"我记得{name}说：{cited(text)}"
+        if is_chinese(text)
+        else f"I keep in mind what {name} said: {cited(text)}"
+    )
 
 
 def _of_self(sentence: Sentence) -> tuple[bool, bool, float]:
