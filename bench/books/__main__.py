@@ -2,7 +2,10 @@
 
 A book of 60,000 words is made in English and one of 90,000 characters in Chinese: the same people, places and things
 throughout, and ten happenings that are told once. The rehearsal model writes the gists. Each happening is
-asked for twice: by somebody who remembers who it was, and in other words throughout.
+asked for twice: in other words throughout, and by names and key words, as somebody asks who remembers who it was.
+
+The two sets are of unequal worth. The questions in other words were written before any of them was searched for; those
+by names and key words were written afterwards, when it was known how the first had fared.
 """
 
 from bench.command import machine, parser

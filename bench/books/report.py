@@ -27,8 +27,8 @@ def _print(book: Book, figures: Figures) -> None:
     seconds = ", ".join(f"{name} {value:.1f} s" for name, value in figures.seconds.items())
     print(f"\n{book.language}: {words(book.text):,.0f} words, {len(book.text):,} characters")
     print(f"{figures.pages} pages with gists, {figures.calls} calls; {seconds}")
-    _questions("Asked by who remembers who it was", figures.asked)
-    _questions("Asked in other words throughout", figures.in_other_words)
+    _questions("Asked in other words (written before any search)", figures.in_other_words)
+    _questions("Asked by names and key words (written afterwards)", figures.asked)
 
 
 def _questions(how: str, asked: list[Asked]) -> None:
