@@ -1,7 +1,6 @@
 """Documents of a companion: given and deleted, each all of it or nothing."""
 
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -14,6 +13,7 @@ from companions.tasks import write_gists
 from memory.documents.giving import give
 from memory.errors import DocumentError
 from memory.models import Document, Memory
+from memory.nudging import nudge
 
 
 @transaction.atomic
@@ -24,7 +24,7 @@ def give_document(
     if not lock(companion.pk):
         raise DocumentError("no_such_companion", _("There is no such companion of yours."), 404)
     document = give(companion.pk, title, text, now, id)
-    transaction.on_commit(partial(write_gists.delay, str(document.pk)), robust=True)
+    nudge(write_gists, str(document.pk))
     return document
 
 

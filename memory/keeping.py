@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory import nudging
 from memory.entries import pack
 from memory.models import Memory, Page
 from memory.tasks import embed_companion
@@ -108,9 +109,5 @@ def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | No
 
 
 def nudge(companion_id: UUID) -> None:
-    """Ask for embedding after the commit. An unreachable broker is only logged: beat finds the rows within a minute."""
-
-    def ask() -> None:
-        embed_companion.apply_async((str(companion_id),), countdown=NUDGED_SECONDS)
-
-    transaction.on_commit(ask, robust=True)
+    """Ask for embedding after the commit."""
+    nudging.nudge(embed_companion, str(companion_id), seconds=NUDGED_SECONDS)

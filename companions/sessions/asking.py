@@ -1,13 +1,13 @@
 """Asking for the end of the open session; the work itself is done in the background."""
 
 from datetime import datetime
-from functools import partial
 from uuid import UUID, uuid4
 
 from django.db import transaction
 
 from companions.locking import lock
 from companions.models import Closing, Companion, Job, Message, Session
+from memory import nudging
 
 
 @transaction.atomic
@@ -40,7 +40,7 @@ def nudge(closing: Closing) -> None:
     """Ask for the work after the commit. An unreachable broker is only logged: beat finds the row within a minute."""
     from companions.sessions.tasks import close_session
 
-    transaction.on_commit(partial(close_session.delay, str(closing.pk)), robust=True)
+    nudging.nudge(close_session, str(closing.pk))
 
 
 def _newest(session: Session, is_forgetful: bool) -> datetime | None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from companions.locking import lock
 from companions.models import Message, Reply, Session
 from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
 from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, nothing
+from memory import nudging
 from memory.learning.answers import Digest
 from memory.learning.applying import learn
 from memory.learning.neighbours import known_to, neighbours
@@ -60,7 +60,7 @@ def nudge(reply: Reply) -> None:
     if reply.answer_id and waiting[:MESSAGES].count() >= MESSAGES:
         from companions.sessions.tasks import digest_session
 
-        transaction.on_commit(partial(digest_session.delay, str(session_id)), robust=True)
+        nudging.nudge(digest_session, str(session_id))
 
 
 def run(session_id: UUID, now: datetime, step: Step = nothing) -> None:
