@@ -41,7 +41,7 @@ def grow(little: Companion, much: Companion, failed: Companion, language: str, n
         ]
         told = [{"text": text, "sources": sources if text != last[-1] else []} for text in last]
         revise(little.pk, about, told, Revision.By.CLOSING, now - timedelta(days=1))
-    little.sessions.filter(ended_at=None).update(pressure=0.34, unsent=0)
+    little.sessions.filter(ended_at=None).update(pressure=0.71, unsent=12)
     _fill(much, now)
     _close(much, now, {}, next_at=now + timedelta(minutes=20))
     _close(failed, now, {"state": "failed", "error": "provider_unavailable", "attempts": 8}, next_at=now)

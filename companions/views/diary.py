@@ -91,10 +91,12 @@ def clear_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
     """One entry, sentence by sentence, each with what it comes from."""
     shown = _my_entry(request, companion_id, entry_id)
+    sentences = told(companion_id, shown.sentences)
     context = {
         "companion": my_companion(request, companion_id),
         "entry": shown,
-        "sentences": told(companion_id, shown.sentences),
+        "sentences": sentences,
+        "is_sourced": any(one.said for one in sentences),
         "count": Message.objects.filter(session=shown.session_id).count(),
     }
     return render(request, "diary/entry.html", context)

@@ -47,11 +47,13 @@ def shown(request: SignedInRequest, companion_id: UUID, about: Revision.About) -
     """The sentences that hold, each with what it comes from, and the revisions, newest first by pages."""
     companion, every = my_companion(request, companion_id), _revisions(request, companion_id, about)
     current = every.first()
+    sentences = told(companion_id, current.sentences) if current else []
     context = _context(
         companion,
         about,
         current=current,
-        sentences=told(companion_id, current.sentences) if current else [],
+        sentences=sentences,
+        is_sourced=any(one.said for one in sentences),
         revisions=Paginator(every, PAGE).get_page(request.GET.get("page")),
     )
     return render(request, "understanding/understanding.html", context)
