@@ -1,0 +1,41 @@
+"""What the documents say of the tests is true."""
+
+import ast
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+CHECKLIST = (TESTS.parent / "docs" / "checklist.md").read_text()
+NAMED = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
+
+
+def rows(title: str) -> list[list[str]]:
+    """The cells of the table under that heading, without its head."""
+    section = CHECKLIST.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def names_in(path: Path) -> set[str]:
+    """The names of a file's tests."""
+    found = ast.parse(path.read_text()).body
+    return {one.name for one in found if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_each_test_that_the_checklist_names_exists() -> None:
+    named = NAMED.findall(CHECKLIST)
+    assert len(named) > 50
+    assert [one for one in named if one[1] not in names_in(TESTS / one[0])] == []
+
+
+def test_each_row_is_shown_by_a_test() -> None:
+    covered = rows("What is covered")
+    assert [row[0] for row in covered] == [str(number) for number in range(1, 14)]
+    assert all(NAMED.search(row[-1]) for row in covered)
+
+
+def test_each_trap_has_its_test_or_the_reason_why_not_yet() -> None:
+    traps = rows("Traps")
+    assert len(traps) > 20
+    assert [row for row in traps if not NAMED.search(row[1]) and not row[1].startswith("not yet: ")] == []
+    assert sum(row[1].startswith("not yet") for row in traps) == 2

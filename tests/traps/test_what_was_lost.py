@@ -1,0 +1,65 @@
+"""Traps in which others lost what was to be kept, or gave away what was not to be."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import Token, User
+from companions.deletion import delete_companion
+from companions.models import Companion
+from companions.moving.exporting import export
+from companions.replies.database import visit
+from memory.always import set_slot, write_block
+from memory.keeping import keep_fact
+from memory.models import Block, Memory, Slot
+from memory.models.always import By
+from memory.policies import CHOICES, by_name
+from memory.recall import recall
+from tests.fixtures.turns import make_companion
+
+NOW = datetime(2024, 3, 4, 18, tzinfo=UTC)
+LATER = NOW + timedelta(days=20 * 365)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("policy", [name for name, _words in CHOICES])
+def test_forgetting_deletes_nothing_of_ones_own_and_nothing_of_anothers(
+    mira: Companion, tian: Companion, policy: str
+) -> None:
+    for companion in (mira, tian):
+        keep_fact(companion.pk, "Ida plays the harp.", NOW, NOW, zone=UTC)
+    before = list(Memory.objects.order_by("pk").values())
+    for at in (NOW, LATER):
+        recall(mira.pk, "Which instrument?", 5, now=at, zone=UTC, policy=by_name(policy))
+    assert list(Memory.objects.order_by("pk").values()) == before
+
+
+@pytest.mark.django_db
+def test_what_was_told_twenty_years_ago_still_comes_to_mind(mira: Companion) -> None:
+    harp = keep_fact(mira.pk, "Ida plays the harp.", NOW, NOW, zone=UTC)
+    [found] = recall(mira.pk, "harp", 5, now=LATER, zone=UTC)
+    assert found.memory == harp
+
+
+@pytest.mark.django_db
+def test_a_deleted_companion_takes_no_block_and_no_slot_of_another_along(
+    alice: User, mira: Companion
+) -> None:
+    juno = make_companion(alice, name="Juno")
+    for companion in (mira, juno):
+        set_slot(companion.pk, "name", "Alice", by=By.USER, now=NOW)
+        write_block(companion.pk, "human", "Likes tea.", by=By.USER, now=NOW)
+    delete_companion(mira)
+    assert Slot.objects.get().companion == juno
+    assert Block.objects.get().text == "Likes tea."
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_export_holds_no_key_and_no_token(mira: Companion, settings: Any) -> None:
+    settings.CHAT = settings.CHAT | {"api_key": "sk-of-the-operator"}
+    token, plaintext = await visit(Token.objects.issue, mira.user, "test")
+    whole = b"".join([piece async for piece in export(mira, NOW)]).decode()
+    assert "Mira" in whole
+    for secret in (plaintext, token.digest, mira.user.password, "sk-of-the-operator"):
+        assert str(secret) not in whole
