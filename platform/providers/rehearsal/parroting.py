@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from providers.rehearsal.scene import CONTEXT, plain, unquoted
-from providers.rehearsal.structured import TASKS, material_of, read
-from providers.rehearsal.structured.reading import Material, Said
+from providers.rehearsal.structured import TASKS, material_of
+from providers.rehearsal.structured.reading import Material, Said, read
 from providers.rehearsal.structured.sentences import parts
 
 GIVEN = re.compile(r"^- (?:\[[^\]]*\] )?(?:[^\"\n]*: )?(?P<text>\".*\")$", re.MULTILINE)
