@@ -73,7 +73,7 @@ def _hide(
     gone = {*(one.pk for one in memories), *unlearnt.deleted}
     hidden = {one.pk for one in (*messages, *sources)}
     scrub(companion.pk, {*gone, *hidden, *unlearnt.changed}, now)
-    delete_memories(gone)
+    delete_memories(companion.pk, gone)
     Message.objects.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
 
 

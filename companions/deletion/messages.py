@@ -42,7 +42,7 @@ def drop(
     gone = {*every, *unlearnt.deleted}
     Reply.objects.filter(companion=companion, message__in=ids).delete()
     scrub(companion.pk, {*ids, *gone, *unlearnt.changed}, now, became)
-    delete_memories(gone)
+    delete_memories(companion.pk, gone)
     _close_gaps(companion, messages)
     Message.objects.filter(companion=companion, pk__in=ids).delete()
 

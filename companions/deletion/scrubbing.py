@@ -48,14 +48,14 @@ def continued(reply_ids: Iterable[UUID]) -> set[UUID]:
     return known
 
 
-def delete_memories(ids: Collection[UUID]) -> None:
+def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
     """They are gone, and with a gist what stands on its page.
 
     Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over.
     """
-    memories = Memory.objects.filter(pk__in=ids)
+    memories = Memory.objects.of(companion_id).filter(pk__in=ids)
     list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
-    empty(ids)
+    empty(companion_id, ids)
     memories.delete()
 
 

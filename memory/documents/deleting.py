@@ -6,6 +6,6 @@ from uuid import UUID
 from memory.models import Page
 
 
-def empty(gist_ids: Collection[UUID]) -> None:
+def empty(companion_id: UUID, gist_ids: Collection[UUID]) -> None:
     """The pages of these gists hold nothing any more, and no gist is written for them again."""
-    Page.objects.filter(memory__in=gist_ids).update(text="", gist="", call=None)
+    Page.objects.filter(companion_id=companion_id, memory__in=gist_ids).update(text="", gist="", call=None)
