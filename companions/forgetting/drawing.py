@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from django.utils.formats import date_format
+from django.utils.translation import pgettext
 
 WIDTH, HEIGHT = 1000, 300
 CELL, GAP = 12, 3
@@ -43,7 +44,7 @@ class Day:
 
     @property
     def label(self) -> str:
-        return f"{date_format(self.on, 'j M Y')}: {self.count}"
+        return f"{date_format(self.on, pgettext('another year', 'j F Y'))}: {self.count}"
 
 
 @dataclass(frozen=True, slots=True)
