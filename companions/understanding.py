@@ -20,6 +20,10 @@ def rewrite(companion: Companion, about: str, texts: Sequence[str], now: datetim
 
 @transaction.atomic
 def restore(companion: Companion, revision: Revision, now: datetime) -> Revision:
-    """The revision that holds from now on, which says what the given one says."""
+    """The revision that holds from now on, which says what the given one says; Revision.DoesNotExist.
+
+    It is read after the lock: a deletion that was waited for may have taken something out of it.
+    """
     lock(companion.pk)
-    return understanding.restore(revision, now)
+    there = Revision.objects.of(companion.pk, revision.about).get(pk=revision.pk)
+    return understanding.restore(there, now)

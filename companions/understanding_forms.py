@@ -7,10 +7,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memory.models import Revision
-from memory.models.revision import MOST_SENTENCES
+from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
 from memory.text import is_storable
 
-SENTENCE_CHARACTERS = 400
 MOST_CHARACTERS = 2 * MOST_SENTENCES * SENTENCE_CHARACTERS
 
 

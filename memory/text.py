@@ -29,6 +29,11 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", MANY_MARKS.sub(r"\1", text)).replace("’", "'").casefold()
 
 
+def shortened(text: str, most: int) -> str:
+    """The text where it is not too long, else as much of it as fits with "…" in the place of the rest."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 def ends(parts: list[Part], most: int) -> list[Part]:
     """All parts where they are not too many, else the first and the last, half of each."""
     return parts if len(parts) <= most else parts[: most // 2] + parts[-(most // 2) :]

@@ -9,6 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from memory.models import Revision
+from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
+from memory.text import shortened
 
 Sentences = Sequence[Mapping[str, Any]]
 
@@ -31,16 +33,17 @@ def revise(
 ) -> Revision:
     """The revision that holds from now on: a new one, or the one before where its sentences are the same.
 
-    `sentences` are [{"text", "sources": ids of messages}].
+    `sentences` are [{"text", "sources": ids of messages}]. Whoever gives them, the first 20 are kept, and of each 400
+    characters: all of them stand in every prompt.
     """
-    before = current(companion_id, about)
+    sentences, before = _bounded(sentences), current(companion_id, about)
     if before and _texts(before.sentences) == _texts(sentences):
         return before
     return Revision.objects.create(
         companion_id=companion_id,
         about=about,
         number=before.number + 1 if before else 1,
-        sentences=[dict(one) for one in sentences],
+        sentences=sentences,
         by=by,
         session_id=session_id,
         call_id=call_id,
@@ -58,15 +61,17 @@ def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime)
 
 
 def restore(revision: Revision, now: datetime) -> Revision:
-    """The revision that holds from now on, which says what the given one says."""
-    return revise(
-        revision.companion_id,
-        revision.about,
-        revision.sentences,
-        Revision.By.RESTORED,
-        now,
-        is_stale=revision.is_stale,
-    )
+    """The revision that holds from now on, which says what the given one says.
+
+    It is not stale, if that one is: what was deleted has been taken out of its sentences.
+    """
+    return revise(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)
+
+
+def _bounded(sentences: Sentences) -> list[dict[str, Any]]:
+    return [
+        {**one, "text": shortened(one["text"], SENTENCE_CHARACTERS)} for one in sentences[:MOST_SENTENCES]
+    ]
 
 
 def _texts(sentences: Sentences) -> list[str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Router, Schema
@@ -18,7 +18,7 @@ from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
 from companions.understanding import restore, rewrite
 from memory.models import Revision
-from memory.models.revision import MOST_SENTENCES
+from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
 from memory.text import is_storable
 from memory.understanding import current
 
@@ -34,7 +34,9 @@ def stored(text: str) -> str:
 
 
 Sentence = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400), AfterValidator(stored)
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=SENTENCE_CHARACTERS),
+    AfterValidator(stored),
 ]
 
 
@@ -121,12 +123,11 @@ def _operations(about: Revision.About, words: str) -> None:
     ) -> Revision:
         companion = my_companion(request, companion_id)
         earlier = my_revision(request, companion_id, about, number)
-        return _written(
-            request,
-            f"restore_{name} {companion_id} {number}",
-            key,
-            lambda: restore(companion, earlier, timezone.now()),
-        )
+        operation = f"restore_{name} {companion_id} {number}"
+        try:
+            return _written(request, operation, key, lambda: restore(companion, earlier, timezone.now()))
+        except Revision.DoesNotExist as error:
+            raise Http404 from error
 
 
 _operations(Revision.About.SELF_CONCEPT, "What it thinks of itself")

@@ -106,7 +106,10 @@ def restored(
     earlier = get_object_or_404(_revisions(request, companion_id, about), number=number)
     if request.method != "POST":
         return render(request, "understanding/restore.html", _context(companion, about, earlier=earlier))
-    restore(companion, earlier, timezone.now())
+    try:
+        restore(companion, earlier, timezone.now())
+    except Revision.DoesNotExist as error:
+        raise Http404 from error
     told_so = _("Revision %(number)d holds again. What stood there before is kept as a revision.")
     messages.success(request, told_so % {"number": number})
     return redirect(NAMES[about], companion_id)

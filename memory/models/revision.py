@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.owned import OwnedQuerySet
 
 MOST_SENTENCES = 20
+SENTENCE_CHARACTERS = 400
 
 
 class RevisionQuerySet(OwnedQuerySet["Revision"]):
@@ -17,7 +18,7 @@ class RevisionQuerySet(OwnedQuerySet["Revision"]):
 class Revision(models.Model):
     """What a companion thinks of itself, or knows of its user, as it stood at a time; the highest number holds.
 
-    `sentences` are [{"text", "sources": ids of messages}], at most 20.
+    `sentences` are [{"text", "sources": ids of messages}], at most 20 of 400 characters.
     """
 
     class About(models.TextChoices):
