@@ -29,7 +29,9 @@ def main() -> None:
     """Live, and print; ends with 1 where something is not right."""
     asked = _arguments()
     began = time.monotonic()
-    os.environ.setdefault("PGOPTIONS", "-c synchronous_commit=off")  # a year of turns, and nobody pulls the plug
+    os.environ.setdefault(
+        "PGOPTIONS", "-c synchronous_commit=off"
+    )  # a year of turns, and nobody pulls the plug
     with RehearsalServer() as model, Asking(model.url):
         if not asked.built_in:
             os.environ |= {"EMBEDDING_BASE_URL": model.url, "EMBEDDING_MODEL": "rehearsal-embedding"}

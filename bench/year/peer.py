@@ -43,7 +43,7 @@ def told_to_mem0(python: Path, told: Sequence[Exchange], width: int) -> Cost:
         RehearsalServer() as model,
     ):
         model.script(*({"answer": _extraction(text)} for _, text, _ in told))
-        job = _job(told) | {"folder": folder, "width": width, "model_url": model.url}
+        job = job_of(told) | {"folder": folder, "width": width, "model_url": model.url}
         answer = run_job(python, Path(folder), job | {"embedding_url": f"http://127.0.0.1:{port}/v1"})
         calls = model.ledger()
     return Cost(
@@ -60,7 +60,8 @@ def _extraction(text: str) -> str:
     return json.dumps({"memory": [{"id": "0", "text": text, "attributed_to": "user"}]})
 
 
-def _job(told: Sequence[Exchange]) -> dict[str, Any]:
+def job_of(told: Sequence[Exchange]) -> dict[str, Any]:
+    """What mem0's side is to do: add each exchange, and ask nothing."""
     turns = [
         {
             "id": str(n),
