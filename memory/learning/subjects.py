@@ -79,10 +79,9 @@ DENIES = regex.compile(
 )
 # Words that lead in what somebody remembers, and tell nothing of it.
 LED_IN = frozenset(
-    terms(
-        "remember remembered recall recalled mention mentioned earlier once that as still memory reminded"
-    )
+    terms("remember remembered recall recalled mention mentioned earlier once that as still memory reminded")
 ) | frozenset(terms("我记得 我还记得 记住 你告诉过我 你告诉我 你说过 我对你说过 提到过 告诉过"))
+LEAD = regex.compile(r"^[^“”「」]{0,80}?(?:remember|recall|told|said|记得|告诉|说)[^“”「」]{0,60}[“「]")
 QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
 ENOUGH, SHARE = 2, 1 / 2
 ECHOED = 0.6
@@ -169,12 +168,21 @@ def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
 
 def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bool:
     """Whether what is said tells nothing beyond what was given, however it is led in: "I remember that you said: …"."""
+    said = _without_lead(said)
     if _letters(said) in _letters(given):
         return True
     told, known = subject(said, names, when) - LED_IN, subject(given, names, when)
     if not told:
         return any(_letters(one) in _letters(said) for one in (given, *QUOTED.findall(given)))
     return len(told & known) / len(told) >= ECHOED and tells_the_same(said, when, given, when)
+
+
+def _without_lead(text: str) -> str:
+    """What is told after "I remember that you told me on 4 May: “", also where that is quoted in turn."""
+    bare = text.lstrip("”’\"'.,。， ")
+    while lead := LEAD.match(bare):
+        bare = bare[lead.end() :]
+    return bare or text
 
 
 def _letters(text: str) -> str:

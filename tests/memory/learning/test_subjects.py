@@ -76,6 +76,21 @@ def line(text: str, speaker: str, *given: str) -> Line:
         ("I remember that you told me: “我对核桃过敏。”", "Alice said: “我对核桃过敏。”", True),
         ("I remember that you told me: “I am listening.", "I am listening. Go on, tell me more?", True),
         ("Go on, tell me more?”.", "I am listening. Go on, tell me more?", True),
+        (
+            "”.” I remember that I told you on 4 October: “I remember that you told me: “What of Tom and his cello?”",
+            "I remember that you told me: “What of Tom and his cello?”.",
+            True,
+        ),
+        (
+            "我记得,11月3日我对你说过:“我记得,7月5日你说:“我对核桃过敏。”",
+            "我记得,7月5日你说:“我对核桃过敏。”",
+            True,
+        ),
+        (
+            "You told me: “I love jasmine tea”, and I will bring a kite to Berlin.",
+            "I love jasmine tea.",
+            False,
+        ),
         ("I still recall that.", "Alice loves jasmine tea.", False),
         ("You don't love jasmine tea.", "Alice loves jasmine tea.", False),
         ("I promise to bring jasmine to your birthday party in Berlin.", "Alice loves jasmine tea.", False),
