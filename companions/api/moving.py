@@ -7,13 +7,16 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
+from accounts.idempotency import once
 from companions.api.finding import my_companion, person
+from companions.api.parameters import IdempotencyKey
 from companions.models import Companion
 from companions.moving import digital_life
 from companions.moving.exporting import export
 from companions.schemas import CompanionOut
 
 router = Router(tags=["moving"])
+Out = dict[str, Any]
 
 
 @router.get(
@@ -63,9 +66,24 @@ class MovedOut(Schema):
         }
     },
 )
-def import_digital_life(request: HttpRequest) -> Status[Any]:
-    moved = digital_life.move_in(person(request), digital_life.read(given(request)), timezone.now())
-    return Status(201, moved)
+def import_digital_life(request: HttpRequest, key: IdempotencyKey = None) -> Status[Out]:
+    body = given(request)
+    mind = digital_life.read(body)
+
+    def make() -> UUID:
+        return digital_life.move_in(person(request), mind, timezone.now()).pk
+
+    made_id, _ = once(person(request), "import_digital_life", key, body, make)
+    return Status(201, _moved_out(my_companion(request, made_id), mind))
+
+
+def _moved_out(companion: Companion, mind: digital_life.Mind) -> Out:
+    return {
+        "companion": companion,
+        "messages": mind.messages,
+        "diary": len(mind.longTermMemory),
+        "ignored": digital_life.ignored(mind),
+    }
 
 
 def given(request: HttpRequest) -> bytes:

@@ -39,11 +39,12 @@ def move_in(request: SignedInRequest) -> HttpResponse:
         messages.error(request, _("Choose the file that DigitalLife has exported."))
         return redirect("companion_new")
     try:
-        moved = digital_life.move_in(request.user, digital_life.read(given(request)), timezone.now())
+        mind = digital_life.read(given(request))
+        companion = digital_life.move_in(request.user, mind, timezone.now())
     except CompanionsError as error:
         messages.error(request, str(error.detail))
         return redirect("companion_new")
     said = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
-    told = {"name": moved.companion.name, "messages": moved.messages, "diary": moved.diary}
+    told = {"name": companion.name, "messages": mind.messages, "diary": len(mind.longTermMemory)}
     messages.success(request, said % told)
-    return redirect("talk", moved.companion.pk)
+    return redirect("talk", companion.pk)

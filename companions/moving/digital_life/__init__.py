@@ -6,8 +6,8 @@ going     a companion written as them
 sentences texts as sentences, and sentences as texts
 """
 
-from companions.moving.digital_life.coming import Moved, move_in
+from companions.moving.digital_life.coming import move_in
 from companions.moving.digital_life.going import written
-from companions.moving.digital_life.shape import MOST_BYTES, read, too_large
+from companions.moving.digital_life.shape import MOST_BYTES, Mind, ignored, read, too_large
 
-__all__ = ["MOST_BYTES", "Moved", "move_in", "read", "too_large", "written"]
+__all__ = ["MOST_BYTES", "Mind", "ignored", "move_in", "read", "too_large", "written"]

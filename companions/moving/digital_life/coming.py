@@ -17,7 +17,7 @@ from companions import making
 from companions.errors import LimitError
 from companions.models import Companion, Conversation, Message, Session
 from companions.moving.digital_life.sentences import parted
-from companions.moving.digital_life.shape import Long, Mind, Short, ignored, moment
+from companions.moving.digital_life.shape import Long, Mind, Short, moment
 from companions.saying import say_all
 from memory.closing import Ended, keep_entry
 from memory.keeping import keep_fact
@@ -31,19 +31,9 @@ NEXT = timedelta(
 )  # a user's turn and its reply have one time there; here they follow each other
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """The companion that has moved in, with how much of it, and the fields that were passed over."""
-
-    companion: Companion
-    messages: int
-    diary: int
-    ignored: list[str]
-
-
 @transaction.atomic
-def move_in(user: User, mind: Mind, now: datetime) -> Moved:
-    """What there is of the companion now. LimitError."""
+def move_in(user: User, mind: Mind, now: datetime) -> Companion:
+    """The companion, with all that there is of it. LimitError."""
     count = len(mind.shortTermMemory) + len(mind.archivedMemory)
     if count > settings.MESSAGES_EACH:
         limit = f"{settings.MESSAGES_EACH:,}"
@@ -52,9 +42,8 @@ def move_in(user: User, mind: Mind, now: datetime) -> Moved:
         )
     companion = making.create(user, name=mind.selfName, persona="", greeting="", tint=TINT, now=now)
     _understand(companion, mind, now)
-    coming = _Coming(companion, mind, now)
-    coming.live_through()
-    return Moved(companion, coming.count, len(mind.longTermMemory), ignored(mind))
+    _Coming(companion, mind, now).live_through()
+    return companion
 
 
 def _understand(companion: Companion, mind: Mind, now: datetime) -> None:
@@ -73,12 +62,11 @@ def _understand(companion: Companion, mind: Mind, now: datetime) -> None:
 
 @dataclass
 class _Coming:
-    """What was said, as it is woven into sessions, one after the other."""
+    """What was said, as it is woven into sessions, one after the other; nothing is learnt from it anew."""
 
     companion: Companion
     mind: Mind
     now: datetime
-    count: int = 0
     last: Message | None = None
 
     def live_through(self) -> None:
@@ -89,7 +77,7 @@ class _Coming:
         conversation = Conversation.objects.get(companion=self.companion)
         for entry in sorted(self.mind.longTermMemory, key=lambda one: one.startTime):
             session = self._ended(conversation, entry)
-            self._say(session, said[entry.uuid], entries, is_learnt=True)
+            self._say(session, said[entry.uuid], entries)
             entries[entry.uuid] = self._write(session, entry)
         session = Session.objects.get(conversation=conversation, ended_at=None)
         self._go_on(session, entries)
@@ -121,15 +109,13 @@ class _Coming:
 
     def _go_on(self, session: Session, entries: dict[str, DiaryEntry]) -> None:
         """The open session: what was said last, with the summary of it."""
-        messages = self._say(session, self.mind.shortTermMemory, entries, is_learnt=False)
+        messages = self._say(session, self.mind.shortTermMemory, entries)
         session.summary = self.mind.currentSummary
         if messages:
             session.started_at, session.summarised_until = messages[0].said_at, messages[-1].said_at
         session.save(update_fields=["summary", "started_at", "summarised_until"])
 
-    def _say(
-        self, session: Session, said: Sequence[Short], entries: dict[str, DiaryEntry], *, is_learnt: bool
-    ) -> list[Message]:
+    def _say(self, session: Session, said: Sequence[Short], entries: dict[str, DiaryEntry]) -> list[Message]:
         """What was said, in the order of time; what was called to mind stands between, and is no message."""
         messages: list[Message] = []
         at, cue = None, ""
@@ -139,16 +125,16 @@ class _Coming:
                 cue = _cue(one.tool_calls)
             elif one.role == "tool":
                 self._call_to_mind(one, entries, at, cue)
-            elif one.role != "system" and (one.content or "").strip():
-                messages.append(self._message(session, one, at, is_learnt))
+            elif one.is_message:
+                messages.append(self._message(session, one, at))
         for earlier, later in pairwise([self.last, *messages]):
             if later:
                 later.parent = earlier
         say_all(self.companion, messages, self.now)
-        self.last, self.count = messages[-1] if messages else self.last, self.count + len(messages)
+        self.last = messages[-1] if messages else self.last
         return messages
 
-    def _message(self, session: Session, one: Short, at: datetime, is_learnt: bool) -> Message:
+    def _message(self, session: Session, one: Short, at: datetime) -> Message:
         is_own = one.role == "assistant"
         return Message(
             companion=self.companion,
@@ -158,7 +144,7 @@ class _Coming:
             author=self.mind.selfName if is_own else self.mind.userName or self.companion.user.name,
             text=one.content or "",
             said_at=at,
-            is_learnt=is_learnt,
+            is_learnt=True,
         )
 
     def _call_to_mind(self, one: Short, entries: dict[str, DiaryEntry], at: datetime, cue: str) -> None:
@@ -178,4 +164,4 @@ def _cue(calls: Sequence[Any]) -> str:
         told = orjson.loads(calls[0]["function"]["arguments"])["memoryDescription"]
     except (orjson.JSONDecodeError, LookupError, TypeError):
         return ""
-    return told.replace("\x00", "") if isinstance(told, str) else ""
+    return told.replace("\x00", "")[: settings.MESSAGE_CHARACTERS] if isinstance(told, str) else ""

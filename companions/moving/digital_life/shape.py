@@ -5,15 +5,30 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import orjson
+from django.conf import settings
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from companions.errors import CompanionsError
 from companions.moments import is_moment
+from companions.moving.digital_life.sentences import parted
 from memory.text import is_storable
 
 MOST_BYTES = 20_000_000
 MOST_IGNORED = 20
+MOST_PARTS = 500  # sentences of one text
+MOST_DIARY = 5_000  # entries, one a day for thirteen years
+MOST_RECALLED = 200  # by one call
+SPEAKERS = {"user", "assistant"}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -50,7 +65,15 @@ def moment(milliseconds: float) -> datetime:
     return EPOCH + timedelta(milliseconds=milliseconds)
 
 
+def _few_sentences(text: str) -> str:
+    if len(parted(text)) > MOST_PARTS:
+        raise ValueError(f"holds more than {MOST_PARTS} sentences")
+    return text
+
+
 Text = Annotated[str, AfterValidator(_text)]
+About = Annotated[Text, Field(max_length=40_000), AfterValidator(_few_sentences)]
+Summary = Annotated[Text, Field(max_length=20_000), AfterValidator(_few_sentences)]
 Milliseconds = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_moment)]
 
 
@@ -70,7 +93,21 @@ class Short(Part):
     timestamp: Milliseconds
     tool_calls: list[Any] | None = None
     tool_call_id: Text | None = None
-    recall: list[RecalledIn] | None = None
+    recall: Annotated[list[RecalledIn], Field(max_length=MOST_RECALLED)] | None = None
+
+    @field_validator("content")
+    @classmethod
+    def _not_too_long(cls, content: str | None, info: ValidationInfo) -> str | None:
+        """What a tool answered, or the system said, is not kept, and may be longer."""
+        most, is_said = settings.MESSAGE_CHARACTERS, info.data.get("role") in SPEAKERS
+        if is_said and len(content or "") > most:
+            raise ValueError(f"holds more than {most:,} characters")
+        return content
+
+    @property
+    def is_message(self) -> bool:
+        """Whether somebody said something."""
+        return self.role in SPEAKERS and not self.tool_calls and bool((self.content or "").strip())
 
 
 class Archived(Short):
@@ -82,7 +119,7 @@ class Long(Part):
     startTime: Milliseconds
     endTime: Milliseconds
     title: Annotated[Text, Field(max_length=200)]
-    summary: Text
+    summary: Summary
     vector: Any = None
 
     @model_validator(mode="after")
@@ -95,12 +132,17 @@ class Long(Part):
 class Mind(Part):
     selfName: Annotated[Text, Field(min_length=1, max_length=80)]
     userName: Annotated[Text, Field(max_length=80)]
-    memoryAboutSelf: Text
-    memoryAboutUser: Text
-    longTermMemory: list[Long]
+    memoryAboutSelf: About
+    memoryAboutUser: About
+    longTermMemory: Annotated[list[Long], Field(max_length=MOST_DIARY)]
     shortTermMemory: list[Short]
     archivedMemory: list[Archived]
     currentSummary: Annotated[Text, Field(max_length=20_000)]
+
+    @property
+    def messages(self) -> int:
+        """How many of its lines are messages."""
+        return sum(one.is_message for one in (*self.shortTermMemory, *self.archivedMemory))
 
 
 def read(body: bytes) -> Mind:

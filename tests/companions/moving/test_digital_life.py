@@ -147,6 +147,42 @@ def test_sentences_beyond_twenty_are_kept_as_facts(alice: User) -> None:
     assert Memory.objects.filter(companion=companion, kind="fact").count() == 5
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("I walked on and on, " * 50, "I walked on and on, " * 19 + "I walked on and on,"),
+        ("我走了很远，" * 200, "我走了很远，" * 66),
+        ("walking " * 100, "walking " * 49 + "walking"),
+        ("x" * 1000, "x" * 400),
+    ],
+)
+def test_a_sentence_that_is_too_long_is_parted_and_nothing_of_it_lost(
+    alice: User, text: str, first: str
+) -> None:
+    companion = moved(alice, FIELDS | {"memoryAboutSelf": text, "longTermMemory": [], "archivedMemory": []})
+    (revision,) = Revision.objects.of(companion.pk, "self_concept")
+    parts = [one["text"] for one in revision.sentences]
+    assert parts[0] == first
+    assert max(map(len, parts)) <= 400
+    assert "".join("".join(parts).split()) == "".join(text.split())
+
+
+def test_nothing_is_learnt_anew_from_what_has_moved_in(alice: User) -> None:
+    companion = moved(alice)
+    assert Message.objects.filter(companion=companion).count() == 6
+    assert not Message.objects.filter(companion=companion, is_learnt=False).exists()
+
+
+def test_what_is_sent_twice_with_one_key_moves_in_once(alice: User) -> None:
+    api, key = Api(alice), {"Idempotency-Key": "k"}
+    first, second = (api.post(IMPORT, FIELDS, **key) for _ in range(2))
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json() == second.json()
+    assert (first.json()["messages"], first.json()["diary"], Companion.objects.count()) == (6, 2, 1)
+    other = api.post(IMPORT, FIELDS | {"selfName": "Other"}, **key)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_taken")
+
+
 def test_fields_that_it_does_not_have_are_passed_over_and_named(alice: User) -> None:
     fields = changed(lambda it: (it.update(mood={}), it["shortTermMemory"][1].update(voice=1)))
     answer = Api(alice).post(IMPORT, fields)
@@ -176,6 +212,16 @@ HOSTILE: list[tuple[Any, str]] = [
     (changed(lambda it: it["longTermMemory"][1].update(uuid="b")), "longTermMemory[1].uuid"),
     (changed(lambda it: it["longTermMemory"][0].update(endTime=0)), "longTermMemory[0]"),
     (changed(lambda it: it["longTermMemory"][0].update(title="x" * 201)), "longTermMemory[0].title"),
+    (changed(lambda it: it["longTermMemory"][0].update(summary="x" * 20_001)), "longTermMemory[0].summary"),
+    (changed(lambda it: it["longTermMemory"][0].update(summary="No. " * 501)), "longTermMemory[0].summary"),
+    (
+        changed(lambda it: it["longTermMemory"].extend([FIELDS["longTermMemory"][0]] * 5_000)),
+        "longTermMemory",
+    ),
+    (changed(lambda it: it["shortTermMemory"][1].update(content="x" * 32_001)), "shortTermMemory[1].content"),
+    (changed(lambda it: it["archivedMemory"][0].update(content="是" * 32_001)), "archivedMemory[0].content"),
+    (FIELDS | {"memoryAboutSelf": "是" * 40_001}, "memoryAboutSelf"),
+    (FIELDS | {"memoryAboutUser": "是。" * 501}, "memoryAboutUser"),
 ]
 
 
