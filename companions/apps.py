@@ -1,9 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class CompanionsConfig(AppConfig):
     name = "companions"
-    verbose_name = "Companions"
+    verbose_name = _("Companions")
 
     def ready(self) -> None:
         from companions import deletion  # noqa: F401 (it hears of whatever is deleted)

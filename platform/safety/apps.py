@@ -1,10 +1,11 @@
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class SafetyConfig(AppConfig):
     name = "safety"
-    verbose_name = "Safety"
+    verbose_name = _("Safety")
 
     def ready(self) -> None:
         from safety.operators import grant
