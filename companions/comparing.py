@@ -9,6 +9,7 @@ import regex
 
 WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|\w+|\s+|.", regex.DOTALL)
 ALIKE = 0.5  # a sentence that is less like another is another sentence
+MOST_CHARACTERS = 400  # of a sentence that is compared word by word, which takes the square of its length
 SAME, GONE, NEW = "same", "gone", "new"
 
 
@@ -33,8 +34,8 @@ def compare(before: Sequence[str], after: Sequence[str]) -> list[list[Piece]]:
 
 
 def _changed(old: str | None, new: str | None) -> Iterator[list[Piece]]:
-    """One line where the two are alike, else one for each that there is."""
-    if old is not None and new is not None:
+    """One line where the two are alike, else one for each that there is; long ones are not looked into."""
+    if old is not None and new is not None and max(len(old), len(new)) <= MOST_CHARACTERS:
         words = WORD.findall(old), WORD.findall(new)
         matcher = SequenceMatcher(None, *words, autojunk=False)
         if matcher.ratio() >= ALIKE:
