@@ -10,21 +10,22 @@ from companions.deletion import forget_gists
 from companions.locking import lock
 from companions.models import Companion
 from companions.tasks import write_gists
-from memory.documents.giving import give
+from memory.documents.giving import give, parted
 from memory.errors import DocumentError
 from memory.models import Document, Memory
 from memory.nudging import nudge
 
 
-@transaction.atomic
 def give_document(
     companion: Companion, title: str, text: str, now: datetime, id: UUID | None = None
 ) -> Document:
     """The document, stored with its pages; their gists follow. DocumentError."""
-    if not lock(companion.pk):
-        raise DocumentError("no_such_companion", _("There is no such companion of yours."), 404)
-    document = give(companion.pk, title, text, now, id)
-    nudge(write_gists, str(document.pk))
+    given = parted(companion.pk, title, text)
+    with transaction.atomic():
+        if not lock(companion.pk):
+            raise DocumentError("no_such_companion", _("There is no such companion of yours."), 404)
+        document = give(companion.pk, given, now, id)
+        nudge(write_gists, str(document.pk))
     return document
 
 

@@ -147,6 +147,6 @@ class DocumentForm(forms.Form):
         required=False,
         allow_empty_file=True,
         help_text=_(
-            "Plain text or Markdown, at most 5,000,000 characters. Without a title it takes the file's name."
+            "Plain text or Markdown, at most 2,000,000 characters. Without a title it takes the file's name."
         ),
     )

@@ -12,6 +12,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints, ValidationError
 
+from accounts.gate import admit_document
 from accounts.idempotency import once
 from accounts.usage import Payer
 from companions import documents
@@ -33,7 +34,7 @@ Out = dict[str, Any]
 class DocumentIn(Schema):
     title: str
     text: str = Field(
-        description="At most 5,000,000 characters; it is parted into pages of 280 to 600 words."
+        description="At most 2,000,000 characters; it is parted into pages of 280 to 600 words."
     )
 
 
@@ -128,6 +129,7 @@ def give_document(request: HttpRequest, companion_id: UUID, key: IdempotencyKey 
     title, text = given(request)
 
     def make() -> UUID:
+        admit_document(person(request), timezone.now())
         return documents.give_document(companion, title, text, timezone.now()).pk
 
     body = orjson.dumps([title, text]) if key else b""

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.gate import GateError, admit_document
 from accounts.signed_in import SignedInRequest
 from accounts.usage import Payer
 from companions import documents
@@ -27,7 +28,7 @@ from memory.text import is_storable
 
 PAGES = 10
 QUESTION_CHARACTERS = 1_000
-UNPROCESSABLE = 422
+UNPROCESSABLE, TOO_MUCH = 422, 429
 
 
 @require_safe
@@ -72,9 +73,15 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion, form = my_companion(request, companion_id), DocumentForm(request.POST, request.FILES)
     if form.is_valid():
         try:
+            admit_document(request.user, timezone.now())
             kept = _given(companion, form)
         except DocumentError as error:
             form.add_error("title" if error.code == "bad_title" else None, str(error.detail))
+        except GateError as error:
+            form.add_error(None, error.detail)
+            response = _page(request, companion, TOO_MUCH, form=form)
+            response["Retry-After"] = str(error.retry_after_seconds)
+            return response
         else:
             told = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
             messages.success(request, told)

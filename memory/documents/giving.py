@@ -1,6 +1,7 @@
 """Giving a companion a long text: the document and its pages, all of it or nothing."""
 
 import unicodedata
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -12,34 +13,59 @@ from memory.errors import DocumentError
 from memory.models import Document, Page
 from memory.text import is_storable
 
-MOST_CHARACTERS = 5_000_000  # of one document; "War and Peace" has 3.2 million
+MOST_CHARACTERS = (
+    2_000_000  # of one document: a book of 60,000 words has 400,000; to part them takes two seconds
+)
 MOST_DOCUMENTS = 100  # of one companion
 TITLE_CHARACTERS = 200
 SHOWN = {"\n", "\r", "\t", "\f"}
 
 
-def give(companion_id: UUID, title: str, text: str, now: datetime, id: UUID | None = None) -> Document:
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A long text as it is to be kept."""
+
+    title: str
+    text: str
+    pages: list[str]
+
+
+def parted(companion_id: UUID, title: str, text: str) -> Given:
+    """The text in pages; DocumentError where it cannot be kept, before it is parted.
+
+    Call it before the companion is locked: a long text takes seconds.
+    """
+    title, text = checked_title(title), checked_text(text)
+    _look_for_room(companion_id)
+    return Given(title, text, pages(text))
+
+
+@transaction.atomic
+def give(companion_id: UUID, given: Given, now: datetime, id: UUID | None = None) -> Document:
     """The document, stored with its pages, whose gists wait; DocumentError.
 
     Call it while the companion is locked, so that no two together are more than a companion can have.
     """
-    title, text = checked_title(title), checked_text(text)
-    parted = pages(text)
-    with transaction.atomic():
-        if Document.objects.filter(companion_id=companion_id).count() >= MOST_DOCUMENTS:
-            detail = _("A companion can keep %(most)d documents. Delete one first.") % {
-                "most": MOST_DOCUMENTS
-            }
-            raise DocumentError("too_many_documents", detail, 409)
-        document = Document.objects.create(
-            id=id or uuid4(), companion_id=companion_id, title=title, characters=len(text), given_at=now
-        )
-        rows = (
-            Page(companion_id=companion_id, document=document, number=number, text=page)
-            for number, page in enumerate(parted, start=1)
-        )
-        Page.objects.bulk_create(rows, batch_size=500)
+    _look_for_room(companion_id)
+    document = Document.objects.create(
+        id=id or uuid4(),
+        companion_id=companion_id,
+        title=given.title,
+        characters=len(given.text),
+        given_at=now,
+    )
+    rows = (
+        Page(companion_id=companion_id, document=document, number=number, text=page)
+        for number, page in enumerate(given.pages, start=1)
+    )
+    Page.objects.bulk_create(rows, batch_size=500)
     return document
+
+
+def _look_for_room(companion_id: UUID) -> None:
+    if Document.objects.filter(companion_id=companion_id).count() >= MOST_DOCUMENTS:
+        detail = _("A companion can keep %(most)d documents. Delete one first.") % {"most": MOST_DOCUMENTS}
+        raise DocumentError("too_many_documents", detail, 409)
 
 
 def checked_title(title: str) -> str:

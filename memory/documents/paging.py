@@ -5,7 +5,7 @@ spaces, a Han character or kana counts as two thirds of a word (translators reck
 Khmer, Burmese or Tibetan as a fifth. Whatever has no blank for long counts as a word each twenty characters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import regex
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 LEAST, IDEAL, MOST = 280, 440, 600  # words of a page
 ONE_PAGE = 350  # a text with fewer words is not parted
+BLOCK = 50_000  # characters that are looked at together; their parts take some 10 MB
+AHEAD = MOST + LEAST + 20  # words that must follow in a block, so that it parts as the whole text would
 
 FULL = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\u3000-\u303f\uff01-\uff65"
 SYLLABIC = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
@@ -53,11 +55,20 @@ def words(text: str) -> float:
 
 def pages(text: str) -> list[str]:
     """The text's pages, 280 to 600 words each; joined they are the text. A short or empty text is one page."""
-    parted = _Parted(text)
-    starts = [0]
-    while (end := parted.end_of_page(starts[-1])) < len(text):
-        starts.append(end)
+    starts = [0, *_starts(text)]
     return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Where each page but the first begins: block by block, each from the last page of the one before."""
+    begin, size = 0, BLOCK
+    while begin < len(text):
+        is_last = begin + size >= len(text)
+        found = [begin + one for one in _Parted(text[begin : begin + size]).starts_of_pages(is_last)]
+        yield from found
+        if is_last:
+            return
+        begin, size = (found[-1], BLOCK) if found else (begin, 2 * size)  # one of blanks alone is too small
 
 
 class _Parted:
@@ -70,10 +81,23 @@ class _Parted:
         self.starts, self.ends, self.units = table[:, 0], table[:, 1], np.cumsum(table[:, 2])
         self.breaks = [self._between(pattern) for pattern in BREAKS]
 
+    def starts_of_pages(self, is_last: bool) -> Iterator[int]:
+        """Where each page but the first begins; where the text goes on, only as far as that changes nothing."""
+        start = 0
+        while is_last or self._left(start) > AHEAD * WORD:
+            start = self.end_of_page(start)
+            if start >= len(self.text):
+                return
+            yield start
+
+    def _left(self, start: int) -> int:
+        """How many units follow."""
+        return int(self.units[-1]) - self._units_until(start) if len(self.units) else 0
+
     def end_of_page(self, start: int) -> int:
         """Where the page that begins there ends."""
         done = self._units_until(start)
-        left = int(self.units[-1]) - done if len(self.units) else 0
+        left = self._left(start)
         if left <= MOST * WORD:
             return len(self.text) if left < ONE_PAGE * WORD else self._last_or_parted(start, done, left)
         most = min(MOST * WORD, left - LEAST * WORD)  # so that enough is left for the last page

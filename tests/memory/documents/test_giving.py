@@ -63,6 +63,34 @@ def test_a_companion_has_only_so_many(mira: Companion, monkeypatch: pytest.Monke
     assert (refused.value.code, refused.value.status) == ("too_many_documents", 409)
 
 
+def test_where_there_is_no_room_nothing_is_parted(mira: Companion, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(giving, "MOST_DOCUMENTS", 0)
+    monkeypatch.setattr(giving, "pages", lambda text: pytest.fail("It was parted."))
+    with pytest.raises(DocumentError):
+        give_document(mira, "One", "A text.", NOON)
+
+
+def test_two_that_were_parted_at_once_do_not_both_take_the_last_place(
+    mira: Companion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(giving, "MOST_DOCUMENTS", 1)
+    first, second = (giving.parted(mira.pk, title, "A text.") for title in ("One", "Two"))
+    giving.give(mira.pk, first, NOON)
+    with pytest.raises(DocumentError):
+        giving.give(mira.pk, second, NOON)
+    assert Document.objects.count() == 1
+
+
+def test_a_companion_is_locked_only_after_its_text_was_parted(
+    mira: Companion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = []
+    monkeypatch.setattr(giving, "pages", lambda text: order.append("parted") or [text])
+    monkeypatch.setattr("companions.documents.lock", lambda pk: order.append("locked") or lock(pk))
+    give_document(mira, "One", "A text.", NOON)
+    assert order == ["parted", "locked"]
+
+
 @pytest.mark.usefixtures("rehearsal")
 def test_deleted_with_its_pages_and_their_memories(given: Give, mira: Companion) -> None:
     document, other = given("One"), given("Other", 1)

@@ -1,9 +1,12 @@
 """A long text becomes pages at its natural breaks, whatever its script."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from memory.documents import paging
 from memory.documents.paging import LEAST, MOST, ONE_PAGE, pages, words
 
 CHARACTERS = "ab cZ.,!?\n\r\t\f#我是。，，”“กา́😀\u200d…—第一章é\u3000"
@@ -93,3 +96,25 @@ def test_no_page_but_the_last_is_nearly_empty() -> None:
     for count in range(340, 1300, 7):
         found = pages("word " * count)
         assert all(words(page) >= LEAST for page in found) or count < LEAST
+
+
+@given(texts)
+@settings(max_examples=60, deadline=None)
+def test_a_text_is_parted_the_same_however_little_of_it_is_looked_at_at_once(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        found = []
+        for size in (3_000, 10**9):
+            patch.setattr(paging, "BLOCK", size)
+            found.append(pages(text * 3))
+    assert found[0] == found[1]
+
+
+def test_a_long_text_takes_little_memory() -> None:
+    text = "我们走了很远，天黑了。" * 40_000
+    tracemalloc.start()
+    try:
+        assert len(pages(text)) > 500
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40_000_000
