@@ -19,7 +19,7 @@ from companions import deletion
 from companions.api.cursor import CursorError, PageIn, page
 from companions.forms import MemoryForm, MemoryTextForm
 from companions.models import Companion
-from companions.private import keep_private
+from companions.private import hides_sources, keep_private
 from companions.views.finding import my_companion, my_memory
 from memory.among import Among
 from memory.embedding import embed_cue
@@ -190,7 +190,7 @@ def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UU
     shown = my_memory(request, companion_id, memory_id)
     if request.method != "POST":
         context = {"companion": shown.companion, "memory": shown, "today": timezone.localdate()}
-        return render(request, "memories/private.html", context)
+        return render(request, "memories/private.html", context | {"hides_sources": hides_sources(shown)})
     keep_private(shown, not shown.is_private, timezone.now())
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Refresh": "true"})

@@ -2,24 +2,27 @@
 
 from uuid import UUID
 
+from django.db.models import Q
+
 from memory.models import Memory
 from memory.unlearning import always, diary, sentences
 from memory.unlearning.gone import Gone
-from memory.unlearning.learnt import drawn_from, learnt_from, left_of, touched
+from memory.unlearning.learnt import Source, drawn_from, learnt_from, left_of, touched
 
 
 def conceal(gone: Gone) -> set[UUID]:
     """The ids of the memories that are private from now on: those of `gone`, and what was drawn from them.
 
-    What other messages told as well, without a word of it, stays as it was. Slots, lines of blocks, and sentences that
+    What other messages told as well, without a word of it, stays as it was; so does what was learnt from its `sources`,
+    unless a word of it stands there that their other messages do not know. Slots, lines of blocks, and sentences that
     were written from it go, for they stand in every prompt; a diary entry that has nothing else stays for the eye.
     """
     hidden: dict[UUID, str] = {}
-    seen, condition = set(gone.memories), learnt_from(gone) | drawn_from(gone.memories)
+    seen, condition = set(gone.memories), learnt_from(gone) | _beside(gone) | drawn_from(gone.memories)
     while there := touched(gone.companion_id, condition, seen):
         seen |= {one.pk for one in there}
         so_far = gone.and_memories(hidden)
-        new = {one.pk: one.text for one in there if not left_of(one, so_far).stands}
+        new = {one.pk: one.text for one in there if not _stays(one, so_far)}
         hidden, condition = hidden | new, drawn_from(new)
     gone = gone.and_memories(hidden)
     always.unlearn(gone)
@@ -27,3 +30,17 @@ def conceal(gone: Gone) -> set[UUID]:
     private = gone.memories | diary.conceal(gone)
     Memory.objects.of(gone.companion_id).filter(pk__in=private).update(is_private=True)
     return set(private)
+
+
+def _beside(gone: Gone) -> Q:
+    """What was learnt from the messages behind what is made private."""
+    beside = Source.objects.filter(message__companion=gone.companion_id, message__in=gone.sources)
+    return Q(pk__in=beside.values("memory"))
+
+
+def _stays(memory: Memory, gone: Gone) -> bool:
+    """Whether nothing of it was told by what is made private alone."""
+    if not left_of(memory, gone).stands:
+        return False
+    others = [one.text for one in memory.sources.all() if one.pk not in gone.all_messages]
+    return len(others) == len(memory.sources.all()) or not gone.tells(memory.text, others)

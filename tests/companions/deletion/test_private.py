@@ -16,7 +16,7 @@ from memory.learning.neighbours import neighbours
 from memory.models import Memory
 from memory.recall import recall
 from providers.rehearsal.running import RehearsalServer
-from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, learnt
+from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, learnt, told
 from tests.companions.sessions.conftest import closed
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import connected
@@ -81,14 +81,51 @@ def test_its_owner_finds_it_marked_and_gives_it_back(
     assert not Message.objects.get(pk=said[0].pk).is_hidden
 
 
+def test_with_what_was_learnt_the_messages_behind_it_are_private(
+    alice: User, at_home: Client, mira: Companion, said: list[Message]
+) -> None:
+    memory = learnt(mira, f"Alice opens it with {MARKER}.", [(said[0], SECRET)])
+    page = at_home.get(f"/companions/{mira.pk}/memories/{memory.pk}/private/").content.decode()
+    assert "The messages that it was learnt from stay in your talk" in page
+    Api(alice).call("PATCH", f"/companions/{mira.pk}/memories/{memory.pk}", {"is_private": True})
+    assert list(Message.objects.filter(is_hidden=True)) == [said[0]]
+    private = set(Memory.objects.filter(is_private=True))
+    assert private == {memory, Memory.objects.get(message=said[0])}
+    keep_private(memory, False, NOW)
+    assert Message.objects.get(pk=said[0].pk).is_hidden
+
+
+def test_a_diary_entry_that_is_private_hides_nothing_that_was_said(
+    mira: Companion, said: list[Message]
+) -> None:
+    entry = diary(mira, said[0].session, told("Alice named it.", said[0]))
+    assert entry.memory
+    make_private(entry.memory)
+    assert not Message.objects.filter(is_hidden=True).exists()
+
+
+def test_what_is_private_is_not_learnt_again(
+    mira: Companion, said: list[Message], rehearsal: RehearsalServer
+) -> None:
+    make_private(learnt(mira, f"Alice opens it with {MARKER}.", [(said[0], SECRET)]))
+    closed(mira, NOW + timedelta(days=9000))
+    assert rehearsal.requests()
+    assert MARKER not in str(rehearsal.requests())
+    assert not Memory.objects.filter(text__contains=MARKER, is_private=False).exists()
+    assert Memory.objects.filter(kind="diary").exists()
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("web")
+@pytest.mark.parametrize("kind", ["said", "fact"])
 async def test_no_request_that_goes_to_a_model_holds_it(
-    alice: User, mira: Companion, spread: Callable[[], Message], rehearsal: RehearsalServer
+    alice: User, mira: Companion, spread: Callable[[], Message], rehearsal: RehearsalServer, kind: str
 ) -> None:
     """A turn that asks for it, its tools, and the end of the session: whatever is sent is looked at."""
-    message = await visit(spread)
-    await visit(make_private, await visit(Memory.objects.get, message=message))
+    await visit(spread)
+    await visit(
+        make_private, await visit(Memory.objects.get, kind=kind, text__regex=rf"opens .*with {MARKER}\.$")
+    )
     await visit(embed_waiting, mira.pk)
     tools = [
         {"name": "recall", "arguments": {"cue": "password of the locker"}},
