@@ -6,7 +6,7 @@ from uuid import UUID
 import structlog
 from django.db.models import F
 
-from accounts.gate import allowance
+from accounts.sparing import waits_until
 from memory.consolidating.drafting import Lock, Step, drafted, found_for, write
 from memory.models import Consolidation
 from providers.errors import ProviderError
@@ -63,9 +63,8 @@ def _work(companion_id: UUID, night_id: UUID, now: datetime, lock: Lock, step: S
             return None
         found = found_for(night)
         step("gathered")
-        allowed = allowance(night.companion.user, now)
-        if found and allowed.tokens_left * 2 < allowed.tokens_per_day:  # the other half is for talk
-            return allowed.resets_at
+        if found and (tomorrow := waits_until(night.companion.user, now)):
+            return tomorrow
         draft = drafted(night, found, now)
         step("asked")
         if write(night, draft, now, lock, step):

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.gate import allowance
 from accounts.models import ModelCall
+from accounts.sparing import NO_TOKENS, waits_until
 from accounts.usage import Payer, charged
 from memory.documents.answers import MOST_PAGES, Gists
 from memory.documents.requesting import fitting, request
@@ -26,7 +26,6 @@ LEASE = timedelta(minutes=20)  # longer than any call takes; then another worker
 MOST_TRIES = 8  # after them the operator hears of it; it is still tried, four times a day
 LONGEST_WAIT = 360  # minutes
 INCOMPLETE = "malformed_answer"
-NO_TOKENS = "no_tokens_left"
 
 Lock = Callable[[UUID], bool]
 
@@ -121,11 +120,10 @@ def _is_due(now: datetime) -> Q:
 
 def _may_spend(document: Document, now: datetime) -> bool:
     """Whether half of the person's tokens of today are left: the other half is for talk. Else it waits for tomorrow."""
-    allowed = allowance(document.companion.user, now)
-    if allowed.tokens_left * 2 >= allowed.tokens_per_day:
-        return True
-    _row(document).update(next_at=allowed.resets_at, error=NO_TOKENS)
-    return False
+    tomorrow = waits_until(document.companion.user, now)
+    if tomorrow:
+        _row(document).update(next_at=tomorrow, error=NO_TOKENS)
+    return tomorrow is None
 
 
 def _put_off(document: Document, code: str, now: datetime) -> None:
