@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from accounts.sparing import NO_TOKENS
 from companions import history
 from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.locking import hold
@@ -67,6 +68,12 @@ def progress(job: Job) -> tuple[str, int]:
         return "done", job.total
     left = unembedded(job.companion_id).filter(message__job=job).count()
     return ("running" if left else "done"), job.total - left
+
+
+def why(job: Job) -> str:
+    """The code of what it failed with, or, where a closing waits for tomorrow's tokens, of that; else empty."""
+    waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
+    return job.error or (NO_TOKENS if waiting.exists() else "")
 
 
 def _closed(job: Job) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from ninja.params import functions as P
 from accounts.idempotency import once
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
-from companions.importing import Line, import_log, progress
+from companions.importing import Line, import_log, progress, why
 from companions.models import Job
 from companions.schemas import JobOut, LogIn
 from companions.sessions import close
@@ -87,5 +87,5 @@ def get_job(request: HttpRequest, companion_id: UUID, job_id: UUID) -> Out:
 def job_out(job: Job) -> Out:
     state, done = progress(job)
     return {
-        "job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": job.error or None}
+        "job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": why(job) or None}
     }

@@ -1,17 +1,19 @@
 """One closing, step by step: claimed, drafted by the model, written in one transaction. Killed anywhere, it goes on."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import structlog
 from django.db.models import F
 
+from accounts.sparing import NO_TOKENS, waits_until
 from companions.models import Closing, Job
 from companions.sessions import digests
 from companions.sessions.drafting import draft, gather
 from companions.sessions.ending import end, keep_draft
 from companions.sessions.stretch import is_being_answered, size
-from companions.sessions.trying import LEASE, MOST_ATTEMPTS, SOON, Step, again_at, nothing
+from companions.sessions.trying import MOST_ATTEMPTS, SOON, Clock, Lease, Step, again_at, nothing
 from providers.errors import ProviderError
 
 log = structlog.get_logger(__name__)
@@ -26,58 +28,80 @@ def due(now: datetime, most: int = BATCH) -> list[UUID]:
     return list(waiting.values_list("pk", flat=True)[:most])
 
 
-def run(closing_id: UUID, now: datetime, step: Step = nothing) -> None:
-    """Go on with the closing if it is due. What goes wrong is written down, and it is tried again later."""
-    closing = _claimed(closing_id, now)
-    if closing is None:
+def run(closing_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None = None) -> None:
+    """Go on with the closing if it is due. What goes wrong is written down, and it is tried again later.
+
+    `now` is the time of what is written; leases and waits count from what the clock says then, else from `now`.
+    """
+    row = Closing.objects.open().filter(pk=closing_id)
+    lease = Lease.take(row, "next_at", clock or (lambda: now), error="")
+    if lease is None:
         return
     step("claimed")
     try:
-        is_done = _go_on(closing, now, step)
+        later = _go_on(closing_id, lease, now, step)
     except ProviderError as error:
-        _note_failure(closing_id, error.code, now)
+        _note_failure(lease, error.code)
     except Exception:
-        _note_failure(closing_id, "internal_error", now)
+        _note_failure(lease, "internal_error")
         raise
     else:
-        if not is_done:
-            Closing.objects.open().filter(pk=closing_id).update(next_at=now + SOON)
+        if later:
+            lease.give_back(later.at, error=later.error)
 
 
-def _claimed(closing_id: UUID, now: datetime) -> Closing | None:
-    """The closing, which nobody else goes on with for a while; None where it is not due, done or gone."""
-    mine = Closing.objects.open().filter(pk=closing_id, next_at__lte=now)
-    if not mine.update(next_at=now + LEASE, error=""):
-        return None
-    return _as_it_stands(closing_id)
+@dataclass(frozen=True, slots=True)
+class Later:
+    """When it is gone on with, and what it waits for if that has a name."""
+
+    at: datetime
+    error: str = ""
 
 
-def _go_on(closing: Closing, now: datetime, step: Step) -> bool:
-    """Whether it is done; False where an answer is awaited, or people changed what was said again and again."""
+def _go_on(closing_id: UUID, lease: Lease, now: datetime, step: Step) -> Later | None:
+    """When to go on: an answer or tokens are awaited, or people changed what was said again and again; None when done."""
     for _try in range(MOST_DRAFTS):
-        if end(closing.pk, now, step):
+        if end(closing_id, now, step):
             step("ended")
-            return True
-        fresh = _as_it_stands(closing.pk)
+            return None
+        fresh = _as_it_stands(closing_id)
         if fresh is None or is_being_answered(fresh.session, fresh.until_at):
-            return False
-        _draft(fresh, now, step)
-    return end(closing.pk, now, step)
+            return Later(lease.clock() + SOON)
+        if later := _draft(fresh, lease, now, step):
+            return later
+    return None if end(closing_id, now, step) else Later(lease.clock() + SOON)
 
 
-def _draft(closing: Closing, now: datetime, step: Step) -> None:
-    """Ask the model, after batches where more is not learnt yet than it could read at once; keep the draft."""
+def _draft(closing: Closing, lease: Lease, now: datetime, step: Step) -> Later | None:
+    """Ask the model, after batches where more is not learnt yet than it could read at once; keep the draft.
+
+    When to go on where it may not be asked now, else None.
+    """
     material = gather(closing)
     step("gathered")
     while size(material.unlearnt) > material.room:
+        if later := _held_up(closing, lease):
+            return later
         if not digests.learn_batch(closing.session, now, step, closing.until_at):
-            return
+            return None
         closing.session.refresh_from_db(fields=["summary", "summarised_until"])
         material = gather(closing)
+    if later := _held_up(closing, lease):
+        return later
     made = draft(material, now)
     step("asked")
     keep_draft(closing.pk, made, material)
     step("drafted")
+    return None
+
+
+def _held_up(closing: Closing, lease: Lease) -> Later | None:
+    """Why the model may not be asked now: another worker is at it, or the day's tokens are used up."""
+    if not lease.renew():
+        return Later(lease.clock())
+    user, is_asked_for = closing.companion.user, closing.job_id is not None
+    tomorrow = waits_until(user, lease.clock(), is_asked_for=is_asked_for)
+    return Later(tomorrow, NO_TOKENS) if tomorrow else None
 
 
 def _as_it_stands(closing_id: UUID) -> Closing | None:
@@ -87,18 +111,17 @@ def _as_it_stands(closing_id: UUID) -> Closing | None:
     return related.filter(pk=closing_id).first()
 
 
-def _note_failure(closing_id: UUID, code: str, now: datetime) -> None:
+def _note_failure(lease: Lease, code: str) -> None:
     """Count the try; after the last one the operator is told, and the session stays open until it is asked anew."""
-    mine = Closing.objects.open().filter(pk=closing_id)
-    mine.update(attempts=F("attempts") + 1, error=code, drafts={}, seen=[])
-    closing = mine.first()
+    lease.mine.update(attempts=F("attempts") + 1, error=code, drafts={}, seen=[])
+    closing = lease.mine.first()
     if closing is None:
         return
     if closing.attempts < MOST_ATTEMPTS:
-        mine.update(next_at=again_at(closing.attempts, now))
+        lease.give_back(again_at(closing.attempts, lease.clock()))
         return
-    mine.update(state=Closing.State.FAILED, ended_at=now)
     Job.objects.filter(closing=closing).update(error=code)
+    lease.mine.update(state=Closing.State.FAILED, ended_at=lease.clock())
     log.error(
-        "session_not_closed", closing_id=str(closing_id), companion_id=str(closing.companion_id), code=code
+        "session_not_closed", closing_id=str(closing.pk), companion_id=str(closing.companion_id), code=code
     )

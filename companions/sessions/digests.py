@@ -8,14 +8,14 @@ from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
-from django.db.models import F, Q
 
 from accounts.models import ModelCall
+from accounts.sparing import waits_until
 from accounts.usage import Payer, charged
 from companions.locking import lock
 from companions.models import Message, Reply, Session
 from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
-from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, nothing
+from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, nothing
 from memory import nudging
 from memory.learning.answers import Digest
 from memory.learning.applying import learn
@@ -63,22 +63,39 @@ def nudge(reply: Reply) -> None:
         nudging.nudge(digest_session, str(session_id))
 
 
-def run(session_id: UUID, now: datetime, step: Step = nothing) -> None:
-    """Learn from one batch, if it is due. What goes wrong is counted, and it is tried again later."""
-    session = _claimed(session_id, now)
-    if session is None:
+def run(session_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None = None) -> None:
+    """Learn from one batch, if it is due. What goes wrong is counted, and it is tried again later.
+
+    `now` is the time of what is written; the lease and waits count from what the clock says then, else from `now`.
+    """
+    if session_id not in due(now, only=session_id):
+        return
+    row = Session.objects.filter(pk=session_id, ended_at=None)
+    lease = Lease.take(row, "digest_at", clock or (lambda: now))
+    session = row.select_related("companion__user", "companion__conversation").first()
+    if lease is None or session is None:
         return
     step("claimed")
     try:
-        if len(_waiting(session)[:MESSAGES]) == MESSAGES and not is_being_answered(session):
-            learn_batch(session, now, step)
+        later = _go_on(session, lease, now, step)
     except ProviderError as error:
-        _note_failure(session, error.code, now)
+        _note_failure(session, lease, error.code)
     except Exception:
-        _note_failure(session, "internal_error", now)
+        _note_failure(session, lease, "internal_error")
         raise
     else:
-        Session.objects.filter(pk=session_id).update(digest_at=None, digest_attempts=0)
+        lease.give_back(later)
+
+
+def _go_on(session: Session, lease: Lease, now: datetime, step: Step) -> datetime | None:
+    """When there are tokens for it again; None where that is not what it waits for."""
+    if len(_waiting(session)[:MESSAGES]) < MESSAGES or is_being_answered(session):
+        return None
+    if tomorrow := waits_until(session.companion.user, lease.clock()):
+        return tomorrow
+    if learn_batch(session, now, step):
+        lease.mine.update(digest_attempts=0)
+    return None
 
 
 def learn_batch(
@@ -157,21 +174,9 @@ def _waiting(session: Session, until_at: datetime | None = None) -> list[Message
     return list(told(said(session, until_at)).filter(is_learnt=False))
 
 
-def _claimed(session_id: UUID, now: datetime) -> Session | None:
-    """The session, from which nobody else learns for a while; None where nothing of it is due."""
-    if session_id not in due(now, only=session_id):
-        return None
-    free = Q(digest_at=None) | Q(digest_at__lte=now)
-    if not Session.objects.filter(free, pk=session_id, ended_at=None).update(digest_at=now + LEASE):
-        return None
-    related = Session.objects.select_related("companion__user", "companion__conversation")
-    return related.filter(pk=session_id).first()
-
-
-def _note_failure(session: Session, code: str, now: datetime) -> None:
+def _note_failure(session: Session, lease: Lease, code: str) -> None:
     """Count the try; the operator is told once it has failed often, and it is tried on, since nothing waits for it."""
     attempts = session.digest_attempts + 1
-    mine = Session.objects.filter(pk=session.pk)
-    mine.update(digest_attempts=F("digest_attempts") + 1, digest_at=again_at(attempts, now))
+    lease.give_back(again_at(attempts, lease.clock()), digest_attempts=attempts)
     if attempts == MOST_ATTEMPTS:
         log.error("nothing_learnt", session_id=str(session.pk), code=code)

@@ -7,12 +7,13 @@ import structlog
 from django.db import transaction
 from django.db.models import F
 
+from accounts.sparing import waits_until
 from companions.deletion import forget_many
 from companions.locking import hold
 from companions.models import Companion, Session
 from companions.sessions.drafting import Draft, Material, draft, mark
 from companions.sessions.stretch import said, told
-from companions.sessions.trying import LEASE, MOST_ATTEMPTS, Step, again_at, nothing
+from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, nothing
 from memory.closing import rewrite
 from memory.learning.neighbours import known_to
 from memory.models import DiaryEntry
@@ -30,26 +31,30 @@ def due(now: datetime, most: int = BATCH) -> list[UUID]:
     return list(stale.values_list("pk", flat=True)[:most])
 
 
-def run(entry_id: UUID, now: datetime, step: Step = nothing) -> None:
-    """Write the entry anew, if it is due. What goes wrong is counted, and it is tried again later."""
-    stale = DiaryEntry.objects.filter(pk=entry_id, is_stale=True)
-    if not stale.filter(next_at__lte=now).update(next_at=now + LEASE):
+def run(entry_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None = None) -> None:
+    """Write the entry anew, if it is due. What goes wrong is counted, and it is tried again later.
+
+    `now` is the time of what is written; leases and waits count from what the clock says then, else from `now`.
+    """
+    row = DiaryEntry.objects.filter(pk=entry_id, is_stale=True)
+    lease = Lease.take(row.filter(next_at__isnull=False), "next_at", clock or (lambda: now))
+    if lease is None:
         return
     step("claimed")
     try:
         for _try in range(MOST_DRAFTS):
-            if _is_written(entry_id, now, step):
+            if _is_written(entry_id, lease, now, step):
                 return
-        stale.update(next_at=again_at(1, now))
+        lease.give_back(again_at(1, lease.clock()))
     except ProviderError as error:
-        _note_failure(entry_id, error.code, now)
+        _note_failure(entry_id, lease, error.code)
     except Exception:
-        _note_failure(entry_id, "internal_error", now)
+        _note_failure(entry_id, lease, "internal_error")
         raise
 
 
-def _is_written(entry_id: UUID, now: datetime, step: Step) -> bool:
-    """Whether there is nothing left to write; False where what was said changed meanwhile."""
+def _is_written(entry_id: UUID, lease: Lease, now: datetime, step: Step) -> bool:
+    """Whether nothing is left to write now, also as others are at it or tokens are out; False where the talk changed."""
     entry = DiaryEntry.objects.select_related("companion__user").filter(pk=entry_id, is_stale=True).first()
     if entry is None:
         return True
@@ -57,6 +62,11 @@ def _is_written(entry_id: UUID, now: datetime, step: Step) -> bool:
     if not material.is_worth_telling:
         return _let_go(entry, material, now)
     step("gathered")
+    if not lease.renew():
+        return True
+    if tomorrow := waits_until(entry.companion.user, lease.clock()):
+        lease.give_back(tomorrow)
+        return True
     made = draft(material, now)
     step("asked")
     return _keep(entry, material, made, now)
@@ -110,15 +120,15 @@ def _let_go(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
     return True
 
 
-def _note_failure(entry_id: UUID, code: str, now: datetime) -> None:
+def _note_failure(entry_id: UUID, lease: Lease, code: str) -> None:
     """Count the try; after the last one the operator is told, and what is left of the entry stands."""
-    mine = DiaryEntry.objects.filter(pk=entry_id, is_stale=True)
+    mine = DiaryEntry.objects.filter(pk=entry_id, is_stale=True, next_at=lease.until)
     mine.update(attempts=F("attempts") + 1)
     entry = mine.first()
     if entry is None:
         return
     is_last = entry.attempts >= MOST_ATTEMPTS
-    mine.update(next_at=None if is_last else again_at(entry.attempts, now))
+    lease.give_back(None if is_last else again_at(entry.attempts, lease.clock()))
     if is_last:
         log.error(
             "diary_not_written_anew", entry_id=str(entry_id), companion_id=str(entry.companion_id), code=code

@@ -11,7 +11,7 @@ from companions.sessions import closing, digests, idle, rewriting
 @shared_task
 def close_session(closing_id: str) -> None:
     """Go on with one closing."""
-    closing.run(UUID(closing_id), timezone.now())
+    closing.run(UUID(closing_id), timezone.now(), clock=timezone.now)
 
 
 @shared_task
@@ -26,7 +26,7 @@ def close_waiting() -> None:
 @shared_task
 def digest_session(session_id: str) -> None:
     """Learn from a batch of one open session."""
-    digests.run(UUID(session_id), timezone.now())
+    digests.run(UUID(session_id), timezone.now(), clock=timezone.now)
 
 
 @shared_task
@@ -39,7 +39,7 @@ def digest_waiting() -> None:
 @shared_task
 def rewrite_diary(entry_id: str) -> None:
     """Write one diary entry anew, of which something was deleted."""
-    rewriting.run(UUID(entry_id), timezone.now())
+    rewriting.run(UUID(entry_id), timezone.now(), clock=timezone.now)
 
 
 @shared_task
