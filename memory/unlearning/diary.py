@@ -61,9 +61,10 @@ def _left(entries: Sequence[DiaryEntry], gone: Gone) -> dict[UUID, dict[str, lis
 
 def _take_out(entry: DiaryEntry, gone: Gone, left: Sequence[str]) -> bool:
     """Whether something of the entry was drawn from what goes; it is taken out then."""
-    kept = [one for one in without(entry.sentences, gone) if not gone.tells(one["text"], left)]
+    words = gone.only_here(left)
+    kept = [one for one in without(entry.sentences, gone) if words.isdisjoint(gone.read(one["text"]))]
     title = entry.title
-    if gone.tells(title, left):
+    if not words.isdisjoint(gone.read(title)):
         title = kept[0]["text"][:TITLE_CHARACTERS] if kept else UNTITLED
     if kept == entry.sentences and title == entry.title:
         return False

@@ -1,13 +1,25 @@
 """What goes, and whether a text tells of it: by the words that stand nowhere in what is left."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self
 from uuid import UUID
 
 from memory.terms import terms
+
+Reader = Callable[[str], frozenset[str]]
+
+
+def reader(of: Callable[[str], Iterable[str]] = terms) -> Reader:
+    """What gives the terms of a text, each text read once: the same messages are behind much."""
+
+    @cache
+    def read(text: str) -> frozenset[str]:
+        return frozenset(of(text))
+
+    return read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +28,7 @@ class Gone:
 
     What was drawn from one of the `messages` goes as far as it comes from it. `sources` are the messages behind memories
     that go: of what was drawn from those, only what shares a word with the `texts`. `names` are what the two are called.
+    `read` gives the terms of a text.
     """
 
     companion_id: UUID
@@ -26,12 +39,12 @@ class Gone:
     sources: frozenset[UUID] = frozenset()
     memories: frozenset[UUID] = frozenset()
     texts: tuple[str, ...] = field(default=())
+    read: Reader = field(default_factory=reader, repr=False, compare=False)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """The terms of what goes, but the names of the two who talk."""
-        names = {term for name in self.names for term in terms(name)}
-        return frozenset(term for text in self.texts for term in terms(text)) - names
+        return frozenset().union(*map(self.read, self.texts)).difference(*map(self.read, self.names))
 
     @property
     def all_messages(self) -> frozenset[UUID]:
@@ -43,10 +56,13 @@ class Gone:
             self, memories=self.memories | memories.keys(), texts=(*self.texts, *memories.values())
         )
 
+    def only_here(self, left: Iterable[str]) -> frozenset[str]:
+        """The words of what goes that stand in nothing of what is left."""
+        return self.words.difference(*map(self.read, left))
+
     def tells(self, text: str, left: Iterable[str] = ()) -> bool:
         """Whether a word of the text stands in what goes, and in nothing of what is left."""
-        told = self.words.intersection(terms(text))
-        return bool(told and told.difference(term for one in left for term in terms(one)))
+        return not self.only_here(left).isdisjoint(self.read(text))
 
     def is_behind(self, sentence: Mapping[str, Any]) -> bool:
         """Whether the sentence ({"text", "sources": ids of messages}) comes from what goes."""
