@@ -10,7 +10,6 @@ from memory.keeping import entry_of, nudge
 from memory.learning.answers import Learnt
 from memory.learning.guards import Stopped, Supported, is_same_text, supported
 from memory.learning.neighbours import NOT_LEARNT
-from memory.learning.secrets import secrets_in
 from memory.learning.subjects import denies, is_same_subject, tells_the_same
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Pursuit
@@ -43,8 +42,7 @@ def learn(
     nothing the second time; then the learning comes back unsaved.
     """
     applying = _Applying(companion_id, known, now, zone, list(names.values()), call_id)
-    told = secrets_in(line.text for line in talk.lines)
-    verdicts = [applying.apply(supported(one, talk, names.values(), told)) for one in learnt]
+    verdicts = [applying.apply(supported(one, talk, names.values(), talk.secrets)) for one in learnt]
     learning = Learning(
         companion_id=companion_id,
         session_id=session_id,

@@ -3,9 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from uuid import UUID
 
+import regex
+
+from memory.learning.secrets import secrets_in
 from memory.quoting import one_line, quoted
+
+# The marks by which the parts of a line are told apart.
+FORM = regex.compile('["“”()（）\\[\\]［］【】:：]+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,7 @@ class Line:
     given: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Talk:
     """Lines in the order of time; the first has the number 1."""
 
@@ -39,9 +46,21 @@ class Talk:
         """What "user" or "companion" said, in order."""
         return [line.text for line in self.lines if line.speaker == speaker]
 
+    @cached_property
+    def secrets(self) -> frozenset[str]:
+        """What looks like a secret in the lines (`secrets_in`): looked for once, best before a transaction begins."""
+        return secrets_in(line.text for line in self.lines)
+
     def written(self) -> list[str]:
-        """One text a line: `[3] 2023-05-02 09:05 Emily (user): "…"`."""
+        """One text a line: `[3] 2023-05-02 09:05 Emily (user): "…"`.
+
+        A name is without the marks of that form: it cannot tell of another line, or say who said what.
+        """
         return [
-            f"[{number}] {line.said_at:%Y-%m-%d %H:%M} {one_line(line.name)} ({line.speaker}): {quoted(line.text)}"
+            f"[{number}] {line.said_at:%Y-%m-%d %H:%M} {_plain(line.name)} ({line.speaker}): {quoted(line.text)}"
             for number, line in enumerate(self.lines, start=1)
         ]
+
+
+def _plain(name: str) -> str:
+    return one_line(FORM.sub(" ", name)) or "…"

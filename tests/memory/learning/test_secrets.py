@@ -1,10 +1,14 @@
 """What looks like a secret is not kept, and nothing else is taken for one."""
 
+from datetime import UTC, datetime
+from uuid import UUID
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.learning.secrets import holds_secret, redacted, secrets_in
+from memory.learning.talk import Line, Talk
 
 SECRETS = [
     "My password is hunter2",
@@ -12,7 +16,7 @@ SECRETS = [
     "The wifi password: Blue-Whale-77!",
     "password=letmein99",
     "The passphrase is 'correct horse 42'",
-    "My PIN is 4711.",
+    "My PIN is 4711 now.",
     "my pin code for the bank card is 0815",
     "The door code is 2580#",
     "The code of the safe is 4711.",
@@ -124,3 +128,43 @@ def test_a_secret_that_was_told_is_seen_wherever_it_is_said_again() -> None:
 
 def test_of_secrets_within_each_other_nothing_is_left() -> None:
     assert redacted("password: https://eve:sw0rdfish@example.org/home and more") == "password: … and more"
+
+
+AGAINST = {
+    "named": "密码",
+    "named, and a digit too near": "密码" * 30 + "密码1 ",
+    "keys of small letters": "!a",
+    "keys": "a+",
+    "tokens": "-eyJaaaaaaaa",
+    "tokens with a dot": " eyJaaaaaaaa.-",
+    "told": "password:“ ",
+    "beside": "pin:",
+    "beside, far": "pin for ",
+    "quoted": "password is “a",
+    "addresses": "a://b:c:",
+    "cards": "1111 1111 1111 1111.,",
+    "numbers": "DE89 3704 ",
+    "private keys": "-----BEGIN ",
+    "blanks": " ",
+}
+
+
+@pytest.mark.parametrize("part", AGAINST.values(), ids=AGAINST)
+def test_a_text_that_was_written_against_the_patterns_is_looked_at_to_its_end(part: str) -> None:
+    """One that took the square of its length would not come to an end within the time that a test has."""
+    text = f"password {part * (300_000 // len(part))} My PIN is 4711 now."
+    assert redacted(text).endswith(" My PIN is … now.")
+
+
+def test_thousands_of_secrets_that_were_told_are_looked_for() -> None:
+    told = secrets_in([" ".join(f"pin:x{number}yz" for number in range(20_000))])
+    assert len(told) == 20_000
+    said = ["I like zebras.", "She said X777YZ."] * 30
+    assert [redacted(text, told) for text in said] == ["I like zebras.", "She said …."] * 30
+
+
+def test_the_secrets_of_a_talk_are_looked_for_once() -> None:
+    at = datetime(2023, 5, 2, 9, tzinfo=UTC)
+    talk = Talk([Line(UUID(int=0), "user", "Emily", "My password is “Zebra-42”.", at)])
+    assert talk.secrets == {"Zebra-42"}
+    assert talk.secrets is talk.secrets
