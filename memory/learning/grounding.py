@@ -8,7 +8,7 @@ import regex
 
 from memory.dates import read_dates
 from memory.learning.answers import Sentence
-from memory.learning.secrets import holds_secret, redacted, secrets_in
+from memory.learning.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
 from memory.terms import STOP_WORDS
 from memory.text import folded
@@ -45,6 +45,9 @@ NUMBER_WORDS = {
 }
 HAN_DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
+LONGEST_NUMERAL = (
+    20  # characters: what is longer is no number that anybody names, and may be too great to be written
+)
 
 
 def grounded(
@@ -61,14 +64,14 @@ def grounded(
     written by hand before and is kept as it was.
     """
     found: dict[str, dict[str, Any]] = {}
-    told = secrets_in(line.text for line in talk.lines)
     for one in sentences:
         kept = earlier[one.keeps - 1] if one.keeps and 1 <= one.keeps <= len(earlier) else None
-        lines = [talk[number] for number in one.sources if 1 <= number <= len(talk.lines)]
+        numbers = dict.fromkeys(one.sources)
+        lines = [talk[number] for number in numbers if 1 <= number <= len(talk.lines)]
         before = list(kept["sources"]) if kept else []
         sources = list(dict.fromkeys([*before, *(str(line.message_id) for line in lines)]))
         as_before = kept is not None and one.text == kept["text"]
-        text = one.text if as_before else redacted(one.text, told)
+        text = one.text if as_before else redacted(one.text, talk.secrets)
         if as_before or (sources and stands_on(text, lines, kept["text"] if kept else "", names.values())):
             found.setdefault(folded(text), {"text": text, "sources": sources})
     return list(found.values())
@@ -104,11 +107,18 @@ def names_in(text: str) -> set[str]:
 
 
 def numbers_in(text: str) -> set[str]:
-    """The numbers of a text, in digits, as words up to twelve, and in Chinese numerals, all as digits."""
+    """The numbers of a text, in digits, as words up to twelve, and in Chinese numerals, all as digits.
+
+    A run of more than 20 Chinese numerals stays as it is written.
+    """
     plain = folded(text)
     found = {match[0].replace(",", "").rstrip(".:") for match in DIGITS.finditer(plain)}
     found |= {NUMBER_WORDS[word] for word in regex.findall(r"[a-z]+", plain) if word in NUMBER_WORDS} - {"1"}
-    return found | {str(_value(match[0])) for match in HAN_NUMBER.finditer(plain)}
+    return found | {_in_digits(match[0]) for match in HAN_NUMBER.finditer(plain)}
+
+
+def _in_digits(numeral: str) -> str:
+    return str(_value(numeral)) if len(numeral) <= LONGEST_NUMERAL else numeral
 
 
 def _value(numeral: str) -> int:

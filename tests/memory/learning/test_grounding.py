@@ -116,6 +116,14 @@ def test_names_and_numbers_are_read() -> None:
     }
 
 
+def test_a_numeral_too_great_to_be_written_in_digits_stands_for_itself() -> None:
+    endless, great = "九" + "亿" * 560, "九" + "亿" * 19
+    assert numbers_in(f"{great}, {endless}") == {str(9 * 10**152), endless}
+    talk = Talk([line(1, f"我数到{endless}。"), line(2, f"我数到{endless[:390]}。")])
+    asked = [Sentence(text=f"她数到{endless[:390]}。", sources=[source]) for source in (1, 2)]
+    assert [one["sources"] for one in grounded(asked, talk, [], NAMES)] == [[str(talk[2].message_id)]]
+
+
 @given(st.text(max_size=100), st.lists(st.integers(), max_size=5), st.none() | st.integers())
 def test_any_sentence_can_be_looked_at(text: str, sources: list[int], keeps: int | None) -> None:
     one = Sentence.model_construct(text=text, sources=sources, keeps=keeps)
