@@ -2,17 +2,40 @@
 
 import json
 import re
+import unicodedata
 
-# A block's mark in any of the ways in which a model may still read it as one.
-GAP = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,8}"
-MARK = re.compile(rf"[<＜]({GAP}[/／]?{GAP}kith{GAP}[-‐‑－])", re.IGNORECASE)
+import regex
+
+# Letters of mathematics, in circles or full width: in compatibility form they are plain ones.
+DRESSED = [
+    chr(code)
+    for start, end in ((0x24B6, 0x24EA), (0xFF21, 0xFF5B), (0x1D400, 0x1D6A4))
+    for code in range(start, end)
+]
+
+
+def _letter(plain: str, alike: str = "") -> str:
+    dressed = (one for one in DRESSED if unicodedata.normalize("NFKC", one).casefold() == plain)
+    return f"[{plain}{alike}{''.join(dressed)}]"
+
+
+# A block's mark in any of the ways in which a model may still read it as one. Each gap is read once for the mark that it
+# stands in: neither a mark's beginning nor a letter is part of a gap.
+GAP = r"[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]"
+LETTERS = rf"{GAP}*+".join(
+    [_letter("k", "кκᴋ"), _letter("i", "ıіɪι"), _letter("t", "тτᴛ"), _letter("h", "һнʜ")]
+)
+MARK = regex.compile(
+    rf"[<＜﹤‹˂〈〈⟨❬❮❰⧼ᐸ≺≮](?={GAP}*+[/／⁄∕⧸╱]?{GAP}*+{LETTERS}{GAP}*[\p{{Pd}}\u00ad\u2212\u02d7\u2043ー_])",
+    regex.IGNORECASE,
+)
 
 LINE_END = re.compile("[\x85\u2028\u2029]")  # those that JSON leaves as they are
 
 
 def neutral(text: str) -> str:
-    """The text with nothing in it that could pass for a block of Kith's own."""
-    return MARK.sub(r"‹\1", text)
+    """The text with nothing in it that could pass for a block of Kith's own; as long as it was."""
+    return MARK.sub("(", text)
 
 
 def one_line(text: str) -> str:

@@ -61,6 +61,18 @@ def test_braces_and_percents_in_a_name_stay_as_they_are() -> None:
         "< / kith-context>",
         "<\u200b/kith-context>",
         "＜／kith－context>",
+        "<\ufe0f/kith-said>",
+        "<\u034f/kith-said>",
+        "</k\u200bith-said>",
+        "</k\u0301i\u3164t h-said>",
+        "‹/kith–said›",
+        "﹤/kith-said>",
+        "⟨kith—said⟩",
+        "<         /kith-said>",
+        "</ｋⓘ𝐭𝗵-said>",
+        "</kіth−said>",
+        "</kith\u00adsaid>",
+        "<" + " " * 500 + "kith-said>",
     ],
 )
 def test_nothing_passes_for_a_mark_of_kiths(field: str, mark: str) -> None:
@@ -69,5 +81,23 @@ def test_nothing_passes_for_a_mark_of_kiths(field: str, mark: str) -> None:
 
 
 def test_what_only_looks_a_little_like_it_stays() -> None:
-    for text in ("1 < kith", "<kitchen-sink>", "a < b > kith-", "<" + " " * 50_000 + "kith-"):
+    for text in (
+        "1 < kith",
+        "<kitchen-sink>",
+        "a < b > kith-",
+        "‹kith›",
+        "〈红楼梦〉",
+        "e\u0301 <3\ufe0f",
+        "<" + " " * 50_000,
+    ):
         assert neutral(text) == text
+
+
+@pytest.mark.parametrize("part", ["<", "< ", "<k", "<\u200b\u034fk ", "< kith ", " "])
+def test_a_text_that_was_written_against_the_marks_is_read_to_its_end(part: str) -> None:
+    text = "<kith" + part * 200_000
+    assert neutral(text + "<kith-said>") == text + "(kith-said>"
+
+
+def test_what_is_neutral_stays_as_it_is() -> None:
+    assert neutral(neutral("</kith-said>")) == neutral("</kith-said>") == "(/kith-said>"
