@@ -8,7 +8,7 @@ from django.db import transaction
 
 from companions.models import Closing, Companion, Message, Session
 from memory.models import Memory
-from memory.unlearning import Gone, Unlearnt, conceal, unlearn
+from memory.unlearning import Gone, Unlearnt, conceal, retold, unlearn
 
 
 def unlearn_all(
@@ -64,10 +64,17 @@ def _redraft(
     companion: Companion, gone: Gone, messages: Collection[Message], sources: Collection[Message]
 ) -> None:
     """Summaries and notes that told of it are gone, and whatever is to be written anew is asked for."""
-    _forget_summaries(gone, {one.session_id for one in (*messages, *sources)})
+    _forget_summaries(gone, {one.session_id for one in (*messages, *sources)} | _retelling(gone))
     # A draft that was made of it, or beside it, is made again.
     Closing.objects.filter(companion=companion).exclude(drafts={}, seen=[]).update(drafts={}, seen=[])
     transaction.on_commit(_ask_for_diary, robust=True)
+
+
+def _retelling(gone: Gone) -> set[UUID]:
+    """The open session where its summary tells again what goes."""
+    again = retold(gone)
+    opened = Session.objects.filter(companion_id=gone.companion_id, ended_at=None)
+    return {one.pk for one in opened if again.is_told(one.summary)}
 
 
 def _ask_for_diary() -> None:
@@ -78,15 +85,16 @@ def _ask_for_diary() -> None:
 
 
 def _forget_summaries(gone: Gone, session_ids: Collection[UUID]) -> None:
-    """What was summed up or noted in these sessions is gone; of an open one the next digest makes it anew."""
+    """What was summed up or noted in these sessions is gone.
+
+    The next digest or the end of an open one, due in any case, sums up anew; nothing is learnt from twice for that.
+    """
     sessions = list(Session.objects.filter(companion_id=gone.companion_id, pk__in=session_ids))
-    summed_up = [one.pk for one in sessions if one.ended_at is None and one.summary]
     for session in sessions:
         session.summary, session.summarised_until, session.scratch = "", None, ""
         if gone.tells(session.title):
             session.title = ""
     Session.objects.bulk_update(sessions, ["summary", "summarised_until", "scratch", "title"], batch_size=500)
-    Message.objects.filter(session__in=summed_up, is_learnt=True).update(is_learnt=False)
     _forget_notes(gone)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from accounts.sparing import waits_until
 from accounts.usage import Payer, charged
 from companions.locking import lock
 from companions.models import Message, Reply, Session
+from companions.sessions.drafting import is_new
 from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
 from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, nothing
 from memory import nudging
@@ -24,13 +25,14 @@ from memory.learning.prompting import digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
 from memory.models import Memory
-from providers.errors import ProviderError
+from providers.errors import ProviderError, ProviderUnavailable
 from providers.structured import ask
 
 log = structlog.get_logger(__name__)
 
 MESSAGES = 16  # eight turns
 BATCH = 200
+EVER = datetime.min.replace(tzinfo=UTC)  # before all that was said
 # Open sessions with a whole batch that nobody has learnt from, nobody is learning from, and nobody closes.
 DUE = """
 SELECT session.id FROM companions_session session
@@ -103,13 +105,15 @@ def learn_batch(
 ) -> bool:
     """Whether the oldest batch that nobody has learnt from is learnt from now; False where it changed meanwhile.
 
+    What the summary does not tell though it was learnt from, as the summary was deleted with something that it told, is
+    shown before it: the oldest of that, as much as fits, and the rest beside the next batch.
     ProviderUnavailable, ProviderRefused, MalformedError.
     """
-    companion, tokens = session.companion, room(session.summary)
+    companion, batch = session.companion, _batch(session, until_at)
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
-    batch = fitting(_waiting(session, until_at)[:MESSAGES], tokens)
-    talk = talk_of(companion.pk, batch, zone, tokens)
-    users, own = talk.texts("user"), talk.texts("companion")
+    talk = talk_of(companion.pk, batch.shown, zone, batch.tokens)
+    new = talk_of(companion.pk, batch.messages, zone, batch.tokens) if batch.untold else talk
+    users, own = new.texts("user"), new.texts("companion")
     known = neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     step("gathered")
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
@@ -120,11 +124,34 @@ def learn_batch(
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """What is learnt from at once, after what was learnt from before but stands in no summary; each with so much room."""
+
+    untold: list[Message]
+    messages: list[Message]
+    tokens: int
+    summarised_until: datetime
+
+    @property
+    def shown(self) -> list[Message]:
+        return [*self.untold, *self.messages]
+
+
+def _batch(session: Session, until_at: datetime | None = None) -> Batch:
+    untold = _untold(session, until_at)
+    tokens = room(session.summary) // (2 if untold else 1)
+    shown, messages = fitting(untold, tokens), fitting(_waiting(session, until_at)[:MESSAGES], tokens)
+    is_all = len(shown) == len(untold)
+    until = max(messages[-1].said_at, session.summarised_until or EVER) if is_all else shown[-1].said_at
+    return Batch(shown, messages, tokens, until)
+
+
+@dataclass(frozen=True, slots=True)
 class Learning:
     """A batch as the model saw it, and what it answered."""
 
     session: Session
-    batch: Sequence[Message]
+    batch: Batch
     talk: Talk
     known: Sequence[Memory]
     digest: Digest
@@ -134,16 +161,17 @@ class Learning:
 @transaction.atomic
 def _keep(learning: Learning, now: datetime, step: Step) -> bool:
     """Write what was learnt, if everything that the model saw is still there as it was."""
-    companion, ids = learning.session.companion, [one.pk for one in learning.batch]
+    companion, batch = learning.session.companion, learning.batch
     lock(companion.pk)
     session = Session.objects.filter(pk=learning.session.pk, ended_at=None).first()
     if session is None or not _is_as_it_was(learning, session):
         return False
     step("writing")
+    before = {one.pk for one in batch.untold}
     learn(
         companion.pk,
         learning.talk,
-        learning.digest.memories,
+        [one for one in learning.digest.memories if is_new(one, learning.talk, before)],
         learning.known,
         now=now,
         zone=companion.user.zone,
@@ -152,19 +180,19 @@ def _keep(learning: Learning, now: datetime, step: Step) -> bool:
         call_id=learning.call_id,
     )
     step("learnt")
-    Message.objects.filter(pk__in=ids).update(is_learnt=True)
-    session.summary = redacted(learning.digest.summary, secrets_in(one.text for one in learning.batch))
-    session.summarised_until = learning.batch[-1].said_at
+    Message.objects.filter(pk__in=[one.pk for one in batch.messages]).update(is_learnt=True)
+    session.summary = redacted(learning.digest.summary, secrets_in(one.text for one in batch.shown))
+    session.summarised_until = batch.summarised_until
     session.save(update_fields=["summary", "summarised_until"])
     step("written")
     return True
 
 
 def _is_as_it_was(learning: Learning, session: Session) -> bool:
-    ids, known = [one.pk for one in learning.batch], [one.pk for one in learning.known]
-    batch = list(told(said(session).filter(pk__in=ids)))
+    shown, known = learning.batch.shown, [one.pk for one in learning.known]
+    there = {one.pk: one for one in told(said(session).filter(pk__in=[one.pk for one in shown]))}
     return (
-        marks(batch) == marks(learning.batch)
+        marks([there[one.pk] for one in shown if one.pk in there]) == marks(shown)
         and session.summary == learning.session.summary
         and known_to(session.companion_id).filter(pk__in=known).count() == len(known)
     )
@@ -174,9 +202,35 @@ def _waiting(session: Session, until_at: datetime | None = None) -> list[Message
     return list(told(said(session, until_at)).filter(is_learnt=False))
 
 
+def _untold(session: Session, until_at: datetime | None) -> list[Message]:
+    """What was learnt from, but stands in no summary any more."""
+    learnt = told(said(session, until_at)).filter(is_learnt=True)
+    return list(learnt.filter(said_at__gt=session.summarised_until or EVER))
+
+
 def _note_failure(session: Session, lease: Lease, code: str) -> None:
-    """Count the try; the operator is told once it has failed often, and it is tried on, since nothing waits for it."""
+    """Count the try; a batch at which the model has failed often is passed over, and the operator is told.
+
+    A model that is not reached is no fault of the batch: then it is tried on, at most every six hours.
+    """
     attempts = session.digest_attempts + 1
+    if attempts >= MOST_ATTEMPTS and code != ProviderUnavailable.code:
+        _pass_over(session)
+        lease.give_back(None, digest_attempts=0)
+        log.error("batch_passed_over", session_id=str(session.pk), code=code)
+        return
     lease.give_back(again_at(attempts, lease.clock()), digest_attempts=attempts)
     if attempts == MOST_ATTEMPTS:
         log.error("nothing_learnt", session_id=str(session.pk), code=code)
+
+
+@transaction.atomic
+def _pass_over(session: Session) -> None:
+    """Nothing is learnt from the oldest batch, nor is it summed up: what is behind it comes next. It stays recallable."""
+    lock(session.companion_id)
+    if not _waiting(session):
+        return
+    batch = _batch(session).messages
+    Message.objects.filter(pk__in=[one.pk for one in batch]).update(is_learnt=True)
+    until = max(batch[-1].said_at, session.summarised_until or EVER)
+    Session.objects.filter(pk=session.pk).update(summarised_until=until)

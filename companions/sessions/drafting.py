@@ -144,7 +144,7 @@ def _checked(
         intensity=ending.intensity,
         self_concept=sound(ending.self_concept, own) or (own.sentences if own else []),
         user_profile=sound(ending.user_profile, theirs) or (theirs.sentences if theirs else []),
-        memories=[one.model_dump(mode="json") for one in ending.memories if _is_new(one, whole, learnt)],
+        memories=[one.model_dump(mode="json") for one in ending.memories if is_new(one, whole, learnt)],
         lines=[str(line.message_id) for line in whole.lines[:shown]],
         known=[mark(one) for one in known],
         call_id=call_id,
@@ -156,7 +156,7 @@ def mark(memory: Memory) -> str:
     return f"{memory.pk} {crc32(memory.text.encode()):08x}"
 
 
-def _is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:
+def is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:
     """Whether it comes from something that was not learnt from yet."""
     numbers = [number for number in learnt.sources if 1 <= number <= len(whole.lines)]
     return any(whole[number].message_id not in before for number in numbers)

@@ -118,9 +118,10 @@ def test_a_slot_of_another_message_stays(mira: Companion, said: list[Message]) -
     assert Slot.objects.get().name == "tea"
 
 
-def test_of_an_open_session_the_next_digest_makes_the_summary_anew(
+def test_the_summary_of_an_open_session_goes_and_nothing_is_learnt_from_twice_for_that(
     mira: Companion, said: list[Message]
 ) -> None:
+    """Who deletes or hides one message would else have a whole session put before the model again."""
     Message.objects.filter(companion=mira).update(is_learnt=True)
     Session.objects.filter(companion=mira).update(
         summary=f"{MARKER}, tea.", summarised_until=NOW, scratch="x"
@@ -128,7 +129,7 @@ def test_of_an_open_session_the_next_digest_makes_the_summary_anew(
     delete_message(said[0], NOW)
     session = Session.objects.get(companion=mira)
     assert (session.summary, session.summarised_until, session.scratch) == ("", None, "")
-    assert not Message.objects.filter(companion=mira, is_learnt=True).exists()
+    assert not Message.objects.filter(companion=mira, is_learnt=False).exists()
 
 
 def test_what_another_session_holds_is_left_alone(mira: Companion, said: list[Message]) -> None:

@@ -8,7 +8,6 @@ from accounts.models import ModelCall, User
 from companions.deletion import delete_message
 from companions.models import Closing, Companion, Session
 from companions.sessions import closing, digests, rewriting
-from companions.sessions.idle import ask_for_silent
 from memory.models import DiaryEntry
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
@@ -52,9 +51,10 @@ def test_a_silent_session_is_closed_tomorrow_where_half_of_the_day_is_spent(
     mira: Companion, talk: Talk, alice: User, rehearsal: RehearsalServer, midnight: datetime
 ) -> None:
     talk(mira, *TEA)
-    ask_for_silent(EVENING)
+    closing_id = ask_to_close(mira, EVENING)
+    Closing.objects.update(job=None)  # as those of silent sessions are, which nobody asks for
     spend(alice, LIMIT // 2 + 1)
-    waiting = Closing.objects.get()
+    waiting = Closing.objects.get(pk=closing_id)
     closing.run(waiting.pk, EVENING)
     waiting.refresh_from_db()
     assert (waiting.state, waiting.next_at, waiting.attempts) == ("waiting", midnight, 0)

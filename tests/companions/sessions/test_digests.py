@@ -1,10 +1,13 @@
 """What is learnt while a session lasts: eight turns at once, with one call."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from accounts.models import ModelCall
 from companions.deletion import delete_message
@@ -16,6 +19,7 @@ from memory.models import Learning, Memory
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
 from tests.companions.sessions.test_closing import Killed, dying, when
+from tests.fixtures.malformed import LEARNT
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 EIGHT_TURNS = (*TEA, *GARDEN) * 2
@@ -151,3 +155,84 @@ def test_a_session_too_long_for_one_request_is_learnt_from_in_batches_before_it_
     assert calls == len(rehearsal.requests()) > 2
     for request in rehearsal.requests():
         assert len(str(request["messages"][-1]["content"])) < 2000 * 5
+
+
+# -- a summary that was deleted -----------------------------------------------------------------------------------------
+
+
+def counted(talk: Talk, companion: Companion, hours: int) -> None:
+    """Sixteen more messages."""
+    talk(companion, *(f"We counted to {number}." for number in range(16)), at=NOON + timedelta(hours=hours))
+
+
+def said_in(request: dict[str, Any]) -> str:
+    return str(request["messages"][-1]["content"]).split("<kith-said>")[1]
+
+
+def test_a_deleted_message_has_nothing_learnt_again_and_the_next_batch_sums_up_what_is_left(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    messages = talk(mira, *EIGHT_TURNS)
+    session = Session.objects.get()
+    run(session.pk, NOON)
+    delete_message(messages[0], NOON)
+    assert due(NOON) == []
+    evidence = dict(Memory.objects.exclude(kind="said").values_list("pk", "evidence"))
+    counted(talk, mira, 1)
+    run(session.pk, NOON + timedelta(hours=2))
+    assert len(rehearsal.requests()) == 2
+    shown = said_in(rehearsal.requests()[-1])
+    assert "Rufus" in shown
+    assert "counted to 15" in shown
+    session.refresh_from_db()
+    assert session.summary
+    assert session.summarised_until == Message.objects.latest("said_at").said_at
+    assert evidence.items() <= dict(Memory.objects.values_list("pk", "evidence")).items()
+    counted(talk, mira, 3)
+    run(session.pk, NOON + timedelta(hours=4))
+    assert "Rufus" not in said_in(rehearsal.requests()[-1])
+
+
+def test_what_does_not_fit_beside_one_batch_is_summed_up_beside_the_next(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, settings: Settings
+) -> None:
+    long = [f"Day {number}: " + "we walked along the river and spoke. " * 4 for number in range(32)]
+    talk(mira, *long)
+    session = Session.objects.get()
+    Message.objects.update(is_learnt=True)
+    settings.CONTEXT_TOKENS = 5000
+    days = []
+    for hours in (1, 3, 5):
+        counted(talk, mira, hours)
+        run(session.pk, NOON + timedelta(hours=hours + 1))
+        shown = said_in(rehearsal.requests()[-1])
+        assert "counted to 15" in shown
+        days.append({number for number in range(32) if f"Day {number}:" in shown})
+    assert len(rehearsal.requests()) == 3
+    assert 0 in days[0]
+    assert set.union(*days) == set(range(32))
+    assert not days[0] & days[1]
+
+
+def test_a_session_whose_summary_was_deleted_ends_with_one_call_that_shows_what_is_left(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    messages = talk(mira, *EIGHT_TURNS)
+    run(Session.objects.get().pk, NOON)
+    delete_message(messages[0], NOON)
+    assert closed(mira, NOON).state == "done"
+    assert len(rehearsal.requests()) == 2
+    assert "Rufus" in said_in(rehearsal.requests()[-1])
+
+
+def test_what_was_learnt_before_and_is_only_shown_again_is_not_reinforced(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *EIGHT_TURNS)
+    Message.objects.update(is_learnt=True)
+    counted(talk, mira, 1)
+    entry = LEARNT | {"text": "Alice likes green tea.", "sources": [3], "quotes": ["I like green tea"]}
+    rehearsal.script({"task": "digest", "answer": json.dumps({"summary": "Tea.", "memories": [entry]})})
+    run(Session.objects.get().pk, NOON + timedelta(hours=2))
+    assert Session.objects.get().summary == "Tea."
+    assert learnt() == 0
