@@ -1,0 +1,195 @@
+"""Whose work it is while a model thinks for long, and how often what fails is tried and paid for."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from pytest_django import Settings
+
+from companions.models import Closing, Companion, Message, Session
+from companions.sessions import close, closing, digests
+from companions.sessions.trying import LEASE, MOST_ATTEMPTS
+from memory.models import DiaryEntry
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+NOON = MORNING + timedelta(hours=3)
+LONG = timedelta(minutes=15)  # for one answer
+EIGHT_TURNS = (*TEA, *GARDEN) * 2
+
+
+class Clock:
+    """Goes on as it is told to, and at each answer of the model."""
+
+    def __init__(
+        self, answer: timedelta, meanwhile: Callable[[datetime], object] = lambda _now: None
+    ) -> None:
+        self.now, self.answer, self.meanwhile = NOON, answer, meanwhile
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def step(self, point: str) -> None:
+        if point == "asked":
+            self.now += self.answer
+            self.meanwhile(self.now)
+
+
+def test_a_closing_of_many_calls_is_one_workers_all_the_while(
+    mira: Companion, talk: Talk, settings: Settings, rehearsal: RehearsalServer
+) -> None:
+    settings.CONTEXT_TOKENS = 2000
+    talk(mira, *(f"On day {number} I walked {number + 3} miles along the river." for number in range(60)))
+    closing_id, others = ask_to_close(mira, NOON), []
+    clock = Clock(LONG, lambda now: others.extend(closing.due(now)))
+    closing.run(closing_id, NOON, clock.step, clock)
+    assert clock.now - NOON > LEASE
+    assert others == []
+    assert Closing.objects.get().state == "done"
+
+
+@pytest.mark.parametrize("answer", ["{}", None])
+def test_whoever_was_too_slow_leaves_the_closing_to_who_took_it(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, answer: str | None
+) -> None:
+    talk(mira, *TEA)
+    if answer:
+        rehearsal.script({"task": "ending", "answer": answer})
+    closing_id = ask_to_close(mira, NOON)
+    theirs = NOON + 2 * LEASE
+    clock = Clock(LEASE, lambda now: Closing.objects.filter(next_at__lte=now).update(next_at=theirs))
+    closing.run(closing_id, NOON, lambda point: clock.step("asked") if point == "gathered" else None, clock)
+    left = Closing.objects.get()
+    assert (left.state, left.next_at, left.attempts, left.error) == ("waiting", theirs, 0, "")
+    assert rehearsal.requests() == []
+
+
+def test_a_failed_try_of_one_who_was_too_slow_is_not_counted(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *EIGHT_TURNS)
+    rehearsal.script({"task": "digest", "answer": "no"})
+    session, theirs = Session.objects.get(), NOON + 2 * LEASE
+    clock = Clock(LEASE, lambda now: Session.objects.filter(digest_at__lte=now).update(digest_at=theirs))
+    digests.run(session.pk, NOON, lambda point: clock.step("asked") if point == "gathered" else None, clock)
+    session.refresh_from_db()
+    assert (session.digest_at, session.digest_attempts) == (theirs, 0)
+
+
+def test_the_wait_after_a_failure_counts_from_the_end_of_the_call(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *EIGHT_TURNS)
+    rehearsal.script({"task": "any", "answer": "no", "repeat": 2})
+    clock = Clock(LONG)
+
+    def thinking(point: str) -> None:
+        clock.step("asked" if point == "gathered" else "")
+
+    digests.run(Session.objects.get().pk, NOON, thinking, clock)
+    assert Session.objects.get().digest_at == clock.now + timedelta(minutes=2) == NOON + timedelta(minutes=17)
+    closing.run(ask_to_close(mira, NOON), NOON, thinking, clock)
+    assert Closing.objects.get().next_at == clock.now + timedelta(minutes=2)
+
+
+# -- asked again ------------------------------------------------------------------------------------------------------
+
+
+def test_asking_again_changes_nothing_of_a_claim_made_meanwhile(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TEA)
+    closing_id = ask_to_close(mira, NOON)
+    Closing.objects.update(error="malformed_answer", attempts=3, next_at=NOON + timedelta(hours=1))
+    ask_to_close(mira, NOON)
+    waiting = Closing.objects.get(pk=closing_id)
+    assert (waiting.error, waiting.attempts, waiting.state) == ("malformed_answer", 3, "waiting")
+    assert waiting.next_at == NOON + timedelta(minutes=1)
+
+
+def test_asking_again_puts_no_try_off_and_brings_none_nearer_than_a_minute(
+    mira: Companion, talk: Talk
+) -> None:
+    talk(mira, *TEA)
+    closing_id = ask_to_close(mira, NOON)
+    Closing.objects.update(error="malformed_answer", next_at=NOON + timedelta(seconds=30))
+    ask_to_close(mira, NOON)
+    assert Closing.objects.get().next_at == NOON + timedelta(seconds=30)
+    Closing.objects.update(error="", next_at=NOON + LEASE)  # somebody is at it
+    ask_to_close(mira, NOON)
+    assert Closing.objects.get(pk=closing_id).next_at == NOON + LEASE
+
+
+@pytest.mark.parametrize("is_the_persons", [True, False])
+def test_what_failed_for_good_begins_anew_after_ten_minutes(
+    mira: Companion, talk: Talk, is_the_persons: bool
+) -> None:
+    talk(mira, *TEA)
+    job = close(mira, NOON)
+    Closing.objects.update(state="failed", error="malformed_answer", attempts=8, ended_at=NOON)
+    if not is_the_persons:
+        Closing.objects.update(job=None)
+        job.delete()
+    again = close(mira, NOON + timedelta(minutes=9))
+    assert again == close(mira, NOON + timedelta(minutes=9))
+    assert (again == job) is is_the_persons
+    assert Closing.objects.get().state == "failed"
+    assert again.error == (
+        "" if is_the_persons else "malformed_answer"
+    )  # set with the state, as a closing fails
+    anew = close(mira, NOON + timedelta(minutes=10))
+    assert anew != again
+    closing.run(Closing.objects.get(job=anew).pk, NOON + timedelta(minutes=10))
+    assert DiaryEntry.objects.count() == 1
+
+
+def test_what_failed_a_moment_ago_is_forgotten_at_once(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TEA)
+    ask_to_close(mira, NOON)
+    Closing.objects.update(state="failed", error="malformed_answer", ended_at=NOON)
+    closing.run(ask_to_close(mira, NOON, is_forgetful=True), NOON)
+    assert not Message.objects.exists()
+
+
+# -- a batch that fails again and again -------------------------------------------------------------------------------
+
+
+def fail(session: Session, now: datetime) -> datetime:
+    """Tries eight times; when it is over."""
+    for _try in range(MOST_ATTEMPTS):
+        digests.run(session.pk, now)
+        now = Session.objects.get().digest_at or now
+    return now
+
+
+def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    first = talk(mira, *EIGHT_TURNS)
+    rehearsal.script({"task": "digest", "answer": "no", "repeat": MOST_ATTEMPTS})
+    session = Session.objects.get()
+    now = fail(session, NOON)
+    session.refresh_from_db()
+    assert (session.digest_at, session.digest_attempts) == (None, 0)
+    assert len(rehearsal.requests()) == MOST_ATTEMPTS
+    assert digests.due(now) == []
+    assert mira.memories.filter(message__in=first, closed_at=None).count() == len(first)
+    talk(mira, *(f"We counted to {number}." for number in range(16)), at=now)
+    digests.run(session.pk, now)
+    assert "Rufus" not in str(rehearsal.requests()[-1])
+    assert "counted" in Session.objects.get().summary
+
+
+def test_where_no_model_is_reached_nothing_is_passed_over(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *EIGHT_TURNS)
+    rehearsal.script({"task": "digest", "error": {"status": 503}, "repeat": 100})
+    session = Session.objects.get()
+    Session.objects.update(digest_attempts=MOST_ATTEMPTS - 1)
+    digests.run(session.pk, NOON)
+    session.refresh_from_db()
+    assert session.digest_attempts == MOST_ATTEMPTS
+    assert not Message.objects.filter(is_learnt=True).exists()
+    rehearsal.reset()
+    digests.run(session.pk, session.digest_at)
+    assert not Message.objects.filter(is_learnt=False).exists()
