@@ -11,6 +11,7 @@ from memory.errors import ParameterError, PolicyError
 from memory.policies.airi_chat import AiriChat
 from memory.policies.airi_decay import AiriDecay
 from memory.policies.digital_life import DigitalLife
+from memory.policies.fsrs import Fsrs
 from memory.policies.generative_agents import GenerativeAgents
 from memory.policies.hou import Hou
 from memory.policies.kith import Kith
@@ -30,7 +31,7 @@ from memory.policies.parameters import (
 from memory.policies.policy import Policy
 
 DEFAULT = Kith.name
-Adjustable = Kith | Likeness | DigitalLife | AiriChat | AiriDecay | MemoryBank | Hou | GenerativeAgents
+Adjustable = Kith | Likeness | DigitalLife | AiriChat | AiriDecay | MemoryBank | Hou | Fsrs | GenerativeAgents
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ OFFERED: list[Offer] = [
     Offer(AiriDecay(), _("AIRI decay: half is gone in a week, recalls and feelings hold it"), AIRI_DECAYS),
     Offer(MemoryBank(), _("MemoryBank: gone in days, each recall makes it last longer"), MEMORY_BANKS),
     Offer(Hou(unit_days=30, threshold=0.6), _("Hou: what is recalled at growing intervals stays"), HOUS),
+    Offer(Fsrs(), _("FSRS: as cards are learnt, a recall just before forgetting holds best")),
     Offer(
         GenerativeAgents(),
         _("Generative agents: alike, fresh and important count the same"),

@@ -89,7 +89,7 @@ def test_some_rules_never_forget() -> None:
     assert [half_life_days(by_name(name)) for name in ("likeness", "digital_life")] == [None, None]
 
 
-@pytest.mark.parametrize("name", ["kith", "airi_decay", "memory_bank", "hou", "generative_agents"])
+@pytest.mark.parametrize("name", ["kith", "airi_decay", "memory_bank", "hou", "fsrs", "generative_agents"])
 def test_a_recall_that_is_only_thought_of_lifts_the_curve_from_then_on(name: str) -> None:
     policy, life = by_name(name), Life.fresh(DAY)
     again, _ = recalled_again(life, [Again(DAY + days(10))], [])

@@ -20,6 +20,7 @@ def test_every_policy_is_offered_once_and_kith_first() -> None:
         "airi_decay",
         "memory_bank",
         "hou",
+        "fsrs",
         "generative_agents",
     ]
     assert DEFAULT == "kith"
