@@ -68,6 +68,7 @@ KIN = {
 RELATED = frozenset(term for said in KIN.values() for term in terms(said)) - frozenset(
     terms("cat cats kitten dog dogs puppy")
 )
+UNTOLD = COMMON | RELATED
 LOVERS = {"husband", "wife", "boyfriend", "girlfriend"}
 NAME = regex.compile(r"(?<!^)\b\p{Lu}\p{L}+")
 PARTICLES = STOP_CHARACTERS | set("不没")  # a pair with one of them tells no more than the other character
@@ -91,7 +92,7 @@ def subject(text: str, names: Collection[str], when: datetime) -> frozenset[str]
     """The terms of a text that tell what it is about: without names of the two who talk, days and common words."""
     bare = without_names(text, {name: name for name in names})
     told = (term for term in terms(bare, when) if not term.startswith("@") and not PARTICLES & set(term))
-    return frozenset(term for term in told if term not in COMMON | RELATED)
+    return frozenset(term for term in told if term not in UNTOLD)
 
 
 def _kin(text: str) -> set[str]:
