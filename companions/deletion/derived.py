@@ -72,9 +72,8 @@ def _redraft(
 
 def _retelling(gone: Gone) -> set[UUID]:
     """The open session where its summary tells again what goes."""
-    again = retold(gone)
-    opened = Session.objects.filter(companion_id=gone.companion_id, ended_at=None)
-    return {one.pk for one in opened if again.is_told(one.summary)}
+    opened = Session.objects.filter(companion_id=gone.companion_id, ended_at=None).exclude(summary="").first()
+    return {opened.pk} if opened and retold(gone).is_told(opened.summary) else set()
 
 
 def _ask_for_diary() -> None:

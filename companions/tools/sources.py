@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from companions.replies.material import Turn
+from memory.models import Memory
 from memory.terms import terms
 
 
@@ -12,9 +13,25 @@ def sources(turn: Turn, text: str) -> list[UUID]:
     shown |= {
         one.memory.message_id: set(terms(one.memory.text)) for one in turn.found if one.memory.message_id
     }
+    shown |= _behind_learnt(turn)
     missing, ids = set(terms(text)) - set(terms(turn.message.text)), [turn.message.pk]
     for id in sorted(shown, key=lambda id: -len(missing & shown[id])):
         if missing & shown[id]:
             ids.append(id)
             missing -= shown[id]
     return ids
+
+
+def _behind_learnt(turn: Turn) -> dict[UUID, set[str]]:
+    """The messages behind the learnt memories that were shown, each with the words of those."""
+    learnt = {one.memory.pk: set(terms(one.memory.text)) for one in turn.found if not one.memory.message_id}
+    behind: dict[UUID, set[str]] = {}
+    for memory_id, message_id in (
+        Memory.sources.through.objects.filter(memory__companion=turn.companion.pk, memory__in=learnt)
+        .exclude(
+            message__in=[*turn.given, *(one.memory.message_id for one in turn.found if one.memory.message_id)]
+        )
+        .values_list("memory", "message")
+    ):
+        behind[message_id] = behind.get(message_id, set()) | learnt[memory_id]
+    return behind
