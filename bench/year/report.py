@@ -26,11 +26,9 @@ def report(companion: Companion, days: int) -> bool:
     """Print it all; whether it is as it should be."""
     messages = companion.messages.filter(role="user").count()
     said = said_in(companion)
-    echoes = sum(bool(one.given) for one in said.values())
+    given = sum(bool(one.given) for one in said.values())
     print(f"{days} days, {messages:,} messages of the person, {companion.sessions.count()} sessions.")
-    print(
-        f"{echoes:,} of the answers repeated what was recalled for them, {_recalled(companion):,} memories.\n"
-    )
+    print(f"{given:,} of the answers were given recalled memories, {_recalled(companion):,} in all.\n")
     print(table(["learnt", "ever", "open", "replaced", "taken back", "evidence"], _kinds(companion)), "\n")
     print(
         table(["by the end of", "learnt", "of it lasting", "open", "of it lasting"], _months(companion)), "\n"
