@@ -175,7 +175,9 @@ def lives(companion_id: UUID) -> list[Life]:
 
 def felt_since(companion_id: UUID, since: datetime) -> list[Felt]:
     """What the companion was given to remember in replies since then, with the feelings it has now; one SQL query."""
-    used = Recalled.objects.of(companion_id).filter(is_used=True, recall__at__gte=since)
+    used = (
+        Recalled.objects.of(companion_id).filter(is_used=True, recall__at__gte=since).order_by("recall__at")
+    )
     return [Felt(*row) for row in used.values_list("recall__at", "memory__joy", "memory__aversion")]
 
 
@@ -199,7 +201,9 @@ def moods(
 
 def recalls_by_day(companion_id: UUID, since: datetime, zone: tzinfo) -> dict[date, int]:
     """How many memories replies were given on each day of that zone since then; one SQL query."""
-    used = Recalled.objects.of(companion_id).filter(is_used=True, recall__at__gte=since)
+    used = (
+        Recalled.objects.of(companion_id).filter(is_used=True, recall__at__gte=since).order_by("recall__at")
+    )
     counted = (
         used.values(day=TruncDate("recall__at", tzinfo=zone)).annotate(count=Count("pk")).order_by("day")
     )

@@ -1,7 +1,8 @@
 """An answer in a given form: asked for as JSON, found in whatever the model wrote around it, validated."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -60,7 +61,7 @@ class _Heard:
 
 
 def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
-    """The model's answer to the messages, as an object of that type; for threads without a running event loop.
+    """The model's answer to the messages, as an object of that type; the calling thread waits for it.
 
     `task` names what is asked for: digest, ending, gists, night. The schema is sent beside the messages, and left out
     for servers that do not know how; so the messages tell the form too. The call is noted for an open meter.
@@ -70,7 +71,7 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     heard, began = _Heard(), perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
     try:
-        asyncio.run(_listen(heard, messages, {"type": "json_schema", "json_schema": form}))
+        _run(_listen(heard, messages, {"type": "json_schema", "json_schema": form}))
         answered, failed = validated(heard.text, answer), None
         return answered
     except ProviderError as error:
@@ -78,6 +79,12 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
         raise
     finally:
         _note(heard.spent(messages, failed), began, failed)
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """In a thread of its own: whoever calls may stand in an event loop, as a browser's tests do."""
+    with ThreadPoolExecutor(1, thread_name_prefix="asking") as own:
+        own.submit(asyncio.run, work).result()
 
 
 async def _listen(heard: _Heard, messages: Messages, form: Mapping[str, Any]) -> None:

@@ -29,7 +29,6 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.api.understanding._written": "the revision that was written just now or under the same key, its owner's",
     "companions.deletion.scrubbing.scrub": "the cues of the companion's own recalls, by their ids",
     "companions.moving.digital_life.going._said": "what the companion's own recalls had found",
-    "companions.private.keep_private": "the one memory, found before as its owner's",
     "companions.sessions.rewriting.due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.rewriting.run": "the one entry of the sweep, by its id; nothing comes back",
     "companions.sessions.rewriting._is_written": "the same entry, looked at again",
