@@ -46,7 +46,10 @@ def list_blocks(request: HttpRequest, companion_id: UUID) -> dict[str, object]:
 
 
 @router.get(
-    "/{uuid:companion_id}/blocks/{path:name}", response=BlockOut, operation_id="get_block", summary="One block"
+    "/{uuid:companion_id}/blocks/{path:name}",
+    response=BlockOut,
+    operation_id="get_block",
+    summary="One block",
 )
 def get_block(request: HttpRequest, companion_id: UUID, name: str) -> Block:
     return find_block(my_companion(request, companion_id).pk, name)

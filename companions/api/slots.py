@@ -60,7 +60,10 @@ def put_slot(request: HttpRequest, companion_id: UUID, name: str, body: SlotIn) 
 
 
 @router.delete(
-    "/{uuid:companion_id}/slots/{path:name}", response={204: None}, operation_id="delete_slot", summary="Delete it"
+    "/{uuid:companion_id}/slots/{path:name}",
+    response={204: None},
+    operation_id="delete_slot",
+    summary="Delete it",
 )
 @transaction.atomic
 def remove_slot(request: HttpRequest, companion_id: UUID, name: str) -> Status[None]:

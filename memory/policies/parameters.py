@@ -26,7 +26,9 @@ class Parameter:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ParameterError(f"{self.name} must be a number, not {value!r:.40}.")
         if not self.least <= value <= self.most:
-            raise ParameterError(f"{self.name} lies from {self.least:g} to {self.most:g}, not at {value!r:.40}.")
+            raise ParameterError(
+                f"{self.name} lies from {self.least:g} to {self.most:g}, not at {value!r:.40}."
+            )
         if self.is_whole and value != int(value):
             raise ParameterError(f"{self.name} must be a whole number, not {value!r:.40}.")
         return int(value) if self.is_whole else float(value)
