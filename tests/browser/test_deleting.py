@@ -62,6 +62,7 @@ def test_all_of_a_kind_goes_by_the_name_on_a_phone(person: Person) -> None:
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("3 memories")
     dialog.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog")).to_contain_text("This field is required.")
     expect(page.locator(".memory")).to_have_count(3)
     page.get_by_role("dialog").get_by_label("Its name").fill("Mira")
     shot(person, "phone-sure")
