@@ -82,10 +82,10 @@ DENIES = regex.compile(
 LED_IN = frozenset(
     terms("remember remembered recall recalled mention mentioned earlier once that as still memory reminded")
 ) | frozenset(terms("我记得 我还记得 记住 你告诉过我 你告诉我 你说过 我对你说过 提到过 告诉过"))
-SAYING = r"(?:remember|recall|told|tell|said|says|记得|告诉|说)[^“”「」]{0,60}"
-LED = regex.compile(rf"[^“”「」.!?,;。！？，；]{{0,80}}?{SAYING}[“「]")
-LED_OFF = regex.compile(rf"[^“”「」.!?,;。！？，；]{{0,80}}?{SAYING}$")  # cut off before what it leads in
-QUOTE_MARK = regex.compile("[“”「」]")
+SAYING = r"(?:remember|recall|told|tell|said|says|记得|告诉|说)[^“”「」‘]{0,60}"
+LED = regex.compile(rf"[^“”「」‘.!?,;。！？，；]{{0,80}}?{SAYING}[“「‘]")
+LED_OFF = regex.compile(rf"[^“”「」‘.!?,;。！？，；]{{0,80}}?{SAYING}$")  # cut off before what it leads in
+RUN, RETOLD = 5, 0.7
 LEAD = regex.compile(r"^[^“”「」]{0,80}?(?:remember|recall|told|said|记得|告诉|说)[^“”「」]{0,60}[“「]")
 QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
 ENOUGH, SHARE = 2, 1 / 2
@@ -172,19 +172,22 @@ def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
 
 
 def _is_repeated(said: str, line: Line, names: Collection[str]) -> bool:
-    """Whether one memory covers all of it, or each part of it is covered by some: an echo of several, or of echoes."""
-    if any(_covers(given, said, names, line.said_at) for given in line.given):
-        return True
-    told = [part for part in _parts(said) if subject(part, names, line.said_at) - LED_IN]
-    return bool(told) and all(
-        any(_covers(given, part, names, line.said_at) for given in line.given) for part in told
-    )
+    """Whether one memory covers it, or most of what is not led in stands in some: an echo of several, or of echoes."""
+    return any(_covers(given, said, names, line.said_at) for given in line.given) or _retold(said, line)
 
 
-def _parts(text: str) -> list[str]:
-    """What stands between quotation marks and between those, without what leads in: "I told you on 4 May: “"."""
-    parts = QUOTE_MARK.split(LED.sub("“", text))
-    return [LED_OFF.sub("", part) for part in parts]
+def _retold(said: str, line: Line) -> bool:
+    """Whether most of its letters stand in runs that also stand in what was given; linear in both."""
+    told = _letters(LED_OFF.sub("", LED.sub("", said)))
+    if len(told) < RUN:
+        return bool(LED.search(said))  # hardly anything but "I remember that you told me: “"
+    runs = {run for given in line.given for run in _runs(_letters(given))}
+    covered = {at + n for at, run in enumerate(_runs(told)) if run in runs for n in range(RUN)}
+    return bool(runs) and len(covered) >= RETOLD * len(told)
+
+
+def _runs(letters: str) -> list[str]:
+    return [letters[at : at + RUN] for at in range(len(letters) - RUN + 1)]
 
 
 def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bool:
