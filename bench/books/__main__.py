@@ -2,10 +2,12 @@
 
 A book of 60,000 words is made in English and one of 90,000 characters in Chinese: the same people, places and things
 throughout, and ten happenings that are told once. The rehearsal model writes the gists. Each happening is
-asked for twice: in other words throughout, and by names and key words, as somebody asks who remembers who it was.
+asked for three times: in other words throughout; by names and key words, as somebody asks who remembers who it was; and
+as a reader asks a friend some weeks after the book.
 
-The two sets are of unequal worth. The questions in other words were written before any of them was searched for; those
-by names and key words were written afterwards, when it was known how the first had fared.
+The three sets are of unequal worth. The questions in other words were written before any of them was searched for; those
+by names and key words were written afterwards, when it was known how the first had fared. Those a reader asks were
+written without sight of the search or of the other questions.
 """
 
 from bench.command import machine, parser

@@ -39,6 +39,7 @@ class Figures:
     seconds: dict[str, float] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     in_other_words: list[Asked] = field(default_factory=list)
+    as_a_reader: list[Asked] = field(default_factory=list)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -63,6 +64,7 @@ def read(companion: Companion, book: Book, now: datetime) -> Figures:
         for one in book.happenings:
             figures.asked.append(_asked(companion, document, one, one.question, now))
             figures.in_other_words.append(_asked(companion, document, one, one.in_other_words, now))
+            figures.as_a_reader.append(_asked(companion, document, one, one.as_a_reader, now))
     return figures
 
 

@@ -29,6 +29,10 @@ def _print(book: Book, figures: Figures) -> None:
     print(f"{figures.pages} pages with gists, {figures.calls} calls; {seconds}")
     _questions("Asked in other words (written before any search)", figures.in_other_words)
     _questions("Asked by names and key words (written afterwards)", figures.asked)
+    _questions(
+        "Asked as a reader asks (written without sight of the search or of the other questions)",
+        figures.as_a_reader,
+    )
 
 
 def _questions(how: str, asked: list[Asked]) -> None:

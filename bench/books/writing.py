@@ -15,11 +15,15 @@ SCENE = 5  # paragraphs
 
 @dataclass(frozen=True)
 class Happening:
-    """What is told on one page, and how somebody asks for it who remembers who it was, and who remembers no word."""
+    """What is told on one page, and how it is asked for.
+
+    Three people ask: one who remembers who it was, one who remembers no word, and one who read the book weeks ago.
+    """
 
     text: str
     question: str
     in_other_words: str
+    as_a_reader: str
 
 
 @dataclass(frozen=True)
