@@ -53,7 +53,9 @@ def test_all_of_a_kind_goes_by_the_name_on_a_phone(person: Person) -> None:
     add_facts(person)
     page = person.page
     page.set_viewport_size({"width": 390, "height": 844})
-    page.get_by_label("Which").select_option("fact")
+    with page.expect_response("**/memories/?*kind=fact*"):
+        page.get_by_label("Which").select_option("fact")
+    expect(page.locator(".memory")).to_have_count(3)
     page.get_by_text("Delete several").click()
     page.get_by_role("button", name="Choose all shown").click()
     expect(page.get_by_label("Choose this memory").first).to_be_checked()

@@ -37,7 +37,8 @@ def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
     page.get_by_role("button", name="Remember this").click()
     page.locator("#q").fill("harbour")
     expect(page.locator(".memory").first).to_contain_text("words in common: harbour")
-    page.locator("#q").fill("")
+    with page.expect_response("**/memories/?q=&*"):
+        page.locator("#q").fill("")
     fact = page.locator(".memory", has_text="harbour")
     fact.get_by_role("link", name="Correct").click()
     page.locator("#memories textarea").fill("The lake freezes in winter")

@@ -9,7 +9,7 @@ from tests.processes.person import Person
 
 pytestmark = pytest.mark.processes
 MARKER = "Zxqvorn"
-LONG = [f"{number} and " for number in range(400)]
+LONG = [f"{number} and " for number in range(2000)]  # far longer than all that happens meanwhile
 
 
 def files_with(house: House, word: str) -> list[str]:
