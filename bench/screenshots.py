@@ -19,7 +19,7 @@ PHONE = 800  # narrower is a phone
 OUTSIDE = ("welcome", "login", "signup", "reset", "not-here")
 SCHEMES = ("light", "dark")
 PASSWORD = "correct horse battery"
-EMAIL = "somebody@example.org"
+EMAIL, OPERATOR = "somebody@example.org", "operator@example.org"
 LONG_NAME = "Anastasia-Theodora von Hohenstein-Wackerbarth, Keeper of the Northern Light"
 SEED = ROOT / "bench" / "screenshots_seed.py"
 
@@ -55,6 +55,18 @@ def running(*, is_connected: bool) -> Iterator[Live]:
                 yield live
 
 
+def _is_outside(name: str) -> bool:
+    return name in OUTSIDE
+
+
+def _is_admin(name: str) -> bool:
+    return name.startswith("admin")
+
+
+def _is_inside(name: str) -> bool:
+    return not _is_outside(name) and not _is_admin(name)
+
+
 class Album:
     """Takes each page at each width in each scheme."""
 
@@ -64,9 +76,11 @@ class Album:
     def fill(self, pages: dict[str, str], widths: list[int]) -> None:
         for width in widths:
             for scheme in SCHEMES:
-                context = self._context(width, scheme)
-                self._visit_all(context.new_page(), pages, f"{width}-{scheme}")
-                context.close()
+                for is_mine, email in ((_is_outside, ""), (_is_inside, EMAIL), (_is_admin, OPERATOR)):
+                    context = self._context(width, scheme)
+                    kept = {name: path for name, path in pages.items() if is_mine(name)}
+                    self._visit_all(context.new_page(), kept, email, f"{width}-{scheme}")
+                    context.close()
 
     def _context(self, width: int, scheme: str) -> BrowserContext:
         locale = "zh-CN" if self.language == "zh-hans" else "en-GB"
@@ -78,23 +92,20 @@ class Album:
             device_scale_factor=1.5 if width < PHONE else 1,
             has_touch=width < PHONE,
             is_mobile=width < PHONE,
+            reduced_motion="reduce",  # what arrives would be taken half faded in
         )
 
-    def _visit_all(self, page: Page, pages: dict[str, str], suffix: str) -> None:
-        outside = {name: path for name, path in pages.items() if name in OUTSIDE}
-        for name, path in outside.items():
-            page.goto(self.live.url + path)
-            self._take(page, name, suffix)
-        self._sign_in(page)
+    def _visit_all(self, page: Page, pages: dict[str, str], email: str, suffix: str) -> None:
+        if pages and email:
+            self._sign_in(page, email)
         for name, path in pages.items():
-            if name not in outside:
-                page.goto(self.live.url + path)
-                self._prepare(page, name)
-                self._take(page, name, suffix)
+            page.goto(self.live.url + path)
+            self._prepare(page, name)
+            self._take(page, name, suffix)
 
-    def _sign_in(self, page: Page) -> None:
+    def _sign_in(self, page: Page, email: str) -> None:
         page.goto(f"{self.live.url}/accounts/login/")
-        page.locator("input[name=login]").fill(EMAIL)
+        page.locator("input[name=login]").fill(email)
         page.locator("input[name=password]").fill(PASSWORD)
         page.locator("main form button").click()
         page.wait_for_url("**/companions/")
@@ -115,6 +126,16 @@ class Album:
             page.locator(".ways:visible .menu > summary").click()
         if name in {"diary-entry", "profile"}:
             page.locator(".sentence > summary").first.click()
+        if name.startswith("delete-"):
+            page.locator(".choose > summary").click()
+            page.locator("[data-ticks]").click()
+            page.locator(
+                f"#chosen button{'[name=all]' if name == 'delete-all' else '.button-danger'}"
+            ).click()
+            page.locator("dialog[open]").wait_for()
+        if name == "forgetting-open":
+            for folded in page.locator("details:not([open]) > summary:visible").all():
+                folded.click()
         if name == "diary-dialog":
             page.locator("#ending a").click()
             page.wait_for_timeout(600)
@@ -123,7 +144,7 @@ class Album:
             page.wait_for_timeout(600)
 
     def _take(self, page: Page, name: str, suffix: str) -> None:
-        is_whole = not name.startswith(("talk", "memory-dialog", "diary-dialog", "menu-open"))
+        is_whole = not name.startswith(("talk", "memory-dialog", "diary-dialog", "menu-open", "delete-"))
         page.screenshot(path=self.folder / f"{name}-{suffix}.png", full_page=is_whole)
 
 

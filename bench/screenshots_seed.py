@@ -6,10 +6,13 @@ import tomllib
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone, translation
 
 from accounts.models import Token
 from accounts.opening import open_account
+from bench.screenshots_admin import admin_pages, operator
+from bench.screenshots_given import give, learn, recall_for_months
 from bench.screenshots_mind import grow
 from companions import making
 from companions.characters import starting
@@ -39,6 +42,7 @@ TALK = tomllib.loads((settings.BASE_DIR / "bench" / "screenshots_talk.toml").rea
 lines = [(one["days"], one["said"], one["answered"].strip()) for one in TALK[language]]
 
 
+@transaction.atomic  # the web process's pulse would take over a reply of another day as soon as it saw it
 def say(companion, days, text, answer, thought="", state=Reply.State.DONE, found=()):
     at = now - timedelta(days=days, minutes=7)
     started = start(companion, text, None, at)
@@ -190,6 +194,10 @@ for number, (kind, texts) in enumerate(done_by_night, start=1):
     Change.objects.create(companion=wren, consolidation=night, **told).others.set(about[1:])
 
 grow(wren, busy, marlow, language, now)
+read = give(wren, language, now)
+recall_for_months(wren, now)
+learn(wren, language, now)
+operator("correct horse battery", language)
 told_of, very_long = wren.diary.first(), busy.diary.last()
 
 
@@ -223,6 +231,18 @@ print(
             "profile-full-compare": talk(busy) + "profile/compare/",
             "self-concept": talk(wren) + "self-concept/",
             "menu-open": talk(long) + "memories/",
+            "documents": talk(wren) + "documents/",
+            "documents-question": talk(wren) + "documents/?q=night+train",
+            "documents-none": talk(new) + "documents/",
+            "document": talk(wren) + f"documents/{read.pk}/",
+            "document-delete": talk(wren) + f"documents/{read.pk}/delete/",
+            "forgetting": talk(wren) + "forgetting/",
+            "forgetting-open": talk(wren) + "forgetting/",
+            "forgetting-other": talk(wren) + "forgetting/?policy=memory_bank&days=30&cue=train&recalled=7:",
+            "forgetting-none": talk(new) + "forgetting/",
+            "forgetting-refused": talk(wren) + "forgetting/?policy=none",
+            "delete-chosen": talk(wren) + "memories/",
+            "delete-all": talk(wren) + "memories/?kind=fact",
             "nights": talk(wren) + "nights/",
             "nights-none": talk(new) + "nights/",
             "welcome": "/",
@@ -252,6 +272,7 @@ print(
             "password": "/accounts/password/change/",
             "email": "/accounts/email/",
             "logout": "/accounts/logout/",
+            **admin_pages(),
         }
     )
 )
