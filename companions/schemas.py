@@ -7,6 +7,7 @@ from uuid import UUID
 from ninja import Field, Schema
 from pydantic import AfterValidator, AwareDatetime, StringConstraints, model_validator
 
+from companions.importing import MOST_MESSAGES
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from memory.among import Among
 from memory.errors import PolicyError
@@ -272,7 +273,7 @@ class LogLineIn(Schema):
 
 
 class LogIn(Schema):
-    messages: list[LogLineIn] = Field(max_length=10_000)
+    messages: list[LogLineIn] = Field(max_length=MOST_MESSAGES)
 
 
 class ProgressOut(Schema):

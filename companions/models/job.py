@@ -13,7 +13,6 @@ class Job(models.Model):
     class Kind(models.TextChoices):
         IMPORT_LOG = "import_log", _("import of a log")
         CLOSE = "close", _("closing of a session")
-        IMPORT_MIND = "import_mind", _("import of another system's memory")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="jobs")
