@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from companions.errors import LimitError
-from companions.models import Companion, Conversation, Message
+from companions.models import Companion, Conversation, Life, Message
 from companions.saying import open_session, say
 
 
@@ -26,6 +26,7 @@ def create(
         id=id or uuid4(), user=user, name=name, persona=persona, greeting=greeting, tint=tint
     )
     conversation = Conversation.objects.create(companion=companion)
+    Life.objects.create(companion=companion)
     session = open_session(conversation, now)
     if greeting.strip():
         conversation.head = say(

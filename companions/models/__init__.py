@@ -1,9 +1,28 @@
 from companions.models.closing import Closing
 from companions.models.companion import Companion
 from companions.models.conversation import Conversation, Session
+from companions.models.delivery import Delivery
+from companions.models.inner_state import InnerState
 from companions.models.job import Job
+from companions.models.life import Life
 from companions.models.message import Message
 from companions.models.prompt import Prompt
 from companions.models.reply import Reply
+from companions.models.timer import Timer
+from companions.models.waking import Waking
 
-__all__ = ["Closing", "Companion", "Conversation", "Job", "Message", "Prompt", "Reply", "Session"]
+__all__ = [
+    "Closing",
+    "Companion",
+    "Conversation",
+    "Delivery",
+    "InnerState",
+    "Job",
+    "Life",
+    "Message",
+    "Prompt",
+    "Reply",
+    "Session",
+    "Timer",
+    "Waking",
+]

@@ -1,6 +1,7 @@
 import uuid
 
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
@@ -8,11 +9,15 @@ from companions.models.companion import Companion
 
 
 class Conversation(models.Model):
-    """A thread with a companion; its history is the path from the first message to the head."""
+    """A thread with a companion; its history is the path from the first message to the head.
+
+    What the companion said until `read_until` its person has seen.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.OneToOneField(Companion, models.CASCADE, related_name="conversation")
     head = models.ForeignKey("companions.Message", models.SET_NULL, null=True, blank=True, related_name="+")
+    read_until = models.DateTimeField(_("read until"), default=timezone.now)
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
     objects = OwnedQuerySet["Conversation"].as_manager()

@@ -30,6 +30,14 @@ class Message(models.Model):
     is_hidden = models.BooleanField(_("hidden from prompts"), default=False)
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
     is_learnt = models.BooleanField(_("learnt from"), default=False)
+    waking = models.OneToOneField(
+        "companions.Waking",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="message",
+        verbose_name=_("said in waking"),
+    )
     job = models.ForeignKey("companions.Job", models.SET_NULL, null=True, blank=True, related_name="messages")
 
     objects = OwnedQuerySet["Message"].as_manager()

@@ -73,6 +73,7 @@ INSTALLED_APPS = [
     "safety",
     "memory",
     "companions",
+    "integrations.push",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -284,6 +285,7 @@ CELERY_TASK_DEFAULT_QUEUE = "bulk"
 CELERY_TASK_ROUTES = {
     "memory.tasks.embed*": {"queue": "embed"},
     "companions.sessions.tasks.*": {"queue": "learn"},
+    "companions.life.tasks.*": {"queue": "life"},
     "companions.tasks.work_a_night": {"queue": "learn"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(KITH_HOME / "beat-schedule")

@@ -30,6 +30,9 @@ class ModelCall(models.Model):
         CLOSING = "closing", _("end of a session")
         GISTS = "gists", _("gists of pages")
         CONSOLIDATION = "consolidation", _("consolidation")
+        REFLECTION = "reflection", _("reflection")
+        WAKING = "waking", _("waking")
+        CHECK = "check", _("check before sending")
 
     class Outcome(models.TextChoices):
         RUNNING = "running", _("running")

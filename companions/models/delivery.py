@@ -1,0 +1,54 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from companions.models.companion import Companion
+from companions.models.message import Message
+
+
+class Delivery(models.Model):
+    """One message on its way to its person through one channel, to one address of theirs; it goes at most once.
+
+    The attempt is written before it is made: whoever dies in it leaves it attempted, and nobody tries again.
+    `destination` tells a channel's addresses apart, by an id of the channel's own.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        ATTEMPTED = "attempted", _("attempted")
+        SENT = "sent", _("sent")
+        FAILED = "failed", _("failed")
+        DROPPED = "dropped", _("no longer needed")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="deliveries")
+    message = models.ForeignKey(Message, models.CASCADE, related_name="deliveries")
+    channel = models.CharField(_("channel"), max_length=16)
+    destination = models.CharField(_("address"), max_length=64, blank=True)
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
+    due_at = models.DateTimeField(_("due"))
+    attempted_at = models.DateTimeField(_("attempted"), null=True, blank=True)
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+    error = models.CharField(_("error"), max_length=40, blank=True)
+
+    objects = OwnedQuerySet["Delivery"].as_manager()
+
+    class Meta:
+        verbose_name = _("delivery")
+        verbose_name_plural = _("deliveries")
+        ordering = ["-due_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["message", "channel", "destination"], name="delivery_once_an_address"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=models.Q(state="waiting"), name="delivery_due"
+            ),  # the sweep
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.state}"

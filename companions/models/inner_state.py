@@ -1,0 +1,66 @@
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from companions.models.companion import Companion
+from memory.emotion import Emotion
+
+INNER_STATE_CHARACTERS = 4000
+UP_AND_DOWN = [MinValueValidator(-1.0), MaxValueValidator(1.0)]
+SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
+
+
+class InnerState(models.Model):
+    """How a companion feels and sees the present, in its own words, as it stood at a time; the highest number holds.
+
+    Valence goes from -1 (bad) to 1 (good), arousal from 0 (calm) to 1 (stirred), as they were then; moods drift back.
+    `seen` are the messages that it was drawn from, beside the revision before it. A reflection looked at all that was
+    said until `until_at`.
+    """
+
+    class By(models.TextChoices):
+        SEED = "seed", _("its beginning")
+        REFLECTION = "reflection", _("reflection")
+        CLOSING = "closing", _("end of a session")
+        WAKING = "waking", _("waking")
+        USER = "user", _("user")
+        OPERATOR = "operator", _("operator")
+        IMPORT = "import", _("import")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="inner_states")
+    number = models.PositiveIntegerField(_("number"))
+    text = models.TextField(_("in its own words"), max_length=INNER_STATE_CHARACTERS)
+    valence = models.FloatField(_("valence"), default=0.0, validators=UP_AND_DOWN)
+    arousal = models.FloatField(_("arousal"), default=0.0, validators=SHARE)
+    emotion = models.CharField(_("emotion"), max_length=16, choices=Emotion, default=Emotion.NEUTRAL)
+    intensity = models.FloatField(_("intensity"), default=0.0, validators=SHARE)
+    by = models.CharField(_("made by"), max_length=16, choices=By)
+    seen = ArrayField(models.UUIDField(), verbose_name=_("drawn from"), default=list, blank=True)
+    until_at = models.DateTimeField(_("looked at what was said until"), null=True, blank=True)
+    waking = models.ForeignKey(
+        "companions.Waking", models.SET_NULL, null=True, blank=True, related_name="inner_states"
+    )
+    call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
+    made_at = models.DateTimeField(_("made"))
+
+    objects = OwnedQuerySet["InnerState"].as_manager()
+
+    class Meta:
+        verbose_name = _("inner state")
+        verbose_name_plural = _("inner states")
+        ordering = ["-made_at", "-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["companion", "number"], name="inner_state_number_unique"),
+            models.CheckConstraint(
+                condition=models.Q(valence__range=(-1, 1), arousal__range=(0, 1), intensity__range=(0, 1)),
+                name="inner_state_within_bounds",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}"

@@ -1,0 +1,48 @@
+from datetime import time
+
+from django.core.validators import MaxValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from companions.models.companion import Companion
+
+
+class Life(models.Model):
+    """How one companion lives between talks: whether it wakes, whether it may write first, when, how often, and where.
+
+    Hours are those of its user's zone; where a span's two ends are the same, there is none. While a reflection is made,
+    or after one has failed, nobody else tries before `reflect_at`. Drives are looked for at `drives_at`.
+    """
+
+    companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="life")
+    is_awake = models.BooleanField(_("lives between talks"), default=True)
+    reaches_out = models.BooleanField(_("may write first"), default=False)
+    is_muted = models.BooleanField(_("muted"), default=False)
+    most_a_day = models.PositiveSmallIntegerField(
+        _("messages a day at most"), default=2, validators=[MaxValueValidator(10)]
+    )
+    quiet_from = models.TimeField(_("quiet from"), default=time(22))
+    quiet_until = models.TimeField(_("quiet until"), default=time(8))
+    sleeps_from = models.TimeField(_("sleeps from"), default=time(23, 30))
+    sleeps_until = models.TimeField(_("sleeps until"), default=time(7))
+    by_email = models.BooleanField(_("by e-mail"), default=False)
+    by_push = models.BooleanField(_("by notification"), default=True)
+    goodbye_at = models.DateTimeField(_("said goodbye"), null=True, blank=True)
+    drives_at = models.DateTimeField(_("next look for drives"), null=True, blank=True)
+    reflect_at = models.DateTimeField(_("next reflection"), null=True, blank=True)
+    reflect_attempts = models.PositiveSmallIntegerField(_("failed reflections"), default=0)
+
+    objects = OwnedQuerySet["Life"].as_manager()
+
+    class Meta:
+        verbose_name = _("life")
+        verbose_name_plural = _("lives")
+        indexes = [
+            models.Index(
+                fields=["drives_at"], condition=models.Q(is_awake=True), name="life_drives_due"
+            ),  # the sweep
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.companion}"

@@ -1,0 +1,91 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from companions.models.companion import Companion
+
+NOTE_CHARACTERS = 1000
+
+
+class TimerQuerySet(OwnedQuerySet["Timer"]):
+    def active(self) -> "TimerQuerySet":
+        return self.filter(state=Timer.State.ACTIVE)
+
+
+class Timer(models.Model):
+    """A future moment, or many: when it is due next, and what for.
+
+    `schedule` is one of `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, `cron:0 8 * * *`. A tick looks for it at
+    `look_at`: its due time, or when another may take over from whoever claimed it. It was asked for where the person
+    set it, or spoke of it in a talk; then what it wakes for is no unprompted word. `name` is that of a predefined one.
+    """
+
+    class By(models.TextChoices):
+        COMPANION = "companion", _("companion")
+        USER = "user", _("user")
+        OPERATOR = "operator", _("operator")
+        KITH = "kith", "Kith"
+
+    class State(models.TextChoices):
+        ACTIVE = "active", _("active")
+        ENDED = "ended", _("ended")
+        CANCELLED = "cancelled", _("cancelled")
+        SET_ASIDE = "set_aside", _("set aside")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="timers")
+    schedule = models.CharField(_("schedule"), max_length=120)
+    name = models.CharField(_("predefined as"), max_length=40, blank=True)
+    note = models.TextField(_("what for"), blank=True, max_length=NOTE_CHARACTERS)
+    by = models.CharField(_("set by"), max_length=16, choices=By)
+    is_asked_for = models.BooleanField(_("asked for"), default=False)
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.ACTIVE)
+    due_at = models.DateTimeField(_("next due"), null=True, blank=True)
+    look_at = models.DateTimeField(_("next looked for"), null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    error = models.CharField(_("error"), max_length=40, blank=True)
+    message = models.ForeignKey(
+        "companions.Message",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="timers",
+        verbose_name=_("set in answer to"),
+    )
+    waking = models.ForeignKey(
+        "companions.Waking",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="timers_set",
+        verbose_name=_("set in waking"),
+    )
+    created_at = models.DateTimeField(_("made"))
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    objects = TimerQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("timer")
+        verbose_name_plural = _("timers")
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["companion", "name"], condition=~models.Q(name=""), name="timer_predefined_once"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state="active") | models.Q(due_at__isnull=False, look_at__isnull=False),
+                name="timer_active_is_due",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["look_at"], condition=models.Q(state="active"), name="timer_look"
+            ),  # the tick
+            models.Index(fields=["companion", "due_at"], name="timer_companion_due"),  # what is planned
+        ]
+
+    def __str__(self) -> str:
+        return self.schedule

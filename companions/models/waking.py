@@ -1,0 +1,93 @@
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+from companions.models.companion import Companion
+from companions.models.timer import NOTE_CHARACTERS, Timer
+
+
+class WakingQuerySet(OwnedQuerySet["Waking"]):
+    def waiting(self) -> "WakingQuerySet":
+        return self.filter(state=Waking.State.WAITING)
+
+
+class Waking(models.Model):
+    """A companion acting on a due time, or on a drive, in speech or in chosen silence; or why it did not.
+
+    One that is late stands for the `missed` due times before it as well, since `missed_since`. It goes in `steps`, each
+    a tool's call with its result, written with what the tool has done; whoever takes it over goes on from there. Nobody
+    else does before `look_at`. `prompt` is what the model was sent, and `shown` the messages and memories in it.
+    """
+
+    class Origin(models.TextChoices):
+        TIMER = "timer", _("timer")
+        FORCED = "forced", _("fired by hand")
+        DRIVE = "drive", _("drive")
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        DONE = "done", _("done")
+        SKIPPED = "skipped", _("skipped")
+        FAILED = "failed", _("failed")
+
+    class Outcome(models.TextChoices):
+        SPOKE = "spoke", _("spoke")
+        SILENT = "silent", _("stayed silent")
+        HELD = "held", _("held back")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="wakings")
+    timer = models.ForeignKey(Timer, models.SET_NULL, null=True, blank=True, related_name="wakings")
+    origin = models.CharField(_("comes from"), max_length=16, choices=Origin)
+    due_at = models.DateTimeField(_("due"))
+    missed = models.PositiveIntegerField(_("due times missed before"), default=0)
+    missed_since = models.DateTimeField(_("missed since"), null=True, blank=True)
+    drive = models.CharField(_("drive"), max_length=24, blank=True)
+    drive_key = models.CharField(_("drive's occasion"), max_length=120, blank=True)
+    about = models.ForeignKey(
+        "memory.Memory", models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("about")
+    )
+    note = models.TextField(_("what for"), blank=True, max_length=NOTE_CHARACTERS)
+    is_asked_for = models.BooleanField(_("asked for"), default=False)
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
+    outcome = models.CharField(_("outcome"), max_length=16, choices=Outcome, blank=True)
+    reason = models.CharField(_("reason"), max_length=40, blank=True)
+    thought = models.TextField(_("thought"), blank=True)
+    text = models.TextField(_("wanted to say"), blank=True)
+    steps = models.JSONField(_("steps"), default=list, blank=True)
+    prompt = models.JSONField(_("prompt as sent"), default=list, blank=True)
+    shown = ArrayField(models.UUIDField(), verbose_name=_("shown in the prompt"), default=list, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    look_at = models.DateTimeField(_("next looked for"), null=True, blank=True)
+    created_at = models.DateTimeField(_("made"))
+    started_at = models.DateTimeField(_("started"), null=True, blank=True)
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    objects = WakingQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("waking")
+        verbose_name_plural = _("wakings")
+        ordering = ["-due_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["timer", "due_at"], name="waking_once_a_due_time"),
+            models.UniqueConstraint(
+                fields=["companion", "drive_key"],
+                condition=~models.Q(drive_key=""),
+                name="waking_once_an_occasion",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["companion", "-due_at", "-id"], name="waking_companion_time"
+            ),  # the life log
+            models.Index(
+                fields=["look_at"], condition=models.Q(state="waiting"), name="waking_look"
+            ),  # the tick
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.origin} {self.state} {self.id}"

@@ -1,0 +1,1 @@
+"""Other front doors to the same rooms."""

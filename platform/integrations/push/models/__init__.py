@@ -1,0 +1,3 @@
+from integrations.push.models.subscription import Subscription
+
+__all__ = ["Subscription"]
