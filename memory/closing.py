@@ -15,19 +15,26 @@ Sentences = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """A session as it is kept; sentences are [{"text", "sources": ids of messages}]."""
+class Written:
+    """What is written of a session; sentences are [{"text", "sources": ids of messages}]."""
 
-    session_id: UUID
-    started_at: datetime
-    ended_at: datetime
     title: str
     diary: Sentences
     emotion: str
     intensity: float
     self_concept: Sentences
     user_profile: Sentences
-    call_id: int | None = None
+    call_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A session as it is kept: which, from when to when, and what is written of it."""
+
+    session_id: UUID
+    started_at: datetime
+    ended_at: datetime
+    written: Written
 
 
 def keep(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> DiaryEntry:
@@ -39,11 +46,11 @@ def keep(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Diary
         revise(
             companion_id,
             about,
-            getattr(ended, about.value),
+            getattr(ended.written, about.value),
             Revision.By.CLOSING,
             now,
             session_id=ended.session_id,
-            call_id=ended.call_id,
+            call_id=ended.written.call_id,
         )
     return keep_entry(companion_id, ended, now, zone)
 
@@ -53,32 +60,34 @@ def keep_entry(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) ->
     return DiaryEntry.objects.create(
         companion_id=companion_id,
         session_id=ended.session_id,
-        title=ended.title,
-        sentences=ended.diary,
+        title=ended.written.title,
+        sentences=ended.written.diary,
         started_at=ended.started_at,
         ended_at=ended.ended_at,
-        emotion=ended.emotion,
-        intensity=ended.intensity,
+        emotion=ended.written.emotion,
+        intensity=ended.written.intensity,
         memory=_mirror(companion_id, ended, now, zone),
-        call_id=ended.call_id,
+        call_id=ended.written.call_id,
         made_at=now,
     )
 
 
 def _mirror(companion_id: UUID, ended: Ended, now: datetime, zone: tzinfo) -> Memory:
     """The entry as a memory, by which it comes to mind; it happened when the session began."""
-    text = storable(_told(ended.title, ended.diary))
+    text = storable(_told(ended.written.title, ended.written.diary))
     memory = Memory.objects.create(
         companion_id=companion_id,
         kind=Memory.Kind.DIARY,
         text=text,
         happened_at=ended.started_at,
         learnt_at=now,
-        call_id=ended.call_id,
+        call_id=ended.written.call_id,
         entry=entry_of(text, "", ended.started_at, zone),
     )
     Source = Memory.sources.through
-    Source.objects.bulk_create(Source(memory_id=memory.pk, message_id=pk) for pk in sources_of(ended.diary))
+    Source.objects.bulk_create(
+        Source(memory_id=memory.pk, message_id=pk) for pk in sources_of(ended.written.diary)
+    )
     nudge(companion_id)
     return memory
 

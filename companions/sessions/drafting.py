@@ -12,6 +12,7 @@ from accounts.usage import Payer, charged
 from companions.models import Closing, Companion, Message, Session
 from companions.sessions.stretch import marks, room, said, size, talk_of, told
 from companions.sessions.tracing import traced
+from memory.closing import Sentences, Written
 from memory.learning.answers import Ending, Learnt, Sentence
 from memory.learning.echoes import without_echoes
 from memory.learning.grounding import grounded
@@ -24,8 +25,6 @@ from memory.quoting import one_line
 from memory.understanding import current
 from providers.errors import MalformedError
 from providers.structured import ask
-
-Sentences = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +69,16 @@ def gather(closing: Closing) -> Material:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft(Written):
     """What is to be kept of a session, as long as it holds what it held when the model was asked.
 
     `lines` are the messages that the model was shown, by their numbers, `known` the memories beside them.
     """
 
-    title: str
-    diary: Sentences
-    emotion: str
-    intensity: float
-    self_concept: Sentences
-    user_profile: Sentences
     memories: list[dict[str, Any]]
     lines: list[str]
     known: list[str]
-    call_id: int | None
 
     @classmethod
     def of(cls, closing: Closing) -> Self | None:

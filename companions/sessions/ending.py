@@ -106,12 +106,6 @@ def _keep(closing: Closing, material: Material, draft: Draft, now: datetime) -> 
         session_id=closing.session_id,
         started_at=material.messages[0].said_at,
         ended_at=material.messages[-1].said_at,
-        title=draft.title,
-        diary=draft.diary,
-        emotion=draft.emotion,
-        intensity=draft.intensity,
-        self_concept=draft.self_concept,
-        user_profile=draft.user_profile,
-        call_id=draft.call_id,
+        written=draft,
     )
     keep(closing.companion_id, ended, now, closing.companion.user.zone)

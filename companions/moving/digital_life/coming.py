@@ -19,7 +19,7 @@ from companions.models import Companion, Conversation, Message, Session
 from companions.moving.digital_life.sentences import parted
 from companions.moving.digital_life.shape import Long, Mind, Short, moment
 from companions.saying import say_all
-from memory.closing import Ended, keep_entry
+from memory.closing import Ended, Written, keep_entry
 from memory.keeping import keep_fact
 from memory.models import DiaryEntry, Recall, Recalled, Revision
 from memory.models.revision import MOST_SENTENCES
@@ -94,17 +94,17 @@ class _Coming:
 
     def _write(self, session: Session, entry: Long) -> DiaryEntry:
         sentences: list[dict[str, Any]] = [{"text": one, "sources": []} for one in parted(entry.summary)]
-        ended = Ended(
-            session_id=session.pk,
-            started_at=moment(entry.startTime),
-            ended_at=moment(entry.endTime),
+        written = Written(
             title=entry.title,
             diary=sentences,
             emotion="neutral",
             intensity=0.0,
             self_concept=[],
             user_profile=[],
+            call_id=None,
         )
+        started_at, ended_at = moment(entry.startTime), moment(entry.endTime)
+        ended = Ended(session_id=session.pk, started_at=started_at, ended_at=ended_at, written=written)
         return keep_entry(self.companion.pk, ended, self.now, self.companion.user.zone)
 
     def _go_on(self, session: Session, entries: dict[str, DiaryEntry]) -> None:

@@ -1,22 +1,22 @@
 """A session out of which everything was made that Kith makes of a talk, with a marked word in it."""
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.test import Client
 
 from accounts.models import User
-from companions.models import Closing, Companion, Conversation, Message, Session
-from companions.saying import open_session, say_all
+from companions.models import Closing, Companion, Message, Session
 from memory.always import append_to_block, set_slot, write_block
-from memory.closing import Ended, keep
+from memory.closing import Ended, Written, keep
 from memory.keeping import keep_fact
 from memory.models import Change, Consolidation, DiaryEntry, Memory, Revision
 from memory.models.always import By
 from memory.understanding import revise
+from tests.companions import talking
 
 NOW = datetime(2023, 5, 3, 9, tzinfo=UTC)
 MARKER = "Zxqvorn"
@@ -25,35 +25,13 @@ TEA = "I like green tea more than coffee."
 RAIN = "Rainy mornings with tea are the best."
 SAID = (SECRET, "I will keep it to myself.", TEA, "So do I.", RAIN, "With a book.")
 Told = dict[str, Any]
+say = partial(talking.say, at=NOW)
 
 
 @pytest.fixture
 def said(mira: Companion) -> list[Message]:
     """Alice and Mira in turn, of a locker, of tea and of rain."""
     return say(mira, *SAID)
-
-
-def say(companion: Companion, *texts: str, at: datetime = NOW) -> list[Message]:
-    """The texts, said in turn in the open session."""
-    conversation = Conversation.objects.get(companion=companion)
-    session, parent, messages = open_session(conversation, at), conversation.head_id, []
-    for number, text in enumerate(texts):
-        message = Message(
-            companion=companion,
-            conversation=conversation,
-            session=session,
-            parent_id=parent,
-            role=("user", "assistant")[number % 2],
-            author=(companion.user.name, companion.name)[number % 2],
-            text=text,
-            said_at=at + timedelta(minutes=number),
-        )
-        parent = message.pk
-        messages.append(message)
-    with transaction.atomic():
-        say_all(companion, messages, at)
-        Conversation.objects.filter(pk=conversation.pk).update(head=parent)
-    return messages
 
 
 def told(text: str, *messages: Message) -> Told:
@@ -84,17 +62,16 @@ def diary(
 ) -> DiaryEntry:
     """The entry of the session, which has ended with it; profile and self-concept say nothing."""
     Session.objects.filter(pk=session.pk).update(ended_at=NOW, title=title)
-    ended = Ended(
-        session_id=session.pk,
-        started_at=NOW,
-        ended_at=NOW,
+    written = Written(
         title=title,
         diary=list(sentences),
         emotion="joy",
         intensity=0.5,
         self_concept=[],
         user_profile=[],
+        call_id=None,
     )
+    ended = Ended(session_id=session.pk, started_at=NOW, ended_at=NOW, written=written)
     return keep(companion.pk, ended, NOW, UTC)
 
 

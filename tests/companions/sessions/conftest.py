@@ -1,17 +1,17 @@
 """What sessions need: talk with its own times, and the scriptable model."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import transaction
 
-from companions.models import Closing, Companion, Conversation, Message
-from companions.saying import open_session, say_all
+from companions.models import Closing, Companion, Message
 from companions.sessions import close
 from companions.sessions.closing import run
+from tests.companions.talking import say
 
 MORNING = datetime(2023, 5, 2, 9, tzinfo=UTC)
 TEA = (
@@ -32,30 +32,7 @@ Talk = Callable[..., list[Message]]
 @pytest.fixture
 def talk() -> Talk:
     """Says texts in turn, the user first, a minute apart from `at` on, in the open session; the messages."""
-
-    def talk(companion: Companion, *texts: str, at: datetime = MORNING) -> list[Message]:
-        conversation = Conversation.objects.get(companion=companion)
-        session = open_session(conversation, at)
-        parent, messages = conversation.head_id, []
-        for number, text in enumerate(texts):
-            message = Message(
-                companion=companion,
-                conversation=conversation,
-                session=session,
-                parent_id=parent,
-                role=(Message.Role.USER, Message.Role.ASSISTANT)[number % 2],
-                author=(companion.user.name, companion.name)[number % 2],
-                text=text,
-                said_at=at + timedelta(minutes=number),
-            )
-            parent = message.pk
-            messages.append(message)
-        with transaction.atomic():
-            say_all(companion, messages, at)
-            Conversation.objects.filter(pk=conversation.pk).update(head=parent)
-        return messages
-
-    return talk
+    return partial(say, at=MORNING)
 
 
 def ask_to_close(companion: Companion, now: datetime, **how: Any) -> UUID:
