@@ -21,6 +21,16 @@ class Person:
 
     def sign_up(self) -> None:
         self.visit("/accounts/signup/")
+        self._fill_in()
+
+    def sign_up_in_chinese(self) -> None:
+        self.visit("/")
+        self.page.get_by_role("button", name="简体中文").click()
+        expect(self.page.locator("html")).to_have_attribute("lang", "zh-hans")
+        self.page.get_by_role("link", name="注册账号").click()
+        self._fill_in()
+
+    def _fill_in(self) -> None:
         self.page.locator("input[name=email]").fill(self.email)
         self.page.locator("input[name=password1]").fill(PASSWORD)
         self.page.locator("main form button").click()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.person import PASSWORD, Person
+from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
@@ -178,13 +178,7 @@ def test_on_a_phone_the_name_stays_and_all_pages_are_reached(person: Person) -> 
 
 def test_diary_and_profile_in_chinese(page: Page, live: Live) -> None:
     person = Person(page, live)
-    person.visit("/")
-    page.get_by_role("button", name="简体中文").click()
-    expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
-    page.get_by_role("link", name="注册账号").click()
-    page.locator("input[name=email]").fill(person.email)
-    page.locator("input[name=password1]").fill(PASSWORD)
-    page.locator("main form button").click()
+    person.sign_up_in_chinese()
     page.get_by_role("link", name="添一位伙伴").click()
     page.get_by_role("link", name="小满").click()
     page.get_by_role("button", name="就是它了").click()
