@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from companions.errors import LimitError
+from companions.life import inner_state
 from companions.models import Companion, Conversation, Life, Message
 from companions.saying import open_session, say
 
@@ -27,6 +28,7 @@ def create(
     )
     conversation = Conversation.objects.create(companion=companion)
     Life.objects.create(companion=companion)
+    inner_state.seed(companion, now)
     session = open_session(conversation, now)
     if greeting.strip():
         conversation.head = say(
