@@ -10,6 +10,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
+from config.limits import break_after
+
 BASE_DIR = Path(__file__).resolve().parents[2]
 env = environ.Env()
 
@@ -262,6 +264,10 @@ ANSWER_CHARACTERS = (
 SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
 SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed out, shut out or deleted
+
+# -- life -------------------------------------------------------------------------------------------
+
+BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
 
 # -- Celery -----------------------------------------------------------------------------------------
 
