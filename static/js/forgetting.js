@@ -1,5 +1,13 @@
-// Forgetting and feeling: a slider's value is seen while it moves, and only what is shown can be saved.
+// Forgetting and feeling: a slider's value is seen while it moves, and only what is shown can be saved. What is folded
+// on a phone is open where there is room, and what somebody opened or closed stays so, whatever is asked for next.
 import { announce } from "./announce.js";
+
+const ROOM = matchMedia("(min-width: 900px)");
+const left = new Map(); // what is open, by its id
+
+const folds = () => document.querySelectorAll(".fold");
+if (ROOM.matches) for (const fold of folds()) fold.open = true;
+document.querySelector(".folding").classList.add("is-folding");
 
 document.addEventListener("input", ({ target }) => {
   const output = target.type === "range" && document.querySelector(`output[for="${target.id}"]`);
@@ -9,8 +17,13 @@ document.addEventListener("input", ({ target }) => {
   if (save) save.disabled = true;
 });
 
+document.addEventListener("htmx:beforeSwap", () => {
+  for (const fold of folds()) left.set(fold.id, fold.open);
+});
+
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (!detail.target.id.startsWith("forgetting")) return;
+  for (const fold of folds()) fold.open = left.get(fold.id) ?? (fold.open || ROOM.matches);
   const summary = document.getElementById("forgetting-summary");
   if (summary) announce(summary.textContent.trim());
 });

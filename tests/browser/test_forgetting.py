@@ -87,3 +87,25 @@ def test_another_rule_shows_its_effect_and_is_saved_or_left(there: Person) -> No
     expect(page.get_by_label("The rule")).to_have_value("memory_bank")
     expect(page.locator("output[for='memory_bank-unit_days']")).to_have_text("10")
     expect(page.locator("#save")).to_have_count(0)
+
+
+def test_on_a_phone_all_is_folded_and_what_somebody_opens_stays_open(there: Person) -> None:
+    page = there.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    move, recall = (page.get_by_role("button", name=name) for name in ("+ 1 week", "Recall it (in thought)"))
+    expect(move).to_be_hidden()
+    expect(page.locator(".strength").first).to_be_hidden()
+    for heading in ("Recall it, in thought", "Days from now", "By strength, today"):
+        page.get_by_role("heading", name=heading).click()
+    move.click()
+    expect(page.locator("#days")).to_have_value("7")
+    expect(recall).to_be_visible()
+    expect(page.locator(".strength")).to_have_count(4)
+    expect(page.locator(".strength").first).to_be_visible()
+    page.get_by_role("heading", name="Recall it, in thought").click()
+    expect(recall).to_be_hidden()
+    move.click()
+    expect(page.locator("#days")).to_have_value("14")
+    expect(recall).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
