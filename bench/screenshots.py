@@ -134,7 +134,7 @@ class Album:
             ).click()
             page.locator("dialog[open]").wait_for()
         if name == "forgetting-open":
-            for folded in page.locator("details:not([open]) > summary:visible").all():
+            for folded in reversed(page.locator(".fold:not([open]) > summary").all()):
                 folded.click()
         if name == "diary-dialog":
             page.locator("#ending a").click()
