@@ -80,7 +80,7 @@ def test_each_thing_done_is_told_in_plain_words(at_home: Client, mira: Companion
     Pursuit.objects.create(companion=mira, memory=goal.memory, **became)
     shown = page(at_home, mira)
     for words in (
-        "Night to May 1, 2023",
+        "Night to 1 May 2023",
         "Merged, for they say the same",
         "A cellist",
         "Told 2 times in all.",
