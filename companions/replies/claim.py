@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 
-from companions.locking import lock
 from companions.models import Reply
 from companions.prompts import TEMPLATE
 from companions.replies.material import Turn
@@ -54,20 +53,6 @@ def load(reply_id: UUID) -> Turn | None:
     related = ("companion__user", "companion__conversation", "message")
     reply = Reply.objects.select_related(*related).filter(pk=reply_id).first()
     return Turn(reply, reply.companion, reply.message) if reply else None
-
-
-class TurnOverError(Exception):
-    """The reply is not this process's to make any more: it was ended, or deleted."""
-
-
-def hold_claimed(reply: Reply) -> None:
-    """Keep what is said to the companion, and deleted, as it is until the transaction ends; TurnOverError.
-
-    What is written for a reply is written under this, so that nothing deleted comes back through it.
-    """
-    lock(reply.companion_id)
-    if not Reply.objects.filter(pk=reply.pk, lease_by=process_name()).under_way().exists():
-        raise TurnOverError
 
 
 def next_waiting(companion_id: UUID) -> UUID | None:

@@ -13,7 +13,7 @@ from accounts.models import ModelCall
 from companions import history, prompts, tools
 from companions.models import Message, Prompt, Session
 from companions.replies.ahead import Ahead
-from companions.replies.claim import hold_claimed
+from companions.replies.holding import hold_claimed
 from companions.replies.material import Turn
 from companions.replies.mind import in_mind
 from companions.replies.using import called_to_mind

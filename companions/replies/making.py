@@ -16,12 +16,13 @@ from companions.replies import frames
 from companions.replies.ahead import Looking, look, looked_ahead
 from companions.replies.background import later
 from companions.replies.calls import Meter, end_call
-from companions.replies.claim import TurnOverError
 from companions.replies.context import prepare, record_call
 from companions.replies.database import insist, visit
 from companions.replies.finish import Said
+from companions.replies.holding import TurnOverError
 from companions.replies.material import Turn
 from companions.replies.publish import Publisher
+from companions.tools.putting import put
 from memory.quoting import neutral
 from memory.text import storable
 from providers.clients import chat
@@ -142,14 +143,13 @@ class Making:
         self.publisher.add("reply.piece", text)
 
     async def _use_tools(self, calls: list[ToolCall]) -> None:
-        wire = [
-            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-            for c in calls
-        ]
-        self.turn.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
-        for one in calls:
+        for one, refusal in zip(calls, put(self.turn, calls), strict=True):
             began = perf_counter()
-            result = await insist(tools.call, self.turn, one.name, one.arguments, self.clock())
+            result = (
+                {"error": refusal}
+                if refusal
+                else await insist(tools.call, self.turn, one.name, one.arguments, self.clock())
+            )
             used = {"id": one.id, "name": one.name, "arguments": one.arguments, "result": result}
             self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
             self.turn.prompt.append(

@@ -7,6 +7,7 @@ from accounts.usage import Payer
 from companions.in_mind import NOTHING, Mind
 from companions.models import Companion, Message, Reply
 from companions.prompts import Line
+from companions.replies.holding import hold_claimed
 from memory.recall import Found
 
 
@@ -25,6 +26,7 @@ class Turn:
     shown: set[UUID] = field(default_factory=set)
     mood: float = 0.0
     mind: Mind = NOTHING
+    waking: None = None
 
     @property
     def given(self) -> list[UUID]:
@@ -34,3 +36,16 @@ class Turn:
     @property
     def payer(self) -> Payer:
         return Payer(self.companion.user_id, self.companion.pk, self.reply.pk)
+
+    @property
+    def reply_id(self) -> UUID:
+        return self.reply.pk
+
+    @property
+    def causes(self) -> list[Message]:
+        """What it acts upon."""
+        return [self.message]
+
+    def hold(self) -> None:
+        """Keep all as it is until the transaction ends; TurnOverError."""
+        hold_claimed(self.reply)

@@ -6,8 +6,7 @@ from typing import Any
 from django.db import transaction
 from pydantic import BaseModel, Field
 
-from companions.replies.claim import hold_claimed
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from companions.tools.sources import sources
 from companions.tools.tool import Tool
 from memory.always import append_to_block, replace_in_block
@@ -31,18 +30,18 @@ class ReplaceIn(BaseModel):
 
 
 @transaction.atomic
-def _append(turn: Turn, arguments: AppendIn, now: datetime) -> dict[str, Any]:
-    hold_claimed(turn.reply)
-    ids = sources(turn, arguments.text)
-    pk, text = turn.companion.pk, arguments.text
+def _append(acting: Acting, arguments: AppendIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
+    ids = sources(acting, arguments.text)
+    pk, text = acting.companion.pk, arguments.text
     return _now(append_to_block(pk, arguments.block, text, by=By.COMPANION, now=now, source_ids=ids))
 
 
 @transaction.atomic
-def _replace(turn: Turn, arguments: ReplaceIn, now: datetime) -> dict[str, Any]:
-    hold_claimed(turn.reply)
-    ids = sources(turn, arguments.new) if arguments.new.strip() else []
-    pk, old, new = turn.companion.pk, arguments.old, arguments.new
+def _replace(acting: Acting, arguments: ReplaceIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
+    ids = sources(acting, arguments.new) if arguments.new.strip() else []
+    pk, old, new = acting.companion.pk, arguments.old, arguments.new
     return _now(replace_in_block(pk, arguments.block, old, new, by=By.COMPANION, now=now, source_ids=ids))
 
 

@@ -7,17 +7,17 @@ from typing import Any
 from django.conf import settings
 
 from companions.prompts import TOOLS_TOKENS
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from providers.tokens import estimate, estimate_messages
 
 AROUND_TOKENS = 40  # the names around what is given
 CUT = " … (cut)"
 
 
-def room(turn: Turn) -> int:
+def room(acting: Acting) -> int:
     """How many tokens a tool may give now, none in a full context."""
     most: int = settings.CONTEXT_TOKENS
-    left: int = most - settings.ANSWER_TOKENS - estimate_messages(turn.prompt) - TOOLS_TOKENS
+    left: int = most - settings.ANSWER_TOKENS - estimate_messages(acting.prompt) - TOOLS_TOKENS
     return max(min(left, most // 8) - AROUND_TOKENS, 0)
 
 

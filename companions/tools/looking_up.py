@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room, shortened, weight
 from companions.tools.days import Day, begins, ends
 from companions.tools.showing import originals, show
@@ -27,39 +27,39 @@ class LookUpIn(BaseModel):
     after: int = Field(0, ge=0, description="Messages, or characters of a page, read already.")
 
 
-def _look_up(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+def _look_up(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
     if arguments.document:
-        return _page(turn, arguments, now)
+        return _page(acting, arguments, now)
     if arguments.day or arguments.entry:
-        return _entry(turn, arguments, now)
-    return _list(turn)
+        return _entry(acting, arguments, now)
+    return _list(acting)
 
 
-def _entries(turn: Turn) -> list[tuple[int, DiaryEntry]]:
+def _entries(acting: Acting) -> list[tuple[int, DiaryEntry]]:
     """The diary that models may read, each entry with its number, the first being 1."""
-    mine = DiaryEntry.objects.filter(companion_id=turn.companion.pk).select_related("memory")
+    mine = DiaryEntry.objects.filter(companion_id=acting.companion.pk).select_related("memory")
     numbered = enumerate(mine.order_by("started_at", "id").defer("memory__entry"), start=1)
     return [(n, one) for n, one in numbered if not (one.memory and one.memory.is_private)]
 
 
-def _entry(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
-    began, zone = perf_counter(), turn.companion.user.zone
+def _entry(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+    began, zone = perf_counter(), acting.companion.user.zone
     since, until = begins(arguments.day, zone), ends(arguments.day, zone)
     meant = [
         (n, one)
-        for n, one in _entries(turn)
+        for n, one in _entries(acting)
         if n == arguments.entry or (since and until and one.started_at < until and one.ended_at >= since)
     ]
     if not meant:
         raise ToolError("There is no such diary entry. Call look_up with nothing named for a list.")
     number, entry = meant[0]
-    said = told(turn.companion.pk).filter(message__session=entry.session_id).order_by("happened_at", "id")
+    said = told(acting.companion.pk).filter(message__session=entry.session_id).order_by("happened_at", "id")
     rest = list(said[arguments.after : arguments.after + 200])
-    head = _listed(number, entry, turn)
-    given = fitting(originals(rest, turn.companion), room(turn) - weight(head))
+    head = _listed(number, entry, acting)
+    given = fitting(originals(rest, acting.companion), room(acting) - weight(head))
     shown = [*([entry.memory] if entry.memory else []), *rest[: len(given)]]
-    show(turn, [Found(one, 0.0, {}) for one in shown], entry.title, now, began)
-    turn.shown.add(entry.pk)
+    show(acting, [Found(one, 0.0, {}) for one in shown], entry.title, now, began)
+    acting.shown.add(entry.pk)
     return {
         **head,
         "messages": given,
@@ -68,34 +68,34 @@ def _entry(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
     }
 
 
-def _page(turn: Turn, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+def _page(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
     began = perf_counter()
-    found = find_page(turn.companion.pk, arguments.document, arguments.page or 1)
+    found = find_page(acting.companion.pk, arguments.document, arguments.page or 1)
     if found is None:
         raise ToolError("There is no such page. Call look_up with nothing named for a list.")
     if found.is_deleted:
         raise ToolError(f"Page {found.number} of it was deleted.")
-    show(turn, [Found(found.memory, 0.0, {})] if found.memory else [], found.document.title, now, began)
-    turn.shown.add(found.document_id)
+    show(acting, [Found(found.memory, 0.0, {})] if found.memory else [], found.document.title, now, began)
+    acting.shown.add(found.document_id)
     head = {"document": found.document.title, "page": found.number, "characters_in_all": len(found.text)}
-    return {**head, "text": shortened(found.text[arguments.after :], room(turn) - weight(head))}
+    return {**head, "text": shortened(found.text[arguments.after :], room(acting) - weight(head))}
 
 
-def _list(turn: Turn) -> dict[str, Any]:
+def _list(acting: Acting) -> dict[str, Any]:
     """The newest of the diary, and the documents, each within half of the room."""
-    entries = [_listed(n, one, turn) | {"text": one.title} for n, one in reversed(_entries(turn))]
-    kept = fitting(entries, room(turn) // 2)
-    documents = turn.companion.documents.values("title", "pages__number").filter(pages__number=1)
+    entries = [_listed(n, one, acting) | {"text": one.title} for n, one in reversed(_entries(acting))]
+    kept = fitting(entries, room(acting) // 2)
+    documents = acting.companion.documents.values("title", "pages__number").filter(pages__number=1)
     titles = [{"text": one["title"]} for one in documents.order_by("-given_at")[:50]]
-    given = fitting(titles, room(turn) // 2)
+    given = fitting(titles, room(acting) // 2)
     return {
         "diary": [{name: one[name] for name in ("entry", "from", "title")} for one in kept],
         "documents": [one["text"] for one in given],
     }
 
 
-def _listed(number: int, entry: DiaryEntry, turn: Turn) -> dict[str, Any]:
-    zone = turn.companion.user.zone
+def _listed(number: int, entry: DiaryEntry, acting: Acting) -> dict[str, Any]:
+    zone = acting.companion.user.zone
     return {"entry": number, "from": f"{entry.started_at.astimezone(zone):%Y-%m-%d}", "title": entry.title}
 
 

@@ -6,9 +6,8 @@ from typing import Any
 from django.db import transaction
 from pydantic import BaseModel, Field
 
-from companions.models import Session
-from companions.replies.claim import hold_claimed
-from companions.replies.material import Turn
+from companions.models import Message, Session
+from companions.tools.acting import Acting
 from companions.tools.tool import Tool, ToolError
 
 SCRATCH_CHARACTERS = 4000
@@ -21,15 +20,26 @@ class NoteIn(BaseModel):
 
 
 @transaction.atomic
-def _note(turn: Turn, arguments: NoteIn, now: datetime) -> dict[str, Any]:
-    hold_claimed(turn.reply)
+def _note(acting: Acting, arguments: NoteIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
     line = " ".join(arguments.text.split())
     if not line:
         raise ToolError("text: is empty")
-    session = Session.objects.get(companion=turn.companion, pk=turn.message.session_id)
+    session = _session(acting)
     session.scratch = bounded(f"{session.scratch}\n{line}".strip())
     session.save(update_fields=["scratch"])
     return {"noted": line, "full": f"{len(session.scratch)} of {SCRATCH_CHARACTERS} characters"}
+
+
+def _session(acting: Acting) -> Session:
+    """The talk's: that of the message, or in a waking the open one, where the person has said something in it."""
+    mine = Session.objects.filter(companion=acting.companion)
+    if acting.message:
+        return mine.get(pk=acting.message.session_id)
+    session = mine.filter(ended_at=None, messages__role=Message.Role.USER).first()
+    if session is None:
+        raise ToolError("No talk is under way: there is nothing that this could be noted for.")
+    return session
 
 
 def bounded(scratch: str) -> str:

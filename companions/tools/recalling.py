@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from companions.replies.material import Turn
 from companions.replies.using import called_to_mind
+from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room
 from companions.tools.showing import show
 from companions.tools.tool import Tool, ToolError
@@ -27,36 +27,43 @@ class RecallIn(BaseModel):
     count: int = Field(5, ge=1, le=20, description="How many memories at most.")
 
 
-def _recall(turn: Turn, arguments: RecallIn, now: datetime) -> dict[str, Any]:
-    _allow(turn)
-    began, companion = perf_counter(), turn.companion
+def _recall(acting: Acting, arguments: RecallIn, now: datetime) -> dict[str, Any]:
+    _allow(acting)
+    began, companion = perf_counter(), acting.companion
     found = recall(
         companion.pk,
         arguments.cue,
         arguments.count,
         now=now,
         zone=companion.user.zone,
-        vector=embed_cue(arguments.cue, turn.payer, companion.names),
+        vector=embed_cue(arguments.cue, acting.payer, companion.names),
         names=companion.names,
         policy=companion.policy,
-        mood=turn.mood,
-        among=Among(leaving_out=turn.given, leaving_out_memories=_known(turn, now)),
+        mood=acting.mood,
+        among=Among(leaving_out=acting.given, leaving_out_memories=_known(acting, now)),
     )
-    given = fitting([_told(one, companion.user.zone) for one in found], room(turn))
-    show(turn, found[: len(given)], arguments.cue, now, began, policy=companion.recall_policy)
+    given = fitting([_told(one, companion.user.zone) for one in found], room(acting))
+    show(acting, found[: len(given)], arguments.cue, now, began, policy=companion.recall_policy)
     return {"remembered": given}
 
 
-def _allow(turn: Turn) -> None:
-    mine = Recall.objects.filter(companion_id=turn.companion.pk, reply=turn.reply, by=Recall.By.TOOL)
-    if mine.exclude(policy="").count() >= MOST_A_TURN:
+def _allow(acting: Acting) -> None:
+    if _searches(acting) >= MOST_A_TURN:
         raise ToolError(f"You have searched {MOST_A_TURN} times in this turn. Answer with what you have.")
 
 
-def _known(turn: Turn, now: datetime) -> list[UUID]:
+def _searches(acting: Acting) -> int:
+    if acting.waking:
+        return sum(one["name"] == "recall" for one in acting.waking.steps)
+    mine = Recall.objects.filter(companion_id=acting.companion.pk, reply=acting.reply_id, by=Recall.By.TOOL)
+    return mine.exclude(policy="").count()
+
+
+def _known(acting: Acting, now: datetime) -> list[UUID]:
     """What this session has recalled already."""
-    before = called_to_mind(turn.message.session_id, now, but=turn.message.pk).memories
-    return [*before, *(one.memory.pk for one in turn.found)]
+    asked, given = acting.message, [one.memory.pk for one in acting.found]
+    before = called_to_mind(asked.session_id, now, but=asked.pk).memories if asked else []
+    return [*before, *given]
 
 
 def _told(found: Found, zone: tzinfo) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from companions.replies.material import Turn
 from companions.tools import blocks, looking_up, notes, recalling, remembering, searching
+from companions.tools.acting import Acting
 from companions.tools.bounds import AROUND_TOKENS, room, weight
 from companions.tools.tool import ToolError
 from memory.errors import AlwaysError
@@ -21,7 +21,7 @@ ERROR_CHARACTERS = 1500
 NOT_KEPT = (
     "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
 )
-FULL = "There is no room for more in this turn. Answer with what you have."
+FULL = "There is no room for more in this acting. Answer with what you have."
 
 
 @cache
@@ -30,17 +30,17 @@ def offered() -> list[dict[str, Any]]:
     return [tool.offer for tool in TOOLS.values()]
 
 
-def call(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, Any]:
+def call(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, Any]:
     """What the tool gives back; an unknown name or wrong arguments give an `error` that the model can mend."""
     try:
-        return _called(turn, name, arguments, now)
+        return _called(acting, name, arguments, now)
     except ToolError as error:
         return {"error": str(error)[:ERROR_CHARACTERS]}
     except AlwaysError as error:
         return {"error": str(error.detail)[:ERROR_CHARACTERS]}
 
 
-def _called(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, Any]:
+def _called(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, Any]:
     if name not in TOOLS:
         raise ToolError(f"There is no tool {name!r}. There are: {', '.join(TOOLS)}.")
     try:
@@ -51,11 +51,11 @@ def _called(turn: Turn, name: str, arguments: str, now: datetime) -> dict[str, A
         raise ToolError("arguments: not storable text")
     if name in KEEPING and _holds_secret(checked):
         raise ToolError(NOT_KEPT)
-    if not room(turn):
+    if not room(acting):
         raise ToolError(FULL)
-    result = TOOLS[name].handler(turn, checked, now)
+    result = TOOLS[name].handler(acting, checked, now)
     return (
-        result if weight(result) <= room(turn) + AROUND_TOKENS else {"done": True, "too_long_to_show": True}
+        result if weight(result) <= room(acting) + AROUND_TOKENS else {"done": True, "too_long_to_show": True}
     )
 
 

@@ -6,8 +6,7 @@ from typing import Any, Self
 from django.db import transaction
 from pydantic import BaseModel, Field, model_validator
 
-from companions.replies.claim import hold_claimed
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from companions.tools.sources import sources
 from companions.tools.tool import Tool, ToolError
 from memory.always import delete_slot, find_slot, set_slot
@@ -51,58 +50,58 @@ class ForgetIn(WhichIn):
 
 
 @transaction.atomic
-def _remember(turn: Turn, arguments: RememberIn, now: datetime) -> dict[str, Any]:
-    hold_claimed(turn.reply)
+def _remember(acting: Acting, arguments: RememberIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
     if arguments.slot:
-        return _set(turn, arguments.slot, arguments.text, now)
-    ids, zone = sources(turn, arguments.text), turn.companion.user.zone
-    memory = _kept_before(turn, arguments.text) or keep_fact(
-        turn.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone
+        return _set(acting, arguments.slot, arguments.text, now)
+    ids, zone = sources(acting, arguments.text), acting.companion.user.zone
+    memory = _kept_before(acting, arguments.text) or keep_fact(
+        acting.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone
     )
     return {"remembered": memory.text}
 
 
-def _kept_before(turn: Turn, text: str) -> Memory | None:
+def _kept_before(acting: Acting, text: str) -> Memory | None:
     """What was kept in these words in answer to this message: a call is run again where its commit got no answer."""
-    mine = Memory.objects.of(turn.companion.pk).open().filter(sources=turn.message.pk)
+    mine = Memory.objects.of(acting.companion.pk).open().filter(sources__in=acting.causes)
     return mine.filter(kind=Memory.Kind.FACT, text=storable(text)).first()
 
 
-def _set(turn: Turn, name: str, text: str, now: datetime) -> dict[str, Any]:
+def _set(acting: Acting, name: str, text: str, now: datetime) -> dict[str, Any]:
     """What stood in the slot before is kept as past."""
-    ids = sources(turn, text)
-    earlier = turn.companion.slots.filter(name=name.strip()).first()
+    ids = sources(acting, text)
+    earlier = acting.companion.slots.filter(name=name.strip()).first()
     if earlier and earlier.text != text:
-        keep_earlier(earlier, now, turn.companion.user.zone)
-    slot = set_slot(turn.companion.pk, name, text, by=By.COMPANION, now=now, source_ids=ids)
+        keep_earlier(earlier, now, acting.companion.user.zone)
+    slot = set_slot(acting.companion.pk, name, text, by=By.COMPANION, now=now, source_ids=ids)
     return {"slot": slot.name, "remembered": slot.text}
 
 
 @transaction.atomic
-def _revise(turn: Turn, arguments: ReviseIn, now: datetime) -> dict[str, Any]:
-    hold_claimed(turn.reply)
+def _revise(acting: Acting, arguments: ReviseIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
     if arguments.slot:
-        return _set(turn, find_slot(turn.companion.pk, arguments.slot).name, arguments.text, now)
-    old, ids = _learnt(turn, arguments.memory, now), sources(turn, arguments.text)
-    new = revise(old, arguments.text, now, ids, turn.companion.user.zone)
+        return _set(acting, find_slot(acting.companion.pk, arguments.slot).name, arguments.text, now)
+    old, ids = _learnt(acting, arguments.memory, now), sources(acting, arguments.text)
+    new = revise(old, arguments.text, now, ids, acting.companion.user.zone)
     return {"revised": old.text, "remembered": new.text}
 
 
 @transaction.atomic
-def _forget(turn: Turn, arguments: ForgetIn, now: datetime) -> dict[str, Any]:
-    hold_claimed(turn.reply)
+def _forget(acting: Acting, arguments: ForgetIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
     if arguments.slot:
-        keep_earlier(find_slot(turn.companion.pk, arguments.slot), now, turn.companion.user.zone)
-        return {"forgotten": delete_slot(turn.companion.pk, arguments.slot).text}
-    memory = _learnt(turn, arguments.memory, now)
+        keep_earlier(find_slot(acting.companion.pk, arguments.slot), now, acting.companion.user.zone)
+        return {"forgotten": delete_slot(acting.companion.pk, arguments.slot).text}
+    memory = _learnt(acting, arguments.memory, now)
     retract(memory, now)
     return {"forgotten": memory.text}
 
 
-def _learnt(turn: Turn, words: str, now: datetime) -> Memory:
+def _learnt(acting: Acting, words: str, now: datetime) -> Memory:
     """The one learnt memory that holds with these words; ToolError where none does, or several."""
-    ids = search(turn.companion.pk, words, Among(kinds=LEARNT), now, turn.companion.user.zone)
-    found = list(told(turn.companion.pk).filter(pk__in=ids).newest(NAMED_AT_ONCE))
+    ids = search(acting.companion.pk, words, Among(kinds=LEARNT), now, acting.companion.user.zone)
+    found = list(told(acting.companion.pk).filter(pk__in=ids).newest(NAMED_AT_ONCE))
     same = [one for one in found if folded(one.text.strip()) == folded(words.strip())]
     if len(same or found) == 1:
         return (same or found)[0]

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room
 from companions.tools.days import Day, begins, ends
 from companions.tools.showing import originals, show
@@ -36,22 +36,23 @@ class SearchIn(BaseModel):
         return self
 
 
-def _search(turn: Turn, arguments: SearchIn, now: datetime) -> dict[str, Any]:
-    began, said = perf_counter(), _said(turn, arguments, now)
+def _search(acting: Acting, arguments: SearchIn, now: datetime) -> dict[str, Any]:
+    began, said = perf_counter(), _said(acting, arguments, now)
     count, newest = said.count(), list(said.newest(MOST_GIVEN))
-    given = fitting(originals(newest, turn.companion), room(turn))
+    given = fitting(originals(newest, acting.companion), room(acting))
     found = [Found(one, 0.0, {}) for one in newest[: len(given)]]
-    show(turn, found, arguments.words, now, began)
+    show(acting, found, arguments.words, now, began)
     return {"messages": given, "older_ones_not_shown": count - len(given)}
 
 
-def _said(turn: Turn, arguments: SearchIn, now: datetime) -> MemoryQuerySet:
-    zone, mine = turn.companion.user.zone, told(turn.companion.pk)
+def _said(acting: Acting, arguments: SearchIn, now: datetime) -> MemoryQuerySet:
+    zone, mine = acting.companion.user.zone, told(acting.companion.pk)
     since, until = begins(arguments.since, zone), ends(arguments.until, zone)
-    among = Among(kinds=[Memory.Kind.SAID], since=since, until=until, leaving_out=[turn.message.pk])
+    asked = [acting.message.pk] if acting.message else []
+    among = Among(kinds=[Memory.Kind.SAID], since=since, until=until, leaving_out=asked)
     if not arguments.words.strip():
         return among.of(mine)
-    return mine.filter(pk__in=search(turn.companion.pk, arguments.words, among, now, zone))
+    return mine.filter(pk__in=search(acting.companion.pk, arguments.words, among, now, zone))
 
 
 TOOLS = [Tool("search_conversation", SearchIn, _search)]

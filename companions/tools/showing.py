@@ -8,18 +8,19 @@ from typing import Any
 from django.db import transaction
 
 from companions.models import Companion
-from companions.replies.claim import hold_claimed
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from memory.models import Memory, Recall
 from memory.recall import Found, record
 
 
-def show(turn: Turn, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = "") -> None:
-    """Record that the turn was shown these; without a policy they were not ranked, but looked up."""
+def show(
+    acting: Acting, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = ""
+) -> None:
+    """Record that the model was shown these; without a policy they were not ranked, but looked up."""
     with transaction.atomic():
-        hold_claimed(turn.reply)
+        acting.hold()
         milliseconds = round((perf_counter() - began) * 1000)
-        companion_id = turn.companion.pk
+        companion_id = acting.companion.pk
         record(
             companion_id,
             Recall.By.TOOL,
@@ -27,12 +28,12 @@ def show(turn: Turn, found: Sequence[Found], cue: str, now: datetime, began: flo
             found,
             now,
             milliseconds,
-            reply_id=turn.reply.pk,
+            reply_id=acting.reply_id,
             policy=policy,
         )
-    turn.found += found
-    turn.shown |= {one.memory.pk for one in found}
-    turn.shown |= {one.memory.message_id for one in found if one.memory.message_id}
+    acting.found += found
+    acting.shown |= {one.memory.pk for one in found}
+    acting.shown |= {one.memory.message_id for one in found if one.memory.message_id}
 
 
 def originals(memories: Iterable[Memory], companion: Companion) -> list[dict[str, Any]]:

@@ -2,19 +2,20 @@
 
 from uuid import UUID
 
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from memory.models import Memory
 from memory.terms import terms
 
 
-def sources(turn: Turn, text: str) -> list[UUID]:
-    """The message that is answered, and the fewest others shown that hold the words which the text has besides."""
-    shown = {message.pk: set(terms(message.text)) for message in turn.history}
+def sources(acting: Acting, text: str) -> list[UUID]:
+    """The messages that are acted upon, and the fewest others shown that hold the words which the text has besides."""
+    shown = {message.pk: set(terms(message.text)) for message in acting.history}
     shown |= {
-        one.memory.message_id: set(terms(one.memory.text)) for one in turn.found if one.memory.message_id
+        one.memory.message_id: set(terms(one.memory.text)) for one in acting.found if one.memory.message_id
     }
-    shown |= _behind_learnt(turn)
-    missing, ids = set(terms(text)) - set(terms(turn.message.text)), [turn.message.pk]
+    shown |= _behind_learnt(acting)
+    ids = [message.pk for message in acting.causes]
+    missing = set(terms(text)).difference(*(terms(message.text) for message in acting.causes))
     for id in sorted(shown, key=lambda id: -len(missing & shown[id])):
         if missing & shown[id]:
             ids.append(id)
@@ -22,14 +23,17 @@ def sources(turn: Turn, text: str) -> list[UUID]:
     return ids
 
 
-def _behind_learnt(turn: Turn) -> dict[UUID, set[str]]:
+def _behind_learnt(acting: Acting) -> dict[UUID, set[str]]:
     """The messages behind the learnt memories that were shown, each with the words of those."""
-    learnt = {one.memory.pk: set(terms(one.memory.text)) for one in turn.found if not one.memory.message_id}
+    learnt = {one.memory.pk: set(terms(one.memory.text)) for one in acting.found if not one.memory.message_id}
     behind: dict[UUID, set[str]] = {}
     for memory_id, message_id in (
-        Memory.sources.through.objects.filter(memory__companion=turn.companion.pk, memory__in=learnt)
+        Memory.sources.through.objects.filter(memory__companion=acting.companion.pk, memory__in=learnt)
         .exclude(
-            message__in=[*turn.given, *(one.memory.message_id for one in turn.found if one.memory.message_id)]
+            message__in=[
+                *acting.given,
+                *(one.memory.message_id for one in acting.found if one.memory.message_id),
+            ]
         )
         .values_list("memory", "message")
     ):
