@@ -1,6 +1,7 @@
 """A model that answers with what cannot be kept, or without end."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from companions.models import Companion, Prompt, Reply
 from companions.replies.database import visit
 from memory.models import Memory
 from providers.rehearsal.running import RehearsalServer
+from providers.tokens import estimate_messages
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -52,6 +54,22 @@ async def test_a_flood_of_tool_calls_is_cut(alice: User, mira: Companion, rehear
     assert len(reply.tool_calls[3]["arguments"]) == 20_000
     assert "error" in reply.tool_calls[3]["result"]
     assert await visit(Memory.objects.filter(kind="fact").count) == 15
+
+
+async def test_long_arguments_leave_the_next_request_within_the_context_and_can_be_mended(
+    alice: User, mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    long = [("block_append", json.dumps({"block": "plans", "text": "rain " * 3_000})) for _ in range(16)]
+    rehearsal.script(
+        calling(*long), calling(("remember", '{"text": "It rains."}')), {"answer": "So it does."}
+    )
+    reply = await ended(alice, mira)
+    assert (reply.state, reply.text) == ("done", "So it does.")
+    for request in rehearsal.requests()[1:]:
+        tokens = estimate_messages(request["messages"], request.get("tools", ()))
+        assert tokens <= settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS
+    assert all("too long, so nothing was done" in call["result"]["error"] for call in reply.tool_calls[:16])
+    assert reply.tool_calls[16]["result"] == {"remembered": "It rains."}
 
 
 @pytest.mark.parametrize("part", ["pieces", "thought"])
