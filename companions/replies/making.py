@@ -16,10 +16,10 @@ from companions.replies import frames
 from companions.replies.ahead import Looking, look, looked_ahead
 from companions.replies.background import later
 from companions.replies.calls import Meter, end_call
-from companions.replies.claim import TurnOverError
 from companions.replies.context import prepare, record_call
 from companions.replies.database import insist, visit
 from companions.replies.finish import Said
+from companions.replies.holding import TurnOverError
 from companions.replies.material import Turn
 from companions.replies.publish import Publisher
 from companions.tools.putting import put

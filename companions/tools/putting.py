@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from companions.replies.material import Turn
+from companions.tools.acting import Acting
 from companions.tools.bounds import AROUND_TOKENS, room
 from companions.tools.registry import FULL
 from providers.pieces import ToolCall
@@ -14,18 +14,18 @@ TOO_LONG = (
 )
 
 
-def put(turn: Turn, calls: Sequence[ToolCall]) -> list[str]:
+def put(acting: Acting, calls: Sequence[ToolCall]) -> list[str]:
     """Of each call what is wrong, where its arguments do not fit, else nothing; all stand in the prompt then.
 
     What does not fit stands there without its arguments, and is not to be carried out.
     """
     wire: list[dict[str, Any]] = []
-    turn.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
-    return [_put(turn, wire, one) for one in calls]
+    acting.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
+    return [_put(acting, wire, one) for one in calls]
 
 
-def _put(turn: Turn, wire: list[dict[str, Any]], call: ToolCall) -> str:
-    left = room(turn)
+def _put(acting: Acting, wire: list[dict[str, Any]], call: ToolCall) -> str:
+    left = room(acting)
     fits = estimate(call.arguments) <= left
     function = {"name": call.name, "arguments": call.arguments if fits else "{}"}
     wire.append({"id": call.id, "type": "function", "function": function})
