@@ -4,7 +4,9 @@ CompanionsError(code, detail)
 ├── TextError            what was sent is empty, too long, or no text
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
-└── ReplyStateError      the reply is not in a state for that
+├── ReplyStateError      the reply is not in a state for that
+└── TimerError           a timer that cannot be set, or fired
+    └── ScheduleError    what was written is no schedule, or one that cannot be set
 """
 
 from django.utils.functional import Promise
@@ -35,3 +37,13 @@ class LimitError(CompanionsError):
 
 class ReplyStateError(CompanionsError):
     status = 409
+
+
+class TimerError(CompanionsError):
+    def __init__(self, code: str, detail: str | Promise, status: int = 422) -> None:
+        super().__init__(code, detail)
+        self.status = status
+
+
+class ScheduleError(TimerError):
+    pass
