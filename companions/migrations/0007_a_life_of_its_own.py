@@ -53,7 +53,6 @@ class Migration(migrations.Migration):
                 ("sleeps_until", models.TimeField(default=datetime.time(7, 0), verbose_name="sleeps until")),
                 ("by_email", models.BooleanField(default=False, verbose_name="by e-mail")),
                 ("by_push", models.BooleanField(default=True, verbose_name="by notification")),
-                ("goodbye_at", models.DateTimeField(blank=True, null=True, verbose_name="said goodbye")),
                 (
                     "drives_at",
                     models.DateTimeField(blank=True, null=True, verbose_name="next look for drives"),

@@ -1,0 +1,146 @@
+"""Whether a companion may write first: opted in, not muted, no goodbye, not at night, not too often, not unanswered."""
+
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import User
+from companions.life.consent import Past, past, refusal, unprompted_refusal
+from companions.life.hours import next_time, within
+from companions.making import create
+from companions.models import Companion, Life, Message, Waking
+from companions.saying import open_session, say
+
+NOON = datetime(2026, 5, 4, 10, tzinfo=UTC)  # noon in Berlin
+DAY = timedelta(days=1)
+
+
+def life_of(companion: Companion, **fields: object) -> Life:
+    life = companion.life
+    for name, value in {"reaches_out": True, **fields}.items():
+        setattr(life, name, value)
+    life.save()
+    return life
+
+
+def spoke(said: str = "Hello", ago: timedelta = timedelta(hours=1), *unprompted: timedelta) -> Past:
+    """The person said that so long ago; the companion wrote first so long ago, the newest first."""
+    return Past(said, NOON - ago, [NOON - one for one in unprompted])
+
+
+@pytest.fixture
+def juno(alice: User) -> Companion:
+    return create(alice, name="Juno", persona="", greeting="", tint=40, now=NOON - 30 * DAY)
+
+
+def test_nobody_is_written_to_who_has_not_opted_in(juno: Companion) -> None:
+    assert unprompted_refusal(juno.life, spoke(), NOON) == "not_opted_in"
+    assert unprompted_refusal(life_of(juno), spoke(), NOON) is None
+
+
+def test_muted_is_muted(juno: Companion) -> None:
+    assert unprompted_refusal(life_of(juno, is_muted=True), spoke(), NOON) == "muted"
+
+
+@pytest.mark.parametrize(
+    ("hour", "told"), [(19, None), (20, "quiet_hours"), (23, "quiet_hours"), (5, "quiet_hours"), (6, None)]
+)
+def test_quiet_hours_are_those_of_the_persons_zone(juno: Companion, hour: int, told: str | None) -> None:
+    at = NOON.replace(hour=hour)  # two hours later in Berlin; quiet from 22 until 8
+    assert unprompted_refusal(life_of(juno), Past("Hello", at - 2 * DAY, []), at) == told
+
+
+def test_a_span_of_no_length_is_none(juno: Companion) -> None:
+    life = life_of(juno, quiet_from=time(0), quiet_until=time(0))
+    assert unprompted_refusal(life, spoke(), NOON.replace(hour=23)) is None
+
+
+def test_at_most_so_many_a_day_of_the_persons(juno: Companion) -> None:
+    life = life_of(juno, most_a_day=2)
+    hours = [timedelta(hours=n) for n in (3, 5)]
+    assert (
+        unprompted_refusal(
+            life, Past("Hello", NOON - timedelta(hours=1), [NOON - one for one in hours]), NOON
+        )
+        == "enough_today"
+    )
+    yesterday = [NOON - timedelta(hours=3), NOON - timedelta(hours=13)]
+    assert unprompted_refusal(life, Past("Hello", NOON - timedelta(hours=1), yesterday), NOON) is None
+    assert unprompted_refusal(life_of(juno, most_a_day=0), spoke(), NOON) == "enough_today"
+
+
+@pytest.mark.parametrize(
+    ("unanswered", "days", "told"),
+    [
+        (1, 0.9, "unanswered"),
+        (1, 1, None),
+        (2, 2.9, "unanswered"),
+        (2, 3, None),
+        (3, 6.9, "unanswered"),
+        (3, 7, None),
+        (4, 300, "unanswered"),
+    ],
+)
+def test_who_does_not_answer_is_written_to_ever_more_seldom(
+    juno: Companion, unanswered: int, days: float, told: str | None
+) -> None:
+    newest = NOON - timedelta(days=days)
+    wrote = [newest - n * DAY for n in range(unanswered)]
+    before = Past("Hello", newest - 100 * DAY, wrote)
+    assert unprompted_refusal(life_of(juno), before, NOON) == told
+    assert unprompted_refusal(life_of(juno), Past("Hello", NOON - timedelta(hours=1), wrote), NOON) is None
+
+
+def test_a_goodbye_holds_until_the_next_morning_a_lasting_one_until_they_write(juno: Companion) -> None:
+    life = life_of(juno)
+    assert unprompted_refusal(life, spoke("Bye!", timedelta(hours=2)), NOON) == "goodbye"
+    assert unprompted_refusal(life, spoke("Bye!", timedelta(hours=14)), NOON) is None
+    assert unprompted_refusal(life, spoke("Please stop writing to me.", 40 * DAY), NOON) == "goodbye"
+
+
+def test_what_was_asked_for_needs_no_opting_in(juno: Companion) -> None:
+    assert refusal(juno, Waking(companion=juno, is_asked_for=True), NOON) is None
+    assert refusal(juno, Waking(companion=juno), NOON) == "not_opted_in"
+
+
+def test_the_past_is_read_from_rows(
+    juno: Companion, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for minutes, role, asked in (
+        (50, "user", None),
+        (40, "assistant", None),
+        (30, "assistant", False),
+        (20, "assistant", True),
+    ):
+        at = NOON - timedelta(minutes=minutes)
+        waking = (
+            None
+            if asked is None
+            else Waking.objects.create(
+                companion=juno, origin="timer", due_at=at, created_at=at, is_asked_for=asked
+            )
+        )
+        say(
+            Message(
+                companion=juno,
+                conversation=juno.conversation,
+                session=open_session(juno.conversation, at),
+                role=role,
+                text=f"{minutes}",
+                said_at=at,
+                waking=waking,
+            ),
+            at,
+        )
+    with django_assert_num_queries(2):
+        assert past(juno) == Past("50", NOON - timedelta(minutes=50), [NOON - timedelta(minutes=30)])
+
+
+def test_spans_of_a_day() -> None:
+    assert within(time(22), time(8), time(23))
+    assert within(time(22), time(8), time(7, 59))
+    assert not within(time(22), time(8), time(8))
+    assert not within(time(9), time(9), time(9))
+    assert next_time(time(8), NOON) == NOON.replace(hour=8) + DAY
+    assert next_time(time(11), NOON) == NOON.replace(hour=11)
