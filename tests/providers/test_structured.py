@@ -12,9 +12,10 @@ from companions.models import Companion
 from memory.documents.answers import Gists
 from memory.learning.answers import Digest, Ending
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.listening import MOST_CHARACTERS
 from providers.metering import metered
 from providers.rehearsal.running import RehearsalServer
-from providers.structured import MOST_CHARACTERS, ask, validated
+from providers.structured import ask, validated
 from tests.fixtures.malformed import GOOD, HOPELESS, MALFORMED, PARTLY, READABLE, WHOLE
 
 MESSAGES = [
