@@ -1,6 +1,7 @@
 """Loading what is always in mind: one query for a turn."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -28,18 +29,21 @@ SELECT about, '', sentences::text, '', 0, made_at, ARRAY[]::uuid[]
 
 def in_mind(turn: Turn) -> Mind:
     """What the turn's companion has in mind."""
-    with connection.cursor() as cursor:
-        cursor.execute(IN_MIND, {"companion": turn.companion.pk})
-        rows = cursor.fetchall()
     session = turn.message.session
+    return replace(always_in_mind(turn.companion.pk), scratch=session.scratch, pressure=session.pressure)
+
+
+def always_in_mind(companion_id: UUID) -> Mind:
+    """What the companion has in mind whether it talks or not."""
+    with connection.cursor() as cursor:
+        cursor.execute(IN_MIND, {"companion": companion_id})
+        rows = cursor.fetchall()
     self_concept, profile = _sentences(rows, "self_concept"), _sentences(rows, "user_profile")
     return Mind(
         self_concept=[one["text"] for one in self_concept],
         profile=[one["text"] for one in profile],
         slots=_named(rows, "slots"),
         blocks=_named(rows, "blocks"),
-        scratch=session.scratch,
-        pressure=session.pressure,
         sources=frozenset({id for row in rows for id in row[6]} | _ids([*self_concept, *profile])),
     )
 
