@@ -1,4 +1,4 @@
-"""A new companion: with its conversation, its first session and, where it has one, its greeting."""
+"""A new companion: with its conversation, its first session, its timers and, where it has one, its greeting."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from companions.errors import LimitError
 from companions.life import inner_state
+from companions.life.predefined import ensure_predefined
 from companions.models import Companion, Conversation, Life, Message
 from companions.saying import open_session, say
 
@@ -29,6 +30,7 @@ def create(
     conversation = Conversation.objects.create(companion=companion)
     Life.objects.create(companion=companion)
     inner_state.seed(companion, now)
+    ensure_predefined(companion, now)
     session = open_session(conversation, now)
     if greeting.strip():
         conversation.head = say(
