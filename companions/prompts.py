@@ -19,7 +19,7 @@ from providers.tokens import beginning, estimate
 
 TEMPLATE = "turn-3"
 FACTS_TOKENS = 150
-TOOLS_TOKENS = 1300  # what all tools take that are offered
+TOOLS_TOKENS = 1700  # what all tools take that are offered
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 Line = dict[str, object]
 SPOKE = """
@@ -63,7 +63,7 @@ def room(
     companion: Companion, message: Message, reply: Reply, summary: str = "", mind: Mind = NOTHING
 ) -> int:
     """How many tokens are left for the history beside the answer, what is remembered, and all that must be there."""
-    needed = estimate(_system(companion, summary, mind)) + estimate(message.text)
+    needed = estimate(system(companion, mind, summary)) + estimate(message.text)
     needed += estimate("\n".join(of_the_session(mind, _notes_tokens())))
     needed += estimate(reply.text) if reply.continues_id else 0
     return max(_left_beside_what_changes() - needed, 0)
@@ -106,7 +106,7 @@ def render(
 
     `summary` tells what was said earlier in the session and is left out of the history.
     """
-    lines: list[Line] = [{"role": "system", "content": _system(companion, summary, mind)}]
+    lines: list[Line] = [{"role": "system", "content": system(companion, mind, summary)}]
     lines += [{"role": one.role, "content": neutral(one.text)} for one in history]
     lines.append(
         {"role": "user", "content": f"{neutral(message.text)}\n\n{context(found, facts, companion, mind)}"}
@@ -119,9 +119,9 @@ def render(
     return lines
 
 
-def _system(companion: Companion, summary: str, mind: Mind) -> str:
+def system(companion: Companion, mind: Mind, summary: str = "", rules: str = RULES) -> str:
     """What stays the same for longest comes first. What is always in mind has half of what rules and persona leave."""
-    rules = RULES.format(name=one_line(companion.name))
+    rules = rules.format(name=one_line(companion.name))
     persona = f"<kith-persona>\n{neutral(companion.persona)}\n</kith-persona>"
     left = _left_beside_what_changes() - estimate(rules) - estimate(persona)
     known = always(mind, max(left, 0) // 2)
@@ -134,7 +134,7 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion, mind: Mi
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
         f"First met: {facts.first_met:%d %B %Y}",
-        f"Last spoke: {_ago(facts.now - facts.last_spoke)}"
+        f"Last spoke: {ago(facts.now - facts.last_spoke)}"
         if facts.last_spoke
         else "This is your first conversation.",
         *of_the_session(mind, _notes_tokens()),
@@ -173,7 +173,8 @@ def _who(found: Found, companion: Companion) -> str:
     return speakers.get(found.memory.speaker, "")
 
 
-def _ago(gap: timedelta) -> str:
+def ago(gap: timedelta) -> str:
+    """So long ago, in words."""
     for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         amount = int(gap.total_seconds() // seconds)
         if amount:

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from companions.tools import blocks, looking_up, notes, recalling, remembering, searching
+from companions.errors import TimerError
+from companions.tools import blocks, looking_up, notes, recalling, remembering, searching, timers
 from companions.tools.acting import Acting
 from companions.tools.bounds import AROUND_TOKENS, room, weight
 from companions.tools.tool import ToolError
@@ -14,14 +15,14 @@ from memory.errors import AlwaysError
 from memory.learning.secrets import holds_secret
 from memory.text import is_storable
 
-FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes)
+FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes, timers)
 TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
-KEEPING = {"remember", "revise", "block_append", "block_replace", "note"}
+KEEPING = {"remember", "revise", "block_append", "block_replace", "note", "set_timer"}
 ERROR_CHARACTERS = 1500
 NOT_KEPT = (
     "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
 )
-FULL = "There is no room for more in this acting. Answer with what you have."
+FULL = "There is no room for more in this turn. Answer with what you have."
 
 
 @cache
@@ -36,7 +37,7 @@ def call(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, 
         return _called(acting, name, arguments, now)
     except ToolError as error:
         return {"error": str(error)[:ERROR_CHARACTERS]}
-    except AlwaysError as error:
+    except (AlwaysError, TimerError) as error:
         return {"error": str(error.detail)[:ERROR_CHARACTERS]}
 
 
@@ -65,7 +66,7 @@ def _texts(arguments: BaseModel) -> list[str]:
 
 def _holds_secret(arguments: BaseModel) -> bool:
     """Whether what is to be kept does, read with the name of the slot that it is for: "door code: 4711"."""
-    kept = arguments.model_dump(include={"slot", "text", "new"})
+    kept = arguments.model_dump(include={"slot", "text", "new", "note"})
     return holds_secret(": ".join(value for _name, value in sorted(kept.items()) if value))
 
 
