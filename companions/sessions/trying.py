@@ -28,30 +28,36 @@ def again_at(attempts: int, now: datetime) -> datetime:
 
 @dataclass(slots=True)
 class Lease:
-    """A row that is one worker's until the time in its `field`: only whoever wrote that time may move it."""
+    """A row that is one worker's until the time in its `field`: only whoever wrote that time may move it.
+
+    Taken or renewed it is so for as long as it is `lasting`.
+    """
 
     row: QuerySet[Any]
     field: str
     clock: Clock
     until: datetime
+    lasting: timedelta = LEASE
 
     @classmethod
-    def take(cls, row: QuerySet[Any], field: str, clock: Clock, **fields: Any) -> Self | None:
+    def take(
+        cls, row: QuerySet[Any], field: str, clock: Clock, lasting: timedelta = LEASE, **fields: Any
+    ) -> Self | None:
         """The lease, with these fields set; None where the row is not due, another's, or gone."""
         now = clock()
         free = row.filter(Q(**{field: None}) | Q(**{f"{field}__lte": now}))
-        until = now + LEASE
-        return cls(row, field, clock, until) if free.update(**{field: until}, **fields) else None
+        until = now + lasting
+        return cls(row, field, clock, until, lasting) if free.update(**{field: until}, **fields) else None
 
     @property
     def mine(self) -> QuerySet[Any]:
         """The row, as long as nobody else has taken it."""
         return self.row.filter(**{self.field: self.until})
 
-    def renew(self) -> bool:
-        """Whether it is still one's own; then it is so for as long again."""
-        until = self.clock() + LEASE
-        is_mine = bool(self.mine.update(**{self.field: until}))
+    def renew(self, **fields: Any) -> bool:
+        """Whether it is still one's own; then it is so for as long again, with these fields set."""
+        until = self.clock() + self.lasting
+        is_mine = bool(self.mine.update(**{self.field: until}, **fields))
         self.until = until if is_mine else self.until
         return is_mine
 

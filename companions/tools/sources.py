@@ -17,7 +17,7 @@ def sources(acting: Acting, text: str) -> list[UUID]:
     ids = [message.pk for message in acting.causes]
     missing = set(terms(text)).difference(*(terms(message.text) for message in acting.causes))
     for id in sorted(shown, key=lambda id: -len(missing & shown[id])):
-        if missing & shown[id]:
+        if id not in ids and missing & shown[id]:
             ids.append(id)
             missing -= shown[id]
     return ids
