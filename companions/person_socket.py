@@ -1,0 +1,159 @@
+"""What the sockets of one person have in common: who is there, what they listen to, and when they close."""
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from datetime import datetime
+from typing import Any
+
+import orjson
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.db import DatabaseError
+from django.utils import timezone
+
+from accounts.models import User
+from companions.replies.database import visit
+from companions.replies.layer import AWAY as REDIS_AWAY
+from companions.replies.layer import layer
+from companions.socket_sender import may_connect, sender
+
+NOT_SIGNED_IN, NO_SUCH_COMPANION, IDLE, TOO_FAST, AWAY = 4401, 4404, 4408, 4429, 1013
+
+
+class PersonSocket(AsyncWebsocketConsumer):
+    """A socket of a signed-in person, which listens to one group of the channel layer.
+
+    A subclass says to what, what it does with what it hears, and what it does every second.
+    """
+
+    user: User
+    group: str
+    channel: str
+    is_open = False
+    is_closing = False
+
+    def find(self) -> str | None:
+        """The group to listen to; None where there is nothing of this person's at this address."""
+        raise NotImplementedError
+
+    async def opened(self) -> None:
+        """What is done once the person is known and listened to."""
+
+    async def heard(self, event: dict[str, Any]) -> None:
+        """What is done with an event of the group."""
+        raise NotImplementedError
+
+    async def look(self) -> None:
+        """What is done while nothing happens, as often as `look_seconds` says."""
+
+    look_seconds = 1.0
+
+    async def connect(self) -> None:
+        self.tasks: list[asyncio.Task[None]] = []
+        self.frame_times: deque[float] = deque()
+        self.idle: asyncio.Task[None] | None = None
+        if not may_connect(self.scope):
+            await self.close()
+            return
+        await self.accept()
+        if refusal := await self._refusal():
+            await self.close(refusal)
+            return
+        self.is_open = True
+        self.wait_for_frames()
+        await self.opened()
+        self.tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._watch())]
+
+    async def _refusal(self) -> int | None:
+        """The code with which the socket closes at once; None where the person and what they ask for are found."""
+        try:
+            user = await visit(sender, self.scope, timezone.now())
+            if user is None:
+                return NOT_SIGNED_IN
+            self.user = user
+            group = await visit(self.find)
+            if group is None:
+                return NO_SUCH_COMPANION
+            self.channel = await layer().new_channel()
+            await layer().group_add(group, self.channel)
+        except (DatabaseError, *REDIS_AWAY):
+            return AWAY
+        self.group = group
+        return None
+
+    async def disconnect(self, code: int) -> None:
+        for task in filter(None, (self.idle, *self.tasks)):
+            task.cancel()
+        if self.is_open:
+            with contextlib.suppress(*REDIS_AWAY):
+                await layer().group_discard(self.group, self.channel)
+
+    async def _hear(self) -> None:
+        """Pass on what the group is told; a socket that cannot be told anything is closed.
+
+        A channel of its own and no handler of Channels', which would start two tasks and visit a thread for each frame.
+        """
+        try:
+            while True:
+                await self.heard(await layer().receive(self.channel))
+        except (DatabaseError, RuntimeError, *REDIS_AWAY):
+            with contextlib.suppress(RuntimeError, OSError):
+                await self.close(AWAY)
+
+    async def _watch(self) -> None:
+        """Look around, and close where session, token or companion have ended."""
+        seconds = settings.SOCKET_CHECKED_SECONDS
+        share = (id(self) // 64 % 1024) / 1024  # sockets opened together are not all checked together
+        checked_at = time.monotonic() - seconds * share
+        while True:
+            await asyncio.sleep(self.look_seconds)
+            if time.monotonic() - checked_at >= seconds:
+                checked_at = time.monotonic()
+                if ending := await self._no_longer():
+                    await self.close(ending)
+                    return
+            await self.look()
+
+    async def _no_longer(self) -> int | None:
+        """The code with which the socket closes where its session or token has ended, or the companion is gone."""
+        with contextlib.suppress(DatabaseError):
+            return await visit(self._standing, timezone.now())
+        return None
+
+    def _standing(self, now: datetime) -> int | None:
+        if sender(self.scope, now) != self.user:
+            return NOT_SIGNED_IN
+        return NO_SUCH_COMPANION if self.find() is None else None
+
+    async def give(self, frame: object) -> None:
+        """Send a frame."""
+        await self.send(orjson.dumps(frame).decode())
+
+    async def is_too_fast(self) -> bool:
+        """Whether another frame is one too many; the socket is closed then."""
+        now = time.monotonic()
+        self.frame_times.append(now)
+        while self.frame_times[0] < now - 10:
+            self.frame_times.popleft()
+        if len(self.frame_times) <= settings.SOCKET_FRAMES_PER_10_SECONDS:
+            return False
+        await self.close(TOO_FAST)
+        return True
+
+    def wait_for_frames(self) -> None:
+        """Close after a long silence of the client."""
+        if self.idle:
+            self.idle.cancel()
+        self.idle = asyncio.create_task(self._close_when_idle())
+
+    async def _close_when_idle(self) -> None:
+        await asyncio.sleep(settings.SOCKET_IDLE_SECONDS)
+        await self.close(IDLE)
+
+    async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:
+        """Close once: what had come already is passed over, and whoever else would close finds it done."""
+        if not self.is_closing:
+            self.is_closing = True
+            await super().close(code, reason)
