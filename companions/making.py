@@ -27,7 +27,7 @@ def create(
     companion = Companion.objects.create(
         id=id or uuid4(), user=user, name=name, persona=persona, greeting=greeting, tint=tint
     )
-    conversation = Conversation.objects.create(companion=companion)
+    conversation = Conversation.objects.create(companion=companion, read_until=now)
     Life.objects.create(companion=companion)
     inner_state.seed(companion, now)
     ensure_predefined(companion, now)

@@ -11,8 +11,13 @@ from django.urls import path
 pages = get_asgi_application()
 
 from companions.consumers import CompanionConsumer
+from companions.me_consumer import MeConsumer
 from config.body_limit import BodyLimit
 from config.lifespan import Lifespan
 
-sockets = URLRouter([path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi())])  # type: ignore[arg-type, list-item]
+addresses = [
+    path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi()),  # type: ignore[arg-type]
+    path("ws/me/", MeConsumer.as_asgi()),  # type: ignore[arg-type]
+]
+sockets = URLRouter(addresses)  # type: ignore[arg-type]
 application = ProtocolTypeRouter({"http": BodyLimit(pages), "websocket": sockets, "lifespan": Lifespan()})

@@ -67,3 +67,8 @@ def words(notice: Notice) -> str | Promise:
             "You have been talking for an hour.", "You have been talking for %(count)d hours.", "count"
         )
     return f"{told % {'count': hours or notice.minutes}} {SAYS_BREAK}"
+
+
+def frame(notice: Notice) -> dict[str, str]:
+    """The notice as sockets give it, in the language that is active."""
+    return {"type": "notice", "id": str(notice.pk), "kind": notice.kind, "text": str(words(notice))}
