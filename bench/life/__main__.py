@@ -1,0 +1,112 @@
+"""Measure the tick: a thousand and a million timers with none due, then many due at once, claimed and begun.
+
+Beside the claims the bare statement is timed on the same rows: UPDATE … SET look_at … RETURNING id.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from statistics import median
+from time import perf_counter
+
+from bench.command import machine, parser
+from bench.counting import count
+from bench.place import Place
+
+ROUNDS = 3
+LOOKS = 200
+BARE = "UPDATE companions_timer SET look_at = %s WHERE state = 'active' AND look_at <= %s RETURNING id"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where claims are at least half as fast as the bare statement, and an idle tick at most three times as slow."""
+    asked = parser("life", __doc__)
+    asked.add_argument("--timers", type=count, default=1_000_000, metavar="N")
+    asked.add_argument("--due", type=count, default=100_000, metavar="N", help="how many are due at once")
+    given = asked.parse_args(arguments)
+    with Place():
+        return _measured(given.timers, given.due)
+
+
+def _measured(timers: int, due: int) -> int:
+    from django.utils import timezone
+
+    from bench.life.filling import fill
+
+    now = timezone.now()
+    say(f"On {machine()}, embedded Postgres, one connection.")
+    fill(1000, now)
+    few = _idle(now)
+    fill(timers, now)
+    many = _idle(now)
+    say(
+        f"A tick with nothing due: {few:.3f} ms at 1,000 timers, {many:.3f} ms at {timers:,}: {many / few:.2f} times."
+    )
+    share = _claims(due, now)
+    return 0 if many <= 3 * few and share >= 0.5 else 1
+
+
+def _idle(now: datetime) -> float:
+    """Milliseconds of one claim that finds nothing, the median."""
+    from companions.life.tick import claim
+
+    return median(_milliseconds(lambda: claim(now, 1000)) for _look in range(LOOKS))
+
+
+def _claims(due: int, now: datetime) -> float:
+    """The share of the bare statement's speed that claims have."""
+    from django.db import connection
+
+    from bench.life.filling import come_due
+    from companions.life.tick import CLAIMED_AT_ONCE, claim
+
+    bare, claimed = [], []
+    for _round in range(ROUNDS):
+        come_due(due, now)
+        with connection.cursor() as cursor:
+            bare.append(
+                _milliseconds(
+                    lambda: (cursor.execute(BARE, [now + timedelta(minutes=2), now]), cursor.fetchall())
+                )
+            )
+        come_due(due, now)
+        claimed.append(_milliseconds(lambda: _all(lambda: claim(now, CLAIMED_AT_ONCE))))
+    a_second, bare_a_second = due / median(claimed) * 1000, due / median(bare) * 1000
+    share = a_second / bare_a_second
+    say(f"{due:,} due at once: {a_second:,.0f} claimed a second, {CLAIMED_AT_ONCE:,} at a time;")
+    say(f"the bare UPDATE … RETURNING of the same rows {bare_a_second:,.0f}: claims have {share:.0%} of it.")
+    _begin(due, now)
+    return share
+
+
+def _begin(due: int, now: datetime) -> None:
+    from bench.life.filling import come_due
+    from companions.life.tick import BEGUN_AT_ONCE, begin, claim
+
+    come_due(due, now)
+    ids = claim(now, min(due, 5000))
+    parts = [ids[n : n + BEGUN_AT_ONCE] for n in range(0, len(ids), BEGUN_AT_ONCE)]
+    took = _milliseconds(lambda: [begin(part, now) for part in parts])
+    say(
+        f"Begun, with a waking each and the timer set to its next day: {len(ids) / took * 1000:,.0f} a second."
+    )
+
+
+def _all(take: Callable[[], Sequence[object]]) -> None:
+    while take():
+        pass
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    began = perf_counter()
+    work()
+    return (perf_counter() - began) * 1000
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
