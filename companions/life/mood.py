@@ -43,6 +43,12 @@ class Feeling:
             intensity=_within(intensity, 0.0),
         )
 
+    @property
+    def told(self) -> str:
+        """The feeling as a prompt tells it."""
+        numbers = f"valence {self.valence:.2f} (-1 to 1), arousal {self.arousal:.2f} (0 to 1)"
+        return f"{self.emotion} {self.intensity:.2f} (0 to 1), {numbers}"
+
 
 CALM = Feeling()
 

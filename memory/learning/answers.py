@@ -1,18 +1,20 @@
 """What a model may answer when it is asked to learn. What is not in this form is not kept."""
 
 from datetime import date
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
 from memory.emotion import Emotion
-from memory.text import is_storable
+from memory.text import is_storable, shortened
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]
 MOST_LEARNT = 30
 MOST_SENTENCES = 20
 MOST_SUMMARY = 6000  # characters
+MOST_INNER_STATE = 4000  # characters
 
 
 def _storable(text: Any) -> Any:
@@ -87,8 +89,52 @@ class Digest(BaseModel):
 Sentences = Annotated[list[Sentence], each(SENTENCE, MOST_SENTENCES)]
 
 
+def _cut(text: Any) -> Any:
+    return shortened(text.strip(), MOST_INNER_STATE) if isinstance(text, str) else text
+
+
+def _clamped(number: Any, least: float) -> Any:
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return number
+    return min(max(number, least), 1.0) if number == number else 0.0  # NaN is not itself
+
+
+def _known(emotion: Any) -> Any:
+    return emotion if emotion in Emotion.values or not isinstance(emotion, str) else Emotion.NEUTRAL
+
+
+UpAndDown = Annotated[float, Field(ge=-1, le=1), BeforeValidator(partial(_clamped, least=-1.0))]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(partial(_clamped, least=0.0))]
+
+
+class Reflection(BaseModel):
+    """A companion's inner state as it is from now on. Numbers beyond their bounds are clamped, a strange emotion is
+    neutral, and too long a text is cut; but nothing may be missing.
+    """
+
+    text: Annotated[text(MOST_INNER_STATE), BeforeValidator(_cut)]  # type: ignore[valid-type]
+    valence: UpAndDown
+    arousal: Share
+    emotion: Annotated[Emotion, BeforeValidator(_known)]
+    intensity: Share
+
+
+REFLECTION = TypeAdapter(Reflection)
+
+
+def _whole(reflection: Any) -> Any:
+    """None for what is not in form: it does not spoil the rest of an answer."""
+    try:
+        return REFLECTION.validate_python(reflection)
+    except (ValidationError, ArithmeticError):
+        return None
+
+
 class Ending(Digest):
-    """The answer about a whole session as it ends; the summary stays behind as the diary entry's sentences."""
+    """The answer about a whole session as it ends; the summary stays behind as the diary entry's sentences.
+
+    The inner state is None where it stays as it was.
+    """
 
     summary: str = Field("", max_length=MOST_SUMMARY)
     title: text(120)  # type: ignore[valid-type]
@@ -97,3 +143,4 @@ class Ending(Digest):
     intensity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
     self_concept: Sentences
     user_profile: Sentences
+    inner_state: Annotated[Reflection | None, BeforeValidator(_whole)] = None

@@ -10,7 +10,7 @@ from accounts.models import ModelCall, User
 from accounts.usage import Payer, charged
 from companions.models import Companion
 from memory.documents.answers import Gists
-from memory.learning.answers import Digest, Ending
+from memory.learning.answers import Digest, Ending, Reflection
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.listening import MOST_CHARACTERS
 from providers.metering import metered
@@ -55,7 +55,13 @@ class Night(BaseModel):
     reviews: list[Review]
 
 
-FORMS: dict[str, type[BaseModel]] = {"digest": Digest, "ending": Ending, "gists": Gists, "night": Night}
+FORMS: dict[str, type[BaseModel]] = {
+    "digest": Digest,
+    "ending": Ending,
+    "gists": Gists,
+    "night": Night,
+    "reflection": Reflection,
+}
 
 
 @pytest.fixture
@@ -109,6 +115,10 @@ def test_what_is_partly_in_form_stays_within_bounds(rehearsal: RehearsalServer, 
         assert len(answer.summary) <= 6000
         assert len(answer.memories) <= 30
         assert all(1 <= one.importance <= 10 and len(one.text) <= 500 for one in answer.memories)
+    if isinstance(answer, Reflection):
+        assert 1 <= len(answer.text) <= 4000
+        assert -1 <= answer.valence <= 1
+        assert 0 <= min(answer.arousal, answer.intensity) <= max(answer.arousal, answer.intensity) <= 1
     if isinstance(answer, Ending):
         assert max(len(answer.diary), len(answer.self_concept), len(answer.user_profile)) <= 20
 

@@ -8,6 +8,7 @@ digest     the answer about a batch
 ending     the answer about a whole session
 gists      the answer about pages
 night      the answer about a day's memories
+reflection the answer about an inner state
 """
 
 import json
@@ -16,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from providers.rehearsal.scene import plain
-from providers.rehearsal.structured import digest, ending, gists, night
+from providers.rehearsal.structured import digest, ending, gists, night, reflection
 from providers.rehearsal.structured.reading import Material, read
 
 TASK = re.compile(r"\ATask: (\w+)")
@@ -25,6 +26,7 @@ TASKS: dict[str, Callable[[Material], dict[str, Any]]] = {
     "ending": ending.answer,
     "gists": gists.answer,
     "night": night.answer,
+    "reflection": reflection.answer,
 }
 
 

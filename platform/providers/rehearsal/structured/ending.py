@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from providers.rehearsal.structured import digest, feelings
+from providers.rehearsal.structured import digest, feelings, reflection
 from providers.rehearsal.structured.learning import CHANGE, SAME, changed, memories, statements
 from providers.rehearsal.structured.reading import Known, Material, is_chinese
 from providers.rehearsal.structured.sentences import MARKS, Sentence, about, cited, likeness, sentences
@@ -25,7 +25,7 @@ Entry = dict[str, Any]
 def answer(material: Material) -> dict[str, Any]:
     """The ending, in the form that is asked for."""
     emotion, intensity = feelings.emotion(" ".join(line.text for line in material.said if line.is_user))
-    return {
+    ending = {
         "summary": digest.summary(material),
         "memories": memories(material),
         "title": _title(material),
@@ -35,6 +35,7 @@ def answer(material: Material) -> dict[str, Any]:
         "self_concept": _self_concept(material),
         "user_profile": _profile(material),
     }
+    return ending | ({"inner_state": reflection.answer(material)} if material.inner else {})
 
 
 def _title(material: Material) -> str:

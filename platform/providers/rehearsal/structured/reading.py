@@ -53,6 +53,7 @@ class Material:
     profile: list[Known] = field(default_factory=list)
     pursuits: list[Known] = field(default_factory=list)
     summary: str = ""
+    inner: str = ""
     pages: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -82,6 +83,7 @@ def read(sent: str) -> Material:
         profile=_numbered(of.get("profile", [])),
         pursuits=_numbered(of.get("pursuits", [])),
         summary="\n".join(map(unquoted, of.get("summary", []))),
+        inner="\n".join(unquoted(line) for line in of.get("inner", []) if line.startswith('"')),
         pages=[_page(more, text) for name, more, text in blocks if name == "page" and NUMBER.search(more)],
     )
 
