@@ -311,6 +311,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "let companions reflect": {
+        "task": "companions.life.tasks.reflect_waiting",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "write stale diary entries anew": {
         "task": "companions.sessions.tasks.rewrite_stale_diary",
         "schedule": 60.0,
