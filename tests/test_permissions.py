@@ -55,6 +55,7 @@ class Things:
             "change_id": Change.objects.get(companion=self.companion).pk,
             "block_id": self.companion.blocks.get().pk,
             "entry_id": self.companion.diary.get().pk,
+            "timer_id": self.companion.timers.get(name="morning").pk,
             "number": 1,  # of a revision
         }
 
@@ -112,6 +113,7 @@ BODIES: dict[str, object] = {
     "set_slot": {"text": "black"},
     "write_block": {"text": "black"},
     "settle_change": {"keep": "both"},
+    "set_timer": {"schedule": "5min", "note": "tea"},
     "import_log": {"messages": []},
     "write_self_concept": {"sentences": ["Curious."]},
     "write_user_profile": {"sentences": ["Curious."]},

@@ -24,6 +24,7 @@ from companions.api import (
     nights,
     replies,
     slots,
+    timers,
     understanding,
 )
 from companions.errors import CompanionsError
@@ -46,6 +47,7 @@ for router in (
         logs,
         slots,
         blocks,
+        timers,
     )
 ):
     api.add_router("/companions", router)

@@ -1,0 +1,143 @@
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Field, Query, Router, Schema, Status
+
+from accounts.idempotency import once
+from companions.api.cursor import PageQuery, page
+from companions.api.finding import my_companion, person
+from companions.api.parameters import IdempotencyKey
+from companions.life import timers
+from companions.models import Companion, Timer, Waking
+from companions.models.timer import NOTE_CHARACTERS
+from companions.schemas import Text
+
+router = Router(tags=["timers"])
+Out = dict[str, Any]
+
+
+class TimerIn(Schema):
+    schedule: Text = Field(
+        description="30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron: with five fields, "
+        "as in cron:0 8 * * 1-5; in the person's time zone."
+    )
+    note: Text = Field("", description=f"What for: at most {NOTE_CHARACTERS} characters.")
+
+
+class TimerOut(Schema):
+    id: UUID
+    schedule: str
+    in_words: str = Field(description="The schedule in the person's language.")
+    name: str = Field(description="Of one that each companion is made with: evening or morning; else empty.")
+    note: str
+    by: Timer.By
+    is_asked_for: bool = Field(description="Whether the person set it, or spoke of it in a talk.")
+    state: Timer.State
+    due_at: datetime | None
+    upcoming: list[datetime] = Field(description="The next five due times; none of one that is not active.")
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class TimersOut(Schema):
+    items: list[TimerOut]
+    next: str | None
+
+
+class WhichIn(Schema):
+    state: Timer.State = Timer.State.ACTIVE
+
+
+class FiredOut(Schema):
+    id: UUID
+    timer_id: UUID
+    origin: Waking.Origin
+    state: Waking.State
+    due_at: datetime
+    note: str
+
+
+class WakingOut(Schema):
+    waking: FiredOut
+
+
+@router.get(
+    "/{uuid:companion_id}/timers",
+    response=TimersOut,
+    operation_id="list_timers",
+    summary="Timers, newest first",
+)
+def list_timers(request: HttpRequest, companion_id: UUID, asked: PageQuery, which: Query[WhichIn]) -> Out:
+    companion = my_companion(request, companion_id)
+    items, following = page(companion.timers.filter(state=which.state), "created_at", asked)
+    zone = timers.zone_of(companion)
+    return {"items": [timer_out(one, companion, zone) for one in items], "next": following}
+
+
+@router.post(
+    "/{uuid:companion_id}/timers",
+    response={201: TimerOut},
+    operation_id="set_timer",
+    summary="Set a timer",
+)
+def set_timer(
+    request: HttpRequest, companion_id: UUID, body: TimerIn, key: IdempotencyKey = None
+) -> Status[Out]:
+    companion, now = my_companion(request, companion_id), timezone.now()
+
+    def make() -> UUID:
+        asked = timers.set_timer(
+            companion, body.schedule, body.note, by=Timer.By.USER, now=now, is_asked_for=True
+        )
+        return asked.pk
+
+    made_id, _ = once(person(request), f"set_timer {companion_id}", key, request.body, make)
+    timer = get_object_or_404(companion.timers, pk=made_id)
+    return Status(201, timer_out(timer, companion, timers.zone_of(companion)))
+
+
+@router.delete(
+    "/{uuid:companion_id}/timers/{uuid:timer_id}",
+    response={204: None},
+    operation_id="cancel_timer",
+    summary="Cancel a timer",
+)
+def cancel_timer(request: HttpRequest, companion_id: UUID, timer_id: UUID) -> Status[None]:
+    timers.cancel(_mine(request, companion_id, timer_id), timezone.now())
+    return Status(204, None)
+
+
+@router.post(
+    "/{uuid:companion_id}/timers/{uuid:timer_id}/fire",
+    response={202: WakingOut},
+    operation_id="fire_timer",
+    summary="Let the companion wake for it now; its own due time stays",
+)
+def fire_timer(
+    request: HttpRequest, companion_id: UUID, timer_id: UUID, key: IdempotencyKey = None
+) -> Status[Out]:
+    timer, now = _mine(request, companion_id, timer_id), timezone.now()
+
+    def make() -> UUID:
+        return timers.fire(timer, now, is_asked_for=True).pk
+
+    made_id, _ = once(person(request), f"fire_timer {timer_id}", key, request.body, make)
+    return Status(202, {"waking": get_object_or_404(timer.wakings, pk=made_id)})
+
+
+def _mine(request: HttpRequest, companion_id: UUID, timer_id: UUID) -> Timer:
+    return get_object_or_404(my_companion(request, companion_id).timers, pk=timer_id)
+
+
+def timer_out(timer: Timer, companion: Companion, zone: ZoneInfo) -> Out:
+    fields = ("id", "schedule", "name", "note", "by", "is_asked_for", "state", "due_at")
+    return {
+        **{name: getattr(timer, name) for name in (*fields, "created_at", "ended_at")},
+        "in_words": timers.in_words(timer, zone, companion.user.language),
+        "upcoming": timers.upcoming(timer, zone),
+    }
