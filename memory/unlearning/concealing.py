@@ -2,12 +2,10 @@
 
 from uuid import UUID
 
-from django.db.models import Q
-
 from memory.models import Memory
 from memory.unlearning import always, diary, sentences
 from memory.unlearning.gone import Gone
-from memory.unlearning.learnt import Source, drawn_from, learnt_from, left_of, touched
+from memory.unlearning.learnt import drawn_from, learnt_from, left_of, touched
 
 
 def conceal(gone: Gone) -> set[UUID]:
@@ -18,7 +16,7 @@ def conceal(gone: Gone) -> set[UUID]:
     were written from it go, for they stand in every prompt; a diary entry that has nothing else stays for the eye.
     """
     hidden: dict[UUID, str] = {}
-    seen, condition = set(gone.memories), learnt_from(gone) | _beside(gone) | drawn_from(gone.memories)
+    seen, condition = set(gone.memories), learnt_from(gone, gone.all_messages) | drawn_from(gone.memories)
     while there := touched(gone.companion_id, condition, seen):
         seen |= {one.pk for one in there}
         so_far = gone.and_memories(hidden)
@@ -30,12 +28,6 @@ def conceal(gone: Gone) -> set[UUID]:
     private = gone.memories | diary.conceal(gone)
     Memory.objects.of(gone.companion_id).filter(pk__in=private).update(is_private=True)
     return set(private)
-
-
-def _beside(gone: Gone) -> Q:
-    """What was learnt from the messages behind what is made private."""
-    beside = Source.objects.filter(message__companion=gone.companion_id, message__in=gone.sources)
-    return Q(pk__in=beside.values("memory"))
 
 
 def _stays(memory: Memory, gone: Gone) -> bool:

@@ -1,7 +1,7 @@
 """Memories that were learnt from what goes: they go, or stay as what other messages told of them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -10,6 +10,7 @@ from django.db.models import Q
 from memory.keeping import entry_of, nudge
 from memory.models import Memory, Pursuit
 from memory.text import storable
+from memory.unlearning.beside import beside
 from memory.unlearning.gone import Gone
 
 MIRRORS = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST)
@@ -37,26 +38,41 @@ def unlearn(gone: Gone) -> dict[UUID, str]:
 
     One that is worded anew is a new one: whoever thinks about the old one meanwhile finds that it is not there.
     """
-    fallen: dict[UUID, str] = {}
-    seen, condition = set(gone.memories), learnt_from(gone) | drawn_from(gone.memories)
+    fallen = _with_drawn(gone, learnt_from(gone, gone.messages) | drawn_from(gone.memories), {})
+    so_far = gone.and_memories(fallen)
+    again = _leave(_beside(so_far), replace(so_far, messages=gone.all_messages))
+    return _with_drawn(gone, drawn_from(again), fallen | again)
+
+
+def _with_drawn(gone: Gone, condition: Q, fallen: dict[UUID, str]) -> dict[UUID, str]:
+    """Those that have fallen, and of what fits the condition, and was drawn from that, what falls with them."""
+    seen = {*gone.memories, *fallen}
     while there := touched(gone.companion_id, condition, seen):
         seen |= {one.pk for one in there}
-        so_far = gone.and_memories(fallen)
-        left = [left_of(one, so_far) for one in there]
-        _keep([one for one in left if one.stands], gone)
-        _word_anew([one for one in left if one.text], gone)
-        new = {one.memory.pk: one.memory.text for one in left if not one.stands}
+        new = _leave(there, gone.and_memories(fallen))
         fallen, condition = fallen | new, drawn_from(new)
     return fallen
 
 
-def learnt_from(gone: Gone) -> Q:
-    """What was learnt from messages that go."""
-    return Q(
-        pk__in=Source.objects.filter(message__companion=gone.companion_id, message__in=gone.messages).values(
-            "memory"
-        )
-    )
+def _leave(there: Sequence[Memory], gone: Gone) -> dict[UUID, str]:
+    """Leave them without what goes; the texts of those that are to be deleted, by their ids."""
+    left = [left_of(one, gone) for one in there]
+    _keep([one for one in left if one.stands], gone)
+    _word_anew([one for one in left if one.text], gone)
+    return {one.memory.pk: one.memory.text for one in left if not one.stands}
+
+
+def _beside(gone: Gone) -> list[Memory]:
+    """What tells again what goes, and was learnt from the same messages, which stay for the eye."""
+    if not gone.sources:
+        return []
+    return beside(gone, touched(gone.companion_id, learnt_from(gone, gone.sources), gone.memories))
+
+
+def learnt_from(gone: Gone, messages: Collection[UUID]) -> Q:
+    """What was learnt from these messages."""
+    mine = Source.objects.filter(message__companion=gone.companion_id, message__in=messages)
+    return Q(pk__in=mine.values("memory"))
 
 
 def drawn_from(memories: Collection[UUID]) -> Q:

@@ -162,6 +162,35 @@ def test_a_forgotten_fact_takes_along_what_says_the_same_of_the_same_messages(
     assert Message.objects.get(pk=said[2].pk).is_hidden
 
 
+def test_a_forgotten_fact_takes_along_what_alone_tells_it_again(mira: Companion, said: list[Message]) -> None:
+    fact = learnt(mira, f"Alice opens her locker with {MARKER}.", [(said[0], MARKER)])
+    learnt(mira, f"{MARKER} is what Alice opens with.", [(said[0], MARKER)])
+    insight(mira, f"Alice trusts in {MARKER}.", fact)
+    both = [(said[0], f"opens with {MARKER}"), (said[2], "I like green tea")]
+    learnt(mira, f"Alice drinks tea and thinks of {MARKER}.", both)
+    forget(fact, NOW)
+    assert left(mira) == {"Alice: “I like green tea”"}
+    assert tables_with(MARKER).keys() == {"companions_message", "memory_memory"}  # what was said, for the eye
+    assert Memory.objects.get(text__contains=MARKER).message_id == said[0].pk
+
+
+def test_a_forgotten_fact_leaves_what_else_was_learnt_of_its_message(
+    mira: Companion, said: list[Message]
+) -> None:
+    fact = learnt(mira, "Alice likes green tea.", [(said[2], TEA)])
+    coffee = learnt(mira, "Alice has coffee at times.", [(said[2], TEA)])
+    known = learnt(mira, "Alice likes mornings.", [(said[2], TEA), (said[4], RAIN)])
+    say(mira, "Green is a colour that I like.", "So it is.")
+    forget(fact, NOW)
+    assert left(mira) == {coffee.text, known.text}
+
+
+def left(companion: Companion) -> set[str]:
+    """What the companion knows besides what was said."""
+    mine = Memory.objects.of(companion.pk).exclude(kind="said")
+    return set(mine.values_list("text", flat=True))
+
+
 def test_a_forgotten_diary_memory_takes_the_entry_along_and_hides_nothing(
     mira: Companion, said: list[Message]
 ) -> None:
