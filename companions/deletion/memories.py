@@ -43,7 +43,7 @@ def forget_many(companion_id: UUID, ids: Collection[UUID], now: datetime, with_m
     """How many of these memories are gone now, as if each had been forgotten alone.
 
     What was drawn from a message that was said goes with its memory. Of what was drawn from the messages behind a learnt
-    memory, what shares a word with it goes; of what else was learnt from them, what tells a word of it that nothing else tells.
+    memory, what shares a word with it goes, of what was learnt from them what holds a word that nothing else tells.
     """
     companion = hold(companion_id)
     if companion is None:
