@@ -5,7 +5,44 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from companions.life import inner_state, reflection
+from companions.life import inner_state, predefined, reaching, reflection, waking
+from companions.life import tick as ticking
+
+
+@shared_task
+def tick() -> None:
+    """Claim what is due and hand it on, and look after wakings whose nudge was lost: every thirty seconds."""
+    now = timezone.now()
+    while claimed := ticking.claim(now, ticking.CLAIMED_AT_ONCE):
+        for ids in ticking.batches(claimed, ticking.BEGUN_AT_ONCE):
+            begin_wakings.delay(ids)
+    for waking_id in waking.due(now):
+        wake.delay(str(waking_id))
+
+
+@shared_task
+def begin_wakings(timer_ids: list[str]) -> None:
+    """Make wakings of claimed timers."""
+    for waking_id in ticking.begin([UUID(id) for id in timer_ids], timezone.now()):
+        wake.delay(str(waking_id))
+
+
+@shared_task
+def wake(waking_id: str) -> None:
+    """Let one waking happen, or go on with it."""
+    waking.run(UUID(waking_id), timezone.now(), clock=timezone.now)
+
+
+@shared_task
+def send_deliveries() -> None:
+    """Reach whoever has not read what was written to them: the sweep."""
+    reaching.send_due(timezone.now())
+
+
+@shared_task
+def set_missing_timers() -> None:
+    """Give whoever lacks them the timers of evening and morning."""
+    predefined.ensure_missing(timezone.now())
 
 
 @shared_task

@@ -267,6 +267,8 @@ SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed 
 
 # -- life -------------------------------------------------------------------------------------------
 
+LIFE_WAKING_SECONDS = 120.0  # that a companion has to make up its mind
+LIFE_WAKINGS_PER_DAY = 48  # of one companion
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
 
 # -- Celery -----------------------------------------------------------------------------------------
@@ -330,6 +332,17 @@ CELERY_BEAT_SCHEDULE = {
         "task": "companions.tasks.begin_nights",
         "schedule": 300.0,
         "options": {"expires": 300},
+    },
+    "tick": {"task": "companions.life.tasks.tick", "schedule": 30.0, "options": {"expires": 30}},
+    "reach whoever has not read": {
+        "task": "companions.life.tasks.send_deliveries",
+        "schedule": 30.0,
+        "options": {"expires": 30},
+    },
+    "set missing timers": {
+        "task": "companions.life.tasks.set_missing_timers",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
     },
     "drop old keys": {
         "task": "accounts.tasks.drop_old_keys",
