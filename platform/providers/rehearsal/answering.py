@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from providers.pieces import ToolCall
+from providers.rehearsal import reminding
 from providers.rehearsal.likeness import likest, terms
 from providers.rehearsal.scene import Line, Scene, lines, plain, read, unquoted
 
@@ -47,6 +48,9 @@ def _rest(messages: Sequence[Mapping[str, Any]], scene: Scene) -> str:
 
 
 def _call(scene: Scene, offered: set[str | None], place: int) -> ToolCall | None:
+    timer = reminding.asked_for(scene.question, scene.now)
+    if timer and timer[0] in offered:
+        return _tool(*timer, place)
     kept = KEEP.search(scene.question)
     if kept and "remember" in offered:
         return _tool("remember", {"text": (kept["en"] or kept["cn"]).strip()}, place)
@@ -82,6 +86,8 @@ def _after_tool(scene: Scene) -> str:
     if name == "remember":
         text = _argument(arguments, "text")
         return f"好,我记住了:“{text}”。" if scene.is_chinese else f"I will remember that: “{text}”"
+    if timers := reminding.told(name, arguments, result, scene.now, chinese=scene.is_chinese):
+        return timers
     found = lines(result) or _listed(result)
     told = _told(scene, found) or (_told_line(scene, found[0]) if found else "")
     if told:

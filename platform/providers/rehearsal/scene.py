@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 CONTEXT = re.compile(r"<kith-context>(.*?)</kith-context>", re.DOTALL)
@@ -12,7 +13,7 @@ LINE = re.compile(
 )
 IN_MIND = re.compile(r"<kith-(?:user-profile|slots)>(.*?)</kith-", re.DOTALL)
 KNOWN = re.compile(r'^- (?:(?P<name>[^"]*?): )?(?P<text>".*")$', re.MULTILINE)
-NOW = re.compile(r"^Now:.*?\b(\d{4})\b", re.MULTILINE)
+NOW = re.compile(r"^Now: \w+ (\d{1,2} \w+ (\d{4}), \d\d:\d\d)", re.MULTILINE)
 LAST_SPOKE = re.compile(r"^Last spoke:\s*(.+)$", re.MULTILINE)
 NAME = re.compile(r"\b[Yy]ou are ([A-Z][\w' -]{0,40}?)(?=[,.;:\n]|$)|你是([\w·]{1,20})", re.MULTILINE)
 HAN = re.compile(r"[\u3400-\u9fff]")
@@ -38,6 +39,7 @@ class Scene:
     question: str = ""
     name: str = ""
     year: str = ""
+    now: datetime | None = None  # as a clock shows it where the person is
     last_spoke: str = ""
     remembered: list[Line] = field(default_factory=list)
     known: list[Line] = field(default_factory=list)  # what is always in mind of the person
@@ -84,13 +86,21 @@ def read(messages: Sequence[Mapping[str, Any]]) -> Scene:
     return Scene(
         question=CONTEXT.sub("", sent).strip(),
         name=(name[1] or name[2]).strip() if name else "",
-        year=now[1] if now else "",
+        year=now[2] if now else "",
+        now=_moment(now[1]) if now else None,
         last_spoke=spoke[1].strip() if spoke else "",
         remembered=lines(context.partition("Remembered:")[2]),
         known=_known("".join(IN_MIND.findall(rules))),
         history=_history(messages[: max(asked, 0)]),
         results=_results(messages[asked + 1 :]),
     )
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%d %B %Y, %H:%M")  # noqa: DTZ007 - a clock's face
+    except ValueError:
+        return None
 
 
 def _known(text: str) -> list[Line]:
