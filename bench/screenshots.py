@@ -140,7 +140,7 @@ class Album:
             page.locator("#ending a").click()
             page.wait_for_timeout(600)
         if name == "memory-dialog":
-            page.locator(".memory-ways a").nth(1).click()
+            page.locator(".memory-ways").first.locator("a").last.click()
             page.wait_for_timeout(600)
 
     def _take(self, page: Page, name: str, suffix: str) -> None:
