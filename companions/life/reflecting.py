@@ -27,7 +27,7 @@ MOST_SENTENCES = 60  # that are looked at; each is compared with all that was sh
 PERSONA_SHARE, INNER_SHARE = 4, 8  # a quarter and an eighth of the room for what was said
 MOST_NAMES = 0.2  # of all words: where more begin with a capital, nouns do
 WORD = regex.compile(r"\p{L}+")
-SENTENCE = regex.compile(r"[^.!?…。！？\n]*+(?:[.!?…]++(?!\s|$)[^.!?…。！？\n]*+)*+[.!?…。！？\n]*+\s*+")
+SENTENCE = regex.compile(r"[^.!?。！？\n]*+(?:[.!?]++(?!\s|$)[^.!?。！？\n]*+)*+[.!?。！？\n]*+\s*+")
 
 
 @dataclass(frozen=True, slots=True)
