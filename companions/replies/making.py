@@ -22,6 +22,7 @@ from companions.replies.finish import Said
 from companions.replies.holding import TurnOverError
 from companions.replies.material import Turn
 from companions.replies.publish import Publisher
+from companions.tools.bounds import bounded
 from companions.tools.putting import put
 from memory.quoting import neutral
 from memory.text import storable
@@ -125,7 +126,7 @@ class Making:
                 self.said.thought += storable(text)
                 self.publisher.add("reply.thought", storable(text))
             case ToolCall() if len(calls) < settings.TOOL_CALLS:
-                calls.append(_bounded(event))
+                calls.append(bounded(event))
             case Usage():
                 meter.usage = event
 
@@ -156,12 +157,6 @@ class Making:
                 {"role": "tool", "tool_call_id": one.id, "content": neutral(frames.as_json(result))}
             )
             self.publisher.send("reply.tool", name=one.name, is_error="error" in result)
-
-
-def _bounded(call: ToolCall) -> ToolCall:
-    """The call as it can be kept: what is longer or no text is cut, and the tool will say what is wrong with it."""
-    most = settings.TOOL_CHARACTERS
-    return ToolCall(storable(call.id[:200]), storable(call.name[:100]), storable(call.arguments[:most]))
 
 
 def _mark_streaming(reply_id: UUID, now: datetime) -> None:

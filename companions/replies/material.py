@@ -27,6 +27,7 @@ class Turn:
     mood: float = 0.0
     mind: Mind = NOTHING
     waking: None = None
+    call_id: None = None
 
     @property
     def given(self) -> list[UUID]:

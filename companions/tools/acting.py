@@ -33,6 +33,11 @@ class Acting(Protocol):
     def reply_id(self) -> UUID | None: ...
 
     @property
+    def call_id(self) -> int | None:
+        """The model's call that brought it about, where it is known."""
+        ...
+
+    @property
     def causes(self) -> list[Message]: ...
 
     @property

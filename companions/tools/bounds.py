@@ -8,17 +8,32 @@ from django.conf import settings
 
 from companions.prompts import TOOLS_TOKENS
 from companions.tools.acting import Acting
+from memory.text import storable
+from providers.pieces import ToolCall
 from providers.tokens import estimate, estimate_messages
 
 AROUND_TOKENS = 40  # the names around what is given
 CUT = " … (cut)"
+LIVING_TOKENS = 450  # what the tools take that are for wakings only
+
+
+def bounded(call: ToolCall) -> ToolCall:
+    """The call as it can be kept: what is longer or no text is cut, and the tool will say what is wrong with it."""
+    most = settings.TOOL_CHARACTERS
+    return ToolCall(storable(call.id[:200]), storable(call.name[:100]), storable(call.arguments[:most]))
 
 
 def room(acting: Acting) -> int:
     """How many tokens a tool may give now, none in a full context."""
     most: int = settings.CONTEXT_TOKENS
-    left: int = most - settings.ANSWER_TOKENS - estimate_messages(acting.prompt) - TOOLS_TOKENS
-    return max(min(left, most // 8) - AROUND_TOKENS, 0)
+    offered = TOOLS_TOKENS + (LIVING_TOKENS if acting.waking else 0)
+    left: int = most - settings.ANSWER_TOKENS - estimate_messages(acting.prompt) - offered
+    return max(min(left - AROUND_TOKENS, most_given(most)), 0)
+
+
+def most_given(context_tokens: int) -> int:
+    """How many tokens a tool gives at most at once."""
+    return context_tokens // 8 - AROUND_TOKENS
 
 
 def weight(value: object) -> int:

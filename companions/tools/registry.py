@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from companions.errors import TimerError
-from companions.tools import blocks, looking_up, notes, recalling, remembering, searching, timers
+from companions.tools import blocks, living, looking_up, notes, recalling, remembering, searching, timers
 from companions.tools.acting import Acting
 from companions.tools.bounds import AROUND_TOKENS, room, weight
 from companions.tools.tool import ToolError
@@ -17,7 +17,14 @@ from memory.text import is_storable
 
 FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes, timers)
 TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
-KEEPING = {"remember", "revise", "block_append", "block_replace", "note", "set_timer"}
+IN_WAKINGS = TOOLS | {tool.name: tool for tool in living.TOOLS}
+ASKING = {"recall", "look_up"}  # they ask a model for a vector, and only look: no transaction is to be open
+KEEPING = {"remember", "revise", "block_append", "block_replace", "note", "set_timer"} | {
+    "feel",
+    "think",
+    "write_diary",
+    "pursue",
+}
 ERROR_CHARACTERS = 1500
 NOT_KEPT = (
     "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
@@ -31,6 +38,12 @@ def offered() -> list[dict[str, Any]]:
     return [tool.offer for tool in TOOLS.values()]
 
 
+@cache
+def offered_in_wakings() -> list[dict[str, Any]]:
+    """The same, with those that are for wakings only."""
+    return [tool.offer for tool in IN_WAKINGS.values()]
+
+
 def call(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, Any]:
     """What the tool gives back; an unknown name or wrong arguments give an `error` that the model can mend."""
     try:
@@ -42,10 +55,11 @@ def call(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, 
 
 
 def _called(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, Any]:
-    if name not in TOOLS:
-        raise ToolError(f"There is no tool {name!r}. There are: {', '.join(TOOLS)}.")
+    there = IN_WAKINGS if acting.waking else TOOLS
+    if name not in there:
+        raise ToolError(f"There is no tool {name!r}. There are: {', '.join(there)}.")
     try:
-        checked = TOOLS[name].arguments.model_validate_json(arguments or "{}")
+        checked = there[name].arguments.model_validate_json(arguments or "{}")
     except ValidationError as error:
         raise ToolError("; ".join(map(_wrong, error.errors()))) from error
     if not all(map(is_storable, _texts(checked))):
@@ -54,7 +68,7 @@ def _called(acting: Acting, name: str, arguments: str, now: datetime) -> dict[st
         raise ToolError(NOT_KEPT)
     if not room(acting):
         raise ToolError(FULL)
-    result = TOOLS[name].handler(acting, checked, now)
+    result = there[name].handler(acting, checked, now)
     return (
         result if weight(result) <= room(acting) + AROUND_TOKENS else {"done": True, "too_long_to_show": True}
     )

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from providers.pieces import ToolCall
-from providers.rehearsal import reminding
+from providers.rehearsal import reminding, waking
 from providers.rehearsal.likeness import likest, terms
 from providers.rehearsal.scene import Line, Scene, lines, plain, read, unquoted
 
@@ -32,9 +32,11 @@ ENOUGH = 0.7  # a second line is told too where it is nearly as like the questio
 def answer(
     messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
 ) -> tuple[str, list[ToolCall]]:
-    """What is said, and which tools are called: one of the two is empty."""
+    """What is said, and which tools are called: one of the two is empty, in a waking it may be both."""
     scene = read(messages)
     offered = {(tool.get("function") or {}).get("name") for tool in tools}
+    if block := waking.block_of(messages):
+        return waking.answer(block, offered, has_acted=bool(scene.results))
     call = None if scene.results else _call(scene, offered, len(messages))
     return ("", [call]) if call else (_rest(messages, scene) or _say(scene), [])
 

@@ -1,0 +1,82 @@
+"""A waking on its way: whose it is, what it is made from, and that it is still this worker's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from accounts.usage import Payer
+from companions.locking import lock
+from companions.models import Companion, Message, Waking
+from companions.prompts import Line
+from companions.sessions.trying import Lease
+from memory.recall import Found
+
+
+class WakingOverError(Exception):
+    """The waking is not this worker's any more: another has taken it over, or it was ended or deleted."""
+
+
+@dataclass(slots=True)
+class Awake:
+    """A companion that acts in a waking. No talk goes into its prompt."""
+
+    waking: Waking
+    companion: Companion
+    lease: Lease
+    history: list[Message] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    prompt: list[Line] = field(default_factory=list)
+    shown: set[UUID] = field(default_factory=set)
+    mood: float = 0.0
+    call_id: int | None = None
+
+    @property
+    def message(self) -> None:
+        return None
+
+    @property
+    def reply_id(self) -> None:
+        return None
+
+    @property
+    def causes(self) -> list[Message]:
+        """The message in answer to which its timer was set."""
+        timer = self.waking.timer
+        return [timer.message] if timer and timer.message else []
+
+    @property
+    def given(self) -> list[UUID]:
+        return []
+
+    @property
+    def payer(self) -> Payer:
+        return Payer(self.companion.user_id, self.companion.pk)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """One transaction under `hold`."""
+        until = self.lease.until
+        try:
+            with transaction.atomic():
+                self.hold()
+                yield
+        except BaseException:
+            self.lease.until = until  # what was written is undone, the renewed lease too
+            raise
+
+    def hold(self) -> None:
+        """Keep what is said to the companion, and deleted, as it is until the transaction ends; WakingOverError."""
+        lock(self.companion.pk)
+        if not self.lease.mine.exists():
+            raise WakingOverError
+
+    def write(self, **fields: Any) -> None:
+        """Set these fields of the waking, which stays this worker's for as long again; WakingOverError."""
+        if not self.lease.renew(**fields):
+            raise WakingOverError
+        for name, value in fields.items():
+            setattr(self.waking, name, value)

@@ -1,0 +1,116 @@
+"""What is sent to the model in a waking: who it is, what it remembers and feels, and why it woke. No talk."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Max, Q
+
+from companions.in_mind import Mind
+from companions.life import inner_state, timers
+from companions.life.awake import Awake
+from companions.life.inner_state import feeling_now
+from companions.models import InnerState, Message, Waking
+from companions.prompts import RULES, Line, ago, system
+from companions.replies.frames import as_json
+from companions.replies.mind import always_in_mind
+from memory.quoting import block, neutral, one_line, quoted
+from memory.recall import Found
+
+LATE = timedelta(minutes=5)
+WAKING_RULES = f"""{RULES}
+
+Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why.
+What you write at the end goes to the person as a message. To say nothing, call stay_silent: silence is a form of care.
+Where they asked you for it, tell them what they wanted to be told, kindly and briefly.
+Else speak only because you care, never because a timer went off; hold back if it is late, if they are tired, or if you
+two have just talked. Never make them feel guilty, never press them to answer or to come back, never feign distress.
+Beside that you may think, feel, write your diary, pursue a goal or an idea, set timers, and keep what matters."""
+
+
+def compose(awake: Awake, now: datetime) -> list[Line]:
+    """The prompt with what was done already in this waking; what stands in it is among `awake.shown` from now on."""
+    mind, state = always_in_mind(awake.companion.pk), inner_state.newest(awake.companion.pk)
+    awake.shown |= _shown(awake, mind, state)
+    awake.mood = feeling_now(state, now).valence
+    known = system(awake.companion, mind, rules=WAKING_RULES)
+    feels = block("inner-state", [quoted(state.text)] if state else [])
+    return [
+        {"role": "system", "content": "\n\n".join(filter(None, (known, feels)))},
+        {"role": "user", "content": block("waking", _why(awake, now))},
+        *_done(awake.waking.steps),
+    ]
+
+
+def _shown(awake: Awake, mind: Mind, state: InnerState | None) -> set[Any]:
+    about = awake.waking.about
+    if about:
+        awake.found = [Found(about, 0.0, {})]
+    ids = {*mind.sources, *(state.seen if state else ()), *(one.pk for one in awake.causes)}
+    return ids | ({about.pk, about.message_id} - {None} if about else set())
+
+
+def _why(awake: Awake, now: datetime) -> list[str]:
+    waking, zone = awake.waking, awake.companion.user.zone
+    lines = [
+        f"Now: {now.astimezone(zone):%A %d %B %Y, %H:%M} ({awake.companion.user.time_zone})",
+        f"You woke by: {_woken_by(awake)}",
+        f"They asked you for this: {'yes' if waking.is_asked_for else 'no'}",
+    ]
+    if waking.note:
+        lines.append(f"What for: {quoted(waking.note)}")
+    if waking.about:
+        on = waking.about.happened_at.astimezone(zone)
+        lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(waking.about.text)}")
+    return [*lines, *_late(waking, now), *_spoke(awake, now)]
+
+
+def _woken_by(awake: Awake) -> str:
+    waking = awake.waking
+    if waking.origin == Waking.Origin.DRIVE:
+        return f"a drive of your own, {one_line(waking.drive)}"
+    if waking.timer is None:
+        return "a timer that is gone"
+    how = timers.in_words(waking.timer, awake.companion.user.zone, "en")
+    named = f"the {waking.timer.name} timer" if waking.timer.name else "a timer"
+    return f"{named}, {quoted(how)}{', fired by hand' if waking.origin == Waking.Origin.FORCED else ''}"
+
+
+def _late(waking: Waking, now: datetime) -> list[str]:
+    lines = [f"It was due {ago(now - waking.due_at)}."] if now - waking.due_at > LATE else []
+    if waking.missed and waking.missed_since:
+        lines.append(f"Missed before it: {waking.missed}, the first {ago(now - waking.missed_since)}.")
+    return lines
+
+
+def _spoke(awake: Awake, now: datetime) -> list[str]:
+    said, by_them = Message.objects.filter(companion=awake.companion), Q(role=Message.Role.USER)
+    spoke = said.aggregate(they=Max("said_at", filter=by_them), you=Max("said_at", filter=~by_them))
+    they, you = spoke["they"], spoke["you"]
+    if they is None:
+        return ["They have never written to you yet."]
+    unanswered = " They have not answered since." if you and you > they else ""
+    return [f"They last wrote: {ago(now - they)}.", f"You last wrote: {ago(now - you)}.{unanswered}"][
+        : 2 if you else 1
+    ]
+
+
+def _done(steps: Sequence[dict[str, Any]]) -> list[Line]:
+    """The tools called so far, with what they gave."""
+    lines: list[Line] = []
+    for _round, some in groupby(steps, key=lambda one: one["round"]):
+        used = list(some)
+        lines.append({"role": "assistant", "content": None, "tool_calls": [_wire(one) for one in used]})
+        lines += [gave(one["id"], one["result"]) for one in used]
+    return lines
+
+
+def gave(call_id: str, result: dict[str, Any]) -> Line:
+    """What a tool gave, as the model is told."""
+    return {"role": "tool", "tool_call_id": call_id, "content": neutral(as_json(result))}
+
+
+def _wire(step: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": step["name"], "arguments": step["arguments"]}
+    return {"id": step["id"], "type": "function", "function": function}

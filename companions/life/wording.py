@@ -1,0 +1,22 @@
+"""What of a model's answer is said to the person. Pure."""
+
+import re
+
+from memory.text import shortened, storable
+
+MOST_CHARACTERS = 4000  # of what is said unprompted
+SILENCE = re.compile(
+    r"(?i)[\s.…·*_()\[\]<>（）【】。-]*(?:silen(?:t|ce)|stay(?:s|ing)? silent|沉默|不说话)?[\s.…·*_()\[\]<>（）【】。-]*"
+)
+OTHERS = ("user", "person", "human", "用户")
+
+
+def spoken(text: str, companion: str, user: str) -> str:
+    """What the companion says: without its own name before it, and nothing from where it goes on as the person.
+
+    Nothing where it says nothing, or only that it is silent; at most 4,000 characters.
+    """
+    words = re.sub(rf"(?i)^\s*\**{re.escape(companion)}\**\s*[:：]\s*", "", storable(text))
+    names = "|".join(re.escape(name) for name in (*OTHERS, user) if name.strip())
+    words = re.split(rf"(?im)^\s*\**(?:{names})\**\s*[:：]", words, maxsplit=1)[0].strip()
+    return "" if SILENCE.fullmatch(words) else shortened(words, MOST_CHARACTERS)

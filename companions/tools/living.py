@@ -1,0 +1,153 @@
+"""The tools of wakings only: `think`, `stay_silent`, `feel`, `write_diary`, `pursue`."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from pydantic import BaseModel, Field
+
+from companions.life import inner_state
+from companions.life.mood import Feeling
+from companions.models import Conversation, InnerState, Session
+from companions.tools.acting import Acting
+from companions.tools.sources import sources
+from companions.tools.tool import Tool, ToolError
+from memory.closing import Ended, Written, keep_entry
+from memory.emotion import Emotion
+from memory.models import Memory, Pursuit
+from memory.pursuing import begin_pursuit, find_pursuits, move_on
+from memory.text import shortened
+
+THOUGHT_CHARACTERS = 4000  # of a waking in all
+
+
+class ThinkIn(BaseModel):
+    """Think something, for yourself; the person can read it in your log."""
+
+    text: str = Field(min_length=1, max_length=2000)
+
+
+class SilentIn(BaseModel):
+    """Say nothing this time. It ends the waking."""
+
+    why: str = Field("", max_length=500)
+
+
+class FeelIn(BaseModel):
+    """Change your inner state: how you feel and see the present, whole, in your own words."""
+
+    text: str = Field(min_length=1, max_length=3000)
+    valence: float = Field(0.0, ge=-1, le=1, allow_inf_nan=False, description="-1 bad to 1 good.")
+    arousal: float = Field(0.0, ge=0, le=1, allow_inf_nan=False, description="0 to 1.")
+    emotion: Emotion = Emotion.NEUTRAL
+    intensity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False, description="0 to 1.")
+
+
+class WriteIn(BaseModel):
+    """Write a page of your diary."""
+
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(min_length=1, max_length=6000)
+
+
+class PursueIn(BaseModel):
+    """Begin a goal or an idea of yours, or say how far one is."""
+
+    text: str = Field(min_length=1, max_length=500, description="What it is, or words of it.")
+    is_idea: bool = Field(False, description="A new one is an idea, else a goal.")
+    status: Pursuit.Status | None = None
+    progress: int | None = Field(None, ge=0, le=100)
+    excitement: int | None = Field(None, ge=1, le=10)
+
+
+def _think(acting: Acting, arguments: ThinkIn, now: datetime) -> dict[str, Any]:
+    _thought(acting, arguments.text)
+    return {"thought": True}
+
+
+def _stay_silent(acting: Acting, arguments: SilentIn, now: datetime) -> dict[str, Any]:
+    _thought(acting, arguments.why)
+    return {"silent": True}
+
+
+def _thought(acting: Acting, text: str) -> None:
+    """Add to what the waking has thought; whoever called writes it down."""
+    if acting.waking and text.strip():
+        before = acting.waking.thought
+        acting.waking.thought = shortened(f"{before}\n\n{text.strip()}".strip(), THOUGHT_CHARACTERS)
+
+
+@transaction.atomic
+def _feel(acting: Acting, arguments: FeelIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
+    if not arguments.text.strip():
+        raise ToolError("text: is empty")
+    state = inner_state.revise(
+        acting.companion.pk,
+        arguments.text,
+        Feeling(arguments.valence, arguments.arousal, arguments.emotion, arguments.intensity),
+        by=InnerState.By.WAKING,
+        now=now,
+        seen=sources(acting, arguments.text),
+        waking=acting.waking,
+        call_id=acting.call_id,
+    )
+    return {"inner_state": state.number}
+
+
+@transaction.atomic
+def _write_diary(acting: Acting, arguments: WriteIn, now: datetime) -> dict[str, Any]:
+    """The page has a session of its own, in which nothing was said."""
+    acting.hold()
+    title, lines = arguments.title.strip(), [one.strip() for one in arguments.text.splitlines()]
+    if not title or not any(lines):
+        raise ToolError("title and text: must not be empty")
+    if acting.waking and _has_written(acting.waking.steps):
+        raise ToolError("You have written a page in this waking already.")
+    conversation = Conversation.objects.get(companion=acting.companion)
+    session = Session.objects.create(
+        companion=acting.companion, conversation=conversation, started_at=now, ended_at=now, title=title
+    )
+    felt = inner_state.feeling_now(inner_state.newest(acting.companion.pk), now)
+    written = Written(
+        title=title,
+        diary=[{"text": one, "sources": [str(id) for id in sources(acting, one)]} for one in lines if one],
+        emotion=felt.emotion,
+        intensity=felt.intensity,
+        self_concept=[],
+        user_profile=[],
+        call_id=acting.call_id,
+    )
+    ended = Ended(session_id=session.pk, started_at=now, ended_at=now, written=written)
+    entry = keep_entry(acting.companion.pk, ended, now, acting.companion.user.zone)
+    return {"diary": entry.title}
+
+
+def _has_written(steps: list[dict[str, Any]]) -> bool:
+    return any(one["name"] == "write_diary" and "error" not in one["result"] for one in steps)
+
+
+@transaction.atomic
+def _pursue(acting: Acting, arguments: PursueIn, now: datetime) -> dict[str, Any]:
+    acting.hold()
+    zone, companion_id = acting.companion.user.zone, acting.companion.pk
+    found = find_pursuits(companion_id, arguments.text, now, zone)
+    if len(found) > 1:
+        texts = "; ".join(repr(one.memory.text[:200]) for one in found[:5])
+        raise ToolError(f"Several have these words. Give more of the one that you mean: {texts}")
+    kind = Memory.Kind.IDEA if arguments.is_idea else Memory.Kind.GOAL
+    ids = sources(acting, arguments.text)
+    pursuit = found[0] if found else begin_pursuit(companion_id, kind, arguments.text, now, ids, zone)
+    stands = {"status": arguments.status, "progress": arguments.progress, "excitement": arguments.excitement}
+    move_on(pursuit, now, **{name: value for name, value in stands.items() if value is not None})
+    told = {"status": pursuit.status, "progress": pursuit.progress, "excitement": pursuit.excitement}
+    return {pursuit.memory.kind: pursuit.memory.text, **told}
+
+
+TOOLS = [
+    Tool("think", ThinkIn, _think),
+    Tool("stay_silent", SilentIn, _stay_silent),
+    Tool("feel", FeelIn, _feel),
+    Tool("write_diary", WriteIn, _write_diary),
+    Tool("pursue", PursueIn, _pursue),
+]

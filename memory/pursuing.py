@@ -1,0 +1,55 @@
+"""Goals and ideas as their companion pursues them: begun, found by words, moved on."""
+
+from collections.abc import Collection
+from datetime import datetime, tzinfo
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.among import Among
+from memory.keeping import keep_fact
+from memory.models import Memory, Pursuit
+from memory.searching import search
+from memory.terms import terms
+from memory.text import folded
+
+PURSUED = (Memory.Kind.GOAL, Memory.Kind.IDEA)
+
+
+def find_pursuits(companion_id: UUID, words: str, now: datetime, zone: tzinfo) -> list[Pursuit]:
+    """The goals and ideas that hold all of these words; the one that is just these words alone, where there is one."""
+    ids = search(companion_id, words, Among(kinds=PURSUED), now, zone)
+    mine = Pursuit.objects.filter(companion_id=companion_id, memory__in=ids).select_related("memory")
+    wanted = set(terms(words))
+    found = [one for one in mine if wanted and wanted <= set(terms(one.memory.text))]
+    same = [one for one in found if folded(one.memory.text.strip()) == folded(words.strip())]
+    return same or found
+
+
+@transaction.atomic
+def begin_pursuit(
+    companion_id: UUID,
+    kind: Memory.Kind,
+    text: str,
+    now: datetime,
+    source_ids: Collection[UUID],
+    zone: tzinfo,
+) -> Pursuit:
+    """A new goal or idea of the companion's own."""
+    memory = keep_fact(companion_id, text, now, now, list(source_ids), zone=zone)
+    memory.kind = kind
+    memory.save(update_fields=["kind"])
+    return Pursuit.objects.create(
+        companion_id=companion_id, memory=memory, origin=Pursuit.Origin.REFLECTION, reviewed_at=now
+    )
+
+
+def move_on(pursuit: Pursuit, now: datetime, **stands: Any) -> None:
+    """Give it another status, progress (0 to 100) or excitement (1 to 10); what is done is done to 100 %."""
+    for name, value in stands.items():
+        setattr(pursuit, name, value)
+    if pursuit.status == Pursuit.Status.DONE:
+        pursuit.progress = 100
+    pursuit.reviewed_at = now
+    pursuit.save(update_fields=["status", "progress", "excitement", "reviewed_at"])

@@ -1,0 +1,64 @@
+"""A companion that wakes: its wakings as a tick makes them, run in the time that a test gives."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from companions.life.waking import run
+from companions.models import Companion, Message, Timer, Waking
+from companions.sessions.trying import nothing
+from tests.companions.talking import say
+
+
+def woken(companion: Companion, now: datetime, note: str = "to drink water", **fields: Any) -> Waking:
+    """A waking that is due, of a timer that was asked for unless the fields say otherwise."""
+    is_asked_for, name = fields.pop("is_asked_for", True), fields.pop("name", "")
+    timer = Timer.objects.create(
+        companion=companion,
+        schedule=fields.pop("schedule", "30s"),
+        name=name,
+        note=note,
+        by=Timer.By.KITH if name else Timer.By.COMPANION,
+        is_asked_for=is_asked_for,
+        state=Timer.State.ENDED,
+        message=fields.pop("message", None),
+        created_at=now - timedelta(minutes=1),
+    )
+    given = {"origin": Waking.Origin.TIMER, "due_at": now, "timer": timer, **fields}
+    return Waking.objects.create(
+        companion=companion, note=note, is_asked_for=is_asked_for, look_at=now, created_at=now, **given
+    )
+
+
+def ran(waking: Waking, now: datetime, step: Any = nothing) -> Waking:
+    """The waking after a run."""
+    run(waking.pk, now, step)
+    return as_it_is(waking.pk)
+
+
+def as_it_is(waking_id: UUID) -> Waking:
+    return Waking.objects.get(pk=waking_id)
+
+
+def unprompted(companion: Companion) -> list[str]:
+    """What the companion has said in wakings."""
+    return list(
+        Message.objects.filter(companion=companion, waking__isnull=False)
+        .order_by("said_at")
+        .values_list("text", flat=True)
+    )
+
+
+def let_speak(companion: Companion) -> None:
+    """The person wants it to write first, at any hour."""
+    companion.life.reaches_out, companion.life.quiet_until = True, companion.life.quiet_from
+    companion.life.save()
+
+
+def calling(*calls: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """A step of the rehearsal model's script, in which it calls these tools in a waking."""
+    wire = [{"id": f"c{n}", "name": name, "arguments": given} for n, (name, given) in enumerate(calls)]
+    return {"tool_calls": wire, "when": "<kith-waking>", **more}
+
+
+__all__ = ["as_it_is", "calling", "let_speak", "ran", "say", "unprompted", "woken"]
