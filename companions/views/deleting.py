@@ -62,6 +62,7 @@ def _ask(
         "kind": kind,
         "kind_label": Memory.Kind(kind).label if kind else "",
         "count": count,
+        "has_gists": chosen.filter(kind=Memory.Kind.GIST).exists(),
         "has_messages": chosen.exclude(message=None).exists()
         or chosen.filter(sources__isnull=False).exists(),
         "form": form,

@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from memory.errors import ParameterError
 from memory.policies.airi_decay import RANGES
 
+NONE = _("This policy has no parameter %(name)s; it has none.")
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -24,22 +26,24 @@ class Parameter:
     def checked(self, value: object) -> float:
         """The value as the policy takes it; ParameterError for what is no number, or outside of the range."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ParameterError(f"{self.name} must be a number, not {value!r:.40}.")
+            raise self._wrong(_("%(name)s must be a number, not %(value)s."), value)
         if not self.least <= value <= self.most:
-            raise ParameterError(
-                f"{self.name} lies from {self.least:g} to {self.most:g}, not at {value!r:.40}."
-            )
+            raise self._wrong(_("%(name)s lies from %(least)g to %(most)g, not at %(value)s."), value)
         if self.is_whole and value != int(value):
-            raise ParameterError(f"{self.name} must be a whole number, not {value!r:.40}.")
+            raise self._wrong(_("%(name)s must be a whole number, not %(value)s."), value)
         return int(value) if self.is_whole else float(value)
+
+    def _wrong(self, why: Promise, value: object) -> ParameterError:
+        named = {"name": self.name, "least": self.least, "most": self.most, "value": f"{value!r:.40}"}
+        return ParameterError(str(why) % named)
 
 
 def checked(known: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, float]:
     """The given values, each checked; ParameterError for one that is not known."""
     named = {one.name: one for one in known}
     if unknown := [str(name)[:40] for name in given if name not in named]:
-        there = f"there are {', '.join(named)}" if named else "it has none"
-        raise ParameterError(f"This policy has no parameter {unknown[0]!r}; {there}.")
+        why = _("This policy has no parameter %(name)s; there are: %(names)s.") if named else NONE
+        raise ParameterError(str(why) % {"name": repr(unknown[0]), "names": ", ".join(named)})
     return {name: named[name].checked(value) for name, value in given.items()}
 
 

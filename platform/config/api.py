@@ -5,6 +5,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from redis.exceptions import RedisError
@@ -99,14 +100,14 @@ def other_body(request: HttpRequest, error: IdempotencyConflictError) -> HttpRes
 
 @api.exception_handler(AuthenticationError)
 def not_signed_in(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    response = problem(request, 401, "not_signed_in", "Send a token: Authorization: Bearer TOKEN.")
+    response = problem(request, 401, "not_signed_in", _("Send a token: Authorization: Bearer TOKEN."))
     response["WWW-Authenticate"] = "Bearer"
     return response
 
 
 @api.exception_handler(Http404)
 def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    return problem(request, 404, "not_found", "There is no such thing of yours.")
+    return problem(request, 404, "not_found", _("There is no such thing of yours."))
 
 
 @api.exception_handler(ValidationError)
@@ -119,7 +120,7 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 @api.exception_handler(RequestDataTooBig)
 def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000
-    return problem(request, 413, "too_large", f"A request can hold {limit} MB.")
+    return problem(request, 413, "too_large", _("A request can hold %(limit)s MB.") % {"limit": limit})
 
 
 @api.exception_handler(PolicyError)
@@ -136,7 +137,10 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 @api.exception_handler(InterfaceError)
 def database_away(request: HttpRequest, error: OperationalError | InterfaceError) -> HttpResponse:
     return problem(
-        request, 503, "database_away", "Kith's database does not answer right now. Try again in a moment."
+        request,
+        503,
+        "database_away",
+        _("Kith's database does not answer right now. Try again in a moment."),
     )
 
 

@@ -1,5 +1,7 @@
 """Companions through the API."""
 
+from uuid import uuid4
+
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
@@ -134,3 +136,12 @@ def test_numbers_that_a_rule_cannot_have_change_nothing(
     problem(as_alice.call("PATCH", path, wanted), 422, code)
     mira.refresh_from_db()
     assert (mira.recall_policy, mira.recall_parameters, mira.name) == ("kith", {}, "Mira")
+
+
+def test_errors_are_told_in_the_language_that_is_asked_for(as_alice: Api, mira: Companion) -> None:
+    chinese = {"Accept-Language": "zh-Hans"}
+    missing = as_alice.get(f"/companions/{uuid4()}", **chinese)
+    assert missing.json()["detail"] == "你这里没有这样的内容。"
+    numbers = {"recall_policy": "kith", "recall_parameters": {"month_days": 0}}
+    wrong = as_alice.call("PATCH", f"/companions/{mira.pk}", numbers, **chinese)
+    assert wrong.json()["detail"] == "month_days 在 1 到 365 之间，不能是 0。"

@@ -17,6 +17,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from companions.errors import CompanionsError
 from companions.moments import is_moment
@@ -47,7 +48,7 @@ def too_large() -> TooLargeError:
 
 def _text(text: str) -> str:
     if not is_storable(text):
-        raise ValueError("holds characters that are not text")
+        raise ValueError(_("It holds characters that are not text."))
     return text
 
 
@@ -57,7 +58,7 @@ def _moment(milliseconds: float) -> float:
             return milliseconds
     except OverflowError:
         pass
-    raise ValueError("lies too far away")
+    raise ValueError(_("It lies too far away."))
 
 
 def moment(milliseconds: float) -> datetime:
@@ -67,7 +68,7 @@ def moment(milliseconds: float) -> datetime:
 
 def _few_sentences(text: str) -> str:
     if len(parted(text)) > MOST_PARTS:
-        raise ValueError(f"holds more than {MOST_PARTS} sentences")
+        raise ValueError(_("It holds more than %(most)s sentences.") % {"most": MOST_PARTS})
     return text
 
 
@@ -101,7 +102,7 @@ class Short(Part):
         """What a tool answered, or the system said, is not kept, and may be longer."""
         most, is_said = settings.MESSAGE_CHARACTERS, info.data.get("role") in SPEAKERS
         if is_said and len(content or "") > most:
-            raise ValueError(f"holds more than {most:,} characters")
+            raise ValueError(_("It holds more than %(most)s characters.") % {"most": f"{most:,}"})
         return content
 
     @property
@@ -125,7 +126,7 @@ class Long(Part):
     @model_validator(mode="after")
     def _in_order(self) -> "Long":
         if self.endTime < self.startTime:
-            raise ValueError("ends before it begins")
+            raise ValueError(_("It ends before it begins."))
         return self
 
 
@@ -154,8 +155,9 @@ def read(body: bytes) -> Mind:
     except orjson.JSONDecodeError as error:
         raise MovingError("no_json", _("This is no JSON: %(error)s") % {"error": error}) from error
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise MovingError("bad_field", f"{_place(first['loc'])}: {first['msg']}") from error
+        first = error.errors(include_url=False, include_input=False)[0]
+        told = {"place": _place(first["loc"]), "wrong": _wrong(first)}
+        raise MovingError("bad_field", _("%(place)s: %(wrong)s") % told) from error
     _look_at_links(mind)
     return mind
 
@@ -184,6 +186,19 @@ def _unknown(mind: Mind) -> Iterator[str]:
     for name in ("longTermMemory", "shortTermMemory", "archivedMemory"):
         for number, one in enumerate(getattr(mind, name)):
             yield from (f"{name}[{number}].{extra}" for extra in one.model_extra or {})
+
+
+def _wrong(error: ErrorDetails) -> str:
+    """What is wrong with a field, in a sentence; the first of these is by far what happens most."""
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return _("It is not there.")
+        case "string_too_long" | "too_long" if context.get("field_type") != "List":
+            return _("It holds more than %(most)s characters.") % {"most": f"{context['max_length']:,}"}
+        case "value_error":
+            return str(context["error"])
+    return _("It is not of the form that DigitalLife gives it: %(why)s.") % {"why": error["msg"]}
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

@@ -14,7 +14,7 @@ from tests.companions.deletion.conftest import NOW, learnt, say
 from tests.fixtures.rest import Api
 
 pytestmark = pytest.mark.django_db
-QUERIES = 47
+QUERIES = 48
 
 
 @pytest.fixture
@@ -91,6 +91,17 @@ def test_the_page_asks_first_and_says_how_many(at_home: Client, mira: Companion,
     done = at_home.post(page, {"id": ids, "is_sure": "1"}, headers={"HX-Request": "true"})
     assert done.headers["HX-Redirect"] == f"/companions/{mira.pk}/memories/"
     assert set(Memory.objects.all()) == set(facts[2:])
+
+
+def test_the_page_says_that_pages_go_with_their_gists(
+    at_home: Client, mira: Companion, facts: list[Memory]
+) -> None:
+    page, words = f"/companions/{mira.pk}/memories/delete/", "With the gists go the pages of your documents"
+    assert words not in at_home.post(page, {"id": [str(facts[0].pk)]}).content.decode()
+    Memory.objects.filter(pk=facts[0].pk).update(kind="gist")
+    assert words in at_home.post(page, {"id": [str(facts[0].pk)]}).content.decode()
+    alone = at_home.get(f"/companions/{mira.pk}/memories/{facts[0].pk}/delete/")
+    assert "The page of your document that it sums up goes with it." in alone.content.decode()
 
 
 def test_the_page_deletes_all_by_the_name_alone(

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
@@ -234,6 +235,20 @@ def test_what_is_hostile_is_refused_by_its_place_and_leaves_nothing(
     assert place in answer.json()["detail"]
     assert not Companion.objects.exists()
     assert not Message.objects.exists()
+
+
+def test_what_is_wrong_is_told_in_the_persons_language(alice: User, client: Client) -> None:
+    client.force_login(alice)
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"
+    for fields, said in (
+        ({}, "selfName：没有这一项。"),
+        (FIELDS | {"selfName": "x" * 81}, "selfName：超过了 80 个字符。"),
+        (FIELDS | {"memoryAboutUser": "是。" * 501}, "memoryAboutUser：超过了 500 句。"),
+        (FIELDS | {"selfName": 5}, "selfName：与 DigitalLife 的格式不符"),
+    ):
+        file = SimpleUploadedFile("mind.json", json.dumps(fields).encode())
+        page = client.post("/companions/new/digital-life/", {"file": file}, follow=True)
+        assert said in page.content.decode()
 
 
 def test_a_hundred_megabytes_are_refused_by_their_size(alice: User) -> None:
