@@ -1,5 +1,5 @@
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -13,12 +13,13 @@ from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
 from companions.life import timers
-from companions.models import Companion, Timer, Waking
+from companions.models import Companion, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.schemas import Text
 
 router = Router(tags=["timers"])
 Out = dict[str, Any]
+State = Literal["active", "ended", "cancelled", "set_aside"]
 
 
 class TimerIn(Schema):
@@ -35,9 +36,9 @@ class TimerOut(Schema):
     in_words: str = Field(description="The schedule in the person's language.")
     name: str = Field(description="Of one that each companion is made with: evening or morning; else empty.")
     note: str
-    by: Timer.By
+    by: Literal["companion", "user", "operator", "kith"]
     is_asked_for: bool = Field(description="Whether the person set it, or spoke of it in a talk.")
-    state: Timer.State
+    state: State
     due_at: datetime | None
     upcoming: list[datetime] = Field(description="The next five due times; none of one that is not active.")
     created_at: datetime
@@ -50,14 +51,14 @@ class TimersOut(Schema):
 
 
 class WhichIn(Schema):
-    state: Timer.State = Timer.State.ACTIVE
+    state: State = "active"
 
 
 class FiredOut(Schema):
     id: UUID
     timer_id: UUID
-    origin: Waking.Origin
-    state: Waking.State
+    origin: Literal["timer", "forced", "drive"]
+    state: Literal["waiting", "done", "skipped", "failed"]
     due_at: datetime
     note: str
 
