@@ -19,6 +19,7 @@ from config.api import api
 from memory.always import set_slot, write_block
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.always import By
+from safety import together
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
 from tests.fixtures.turns import Socket, bearer, connected
@@ -55,6 +56,7 @@ class Things:
             "change_id": Change.objects.get(companion=self.companion).pk,
             "block_id": self.companion.blocks.get().pk,
             "entry_id": self.companion.diary.get().pk,
+            "notice_id": self.companion.user.notices.get().pk,
             "timer_id": self.companion.timers.get(name="morning").pk,
             "number": 1,  # of a revision
         }
@@ -65,6 +67,7 @@ def things(alice: User, mira: Companion) -> Things:
     now = timezone.now()
     job = import_log(mira, [Line(role="user", text="Long ago", at=now)], now)
     started = start(mira, "Hello", None, now)
+    together.note(alice, now, now)
     memory = Memory.objects.get(message=started.message)
     set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
     write_block(mira.pk, "tea", "green", by=By.USER, now=now)
@@ -113,13 +116,15 @@ BODIES: dict[str, object] = {
     "set_slot": {"text": "black"},
     "write_block": {"text": "black"},
     "settle_change": {"keep": "both"},
+    "change_life_settings": {"reaches_out": True},
+    "mark_read": {},
     "set_timer": {"schedule": "5min", "note": "tea"},
     "import_log": {"messages": []},
     "write_self_concept": {"sentences": ["Curious."]},
     "write_user_profile": {"sentences": ["Curious."]},
 }
 QUERIES = {"send_message": "?wait=0"}
-ONES_OWN = {"list_companions", "create_companion", "import_digital_life"}
+ONES_OWN = {"list_companions", "create_companion", "import_digital_life", "count_unread", "list_notices"}
 IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",

@@ -54,6 +54,11 @@ def unseen(user: User, now: datetime) -> Sequence[Notice]:
     return list(fresh.order_by("made_at"))
 
 
+def see(notice: Notice, now: datetime) -> None:
+    """The person has seen it, the first time."""
+    Notice.objects.filter(pk=notice.pk, seen_at=None).update(seen_at=now)
+
+
 def words(notice: Notice) -> str | Promise:
     """What the notice says, in the language that is active."""
     if notice.kind == Notice.Kind.AI:
