@@ -23,6 +23,7 @@ from companions.api import (
     messages,
     moving,
     nights,
+    reaching,
     replies,
     slots,
     timers,
@@ -49,10 +50,12 @@ for router in (
         slots,
         blocks,
         timers,
+        reaching,
     )
 ):
     api.add_router("/companions", router)
 api.add_router("/replies", replies.router)
+api.add_router("", reaching.mine)
 
 
 def problem(request: HttpRequest, status: int, code: str, detail: str, **more: object) -> HttpResponse:
