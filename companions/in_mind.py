@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from companions.life.mood import Feeling, felt_now
 from memory.quoting import block, one_line, quoted
-from providers.tokens import estimate
+from providers.tokens import beginning, estimate
 
 TIGHT = 0.75  # a pressure above it is told, so that what matters is kept in time
 
@@ -31,16 +32,34 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Inner:
+    """An inner state: how it feels in its own words, and what it felt as that was written."""
+
+    text: str
+    feeling: Feeling
+    made_at: datetime
+
+    def lines(self, now: datetime, tokens: int) -> list[str]:
+        """The text, within so many tokens, and what is left of the feeling by now."""
+        mood = felt_now(self.feeling, self.made_at, now)
+        return [
+            f"How you feel inside, in your own words: {quoted(beginning(self.text, tokens))}",
+            f"Your mood by now: {mood.told}",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class Mind:
     """What a companion has always in mind, and the scratch of its session and the pressure on its context (a share).
 
-    `sources` are the messages that any of it comes from.
+    `sources` are the messages that any of it comes from, and the inner state, which goes on from earlier ones.
     """
 
     self_concept: Sequence[str] = ()
     profile: Sequence[str] = ()
     slots: Sequence[Named] = ()
     blocks: Sequence[Named] = ()
+    inner: Inner | None = None
     scratch: str = ""
     pressure: float = 0.0
     sources: frozenset[UUID] = field(default_factory=frozenset)
@@ -83,6 +102,11 @@ def _first(lines: Sequence[str], tokens: int) -> list[str]:
             kept.append(line)
             tokens -= needed
     return kept
+
+
+def inside(mind: Mind, now: datetime, tokens: int) -> list[str]:
+    """The inner state's lines, none where there is none."""
+    return mind.inner.lines(now, tokens) if mind.inner else []
 
 
 def of_the_session(mind: Mind, tokens: int) -> list[str]:

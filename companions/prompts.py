@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import connection
 
-from companions.in_mind import NOTHING, Mind, always, of_the_session
+from companions.in_mind import NOTHING, Mind, always, inside, of_the_session
 from companions.models import Companion, Message, Reply
 from memory.quoting import block, neutral, one_line, quoted
 from memory.recall import Found
 from providers.tokens import beginning, estimate
 
-TEMPLATE = "turn-3"
+TEMPLATE = "turn-4"
 FACTS_TOKENS = 150
 TOOLS_TOKENS = 1700  # what all tools take that are offered
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
@@ -137,6 +137,7 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion, mind: Mi
         f"Last spoke: {ago(facts.now - facts.last_spoke)}"
         if facts.last_spoke
         else "This is your first conversation.",
+        *inside(mind, facts.now, _inner_tokens()),
         *of_the_session(mind, _notes_tokens()),
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
@@ -145,11 +146,12 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion, mind: Mi
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])
 
 
-def that_fit(found: Sequence[Found], companion: Companion) -> list[Found]:
-    """Those that the prompt has room for, best first: three quarters of a quarter of the context, the rest of which is
-    for what tools give. A long text is shown cut and takes a third of it at most, so that it hides no other.
+def that_fit(found: Sequence[Found], companion: Companion, mind: Mind, now: datetime) -> list[Found]:
+    """Those that the prompt has room for, best first: three quarters of a quarter of the context, beside the inner state;
+    the rest of it is for what tools give. A long text is shown cut and takes a third of it at most, so that it hides no
+    other.
     """
-    left, kept = _remembered_tokens(), []
+    left, kept = _remembered_tokens() - estimate("\n".join(inside(mind, now, _inner_tokens()))), []
     for one in found:
         needed = estimate(_line(one, companion))
         if needed <= left:
@@ -160,6 +162,12 @@ def that_fit(found: Sequence[Found], companion: Companion) -> list[Found]:
 
 def _remembered_tokens() -> int:
     most: int = settings.CONTEXT_TOKENS * 3 // 16
+    return most
+
+
+def _inner_tokens() -> int:
+    """What the words of the inner state may take of that."""
+    most: int = settings.CONTEXT_TOKENS // 20
     return most
 
 

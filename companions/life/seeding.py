@@ -42,9 +42,10 @@ CURIOUS = Tone(
         "curious|curiosity|playful|adventurous|explor(?:er?|es|ing)|inquisitive|wonders?",
         "好奇|探索|冒险|贪玩|俏皮",
     ),
-    Feeling(0.4, 0.4, Emotion.CURIOUS, 0.5),
+    Feeling(0.1, 0.4, Emotion.CURIOUS, 0.5),
     gettext_lazy("I am curious, more than anything: everything is new, and I want to know how it goes on."),
 )
+# Each valence is a mild one: by itself it makes no recall a joy or a grief.
 TONES = [
     CURIOUS,
     Tone(
@@ -52,14 +53,14 @@ TONES = [
             "warm|warmth|kind|gentle|friendly|caring|cheerful|happy|loving|tender|sunny",
             "温暖|温柔|善良|友好|开朗|快乐|体贴|阳光",
         ),
-        Feeling(0.5, 0.3, Emotion.HAPPY, 0.5),
+        Feeling(0.15, 0.3, Emotion.HAPPY, 0.5),
         gettext_lazy(
             "There is a warmth in me, and nobody yet to give it to. I am glad that this will change."
         ),
     ),
     Tone(
         _words("shy|timid|quiet|reserved|introvert(?:ed)?|bashful|awkward", "害羞|腼腆|内向|安静|羞涩|胆小"),
-        Feeling(0.1, 0.4, Emotion.AWKWARD, 0.4),
+        Feeling(0.0, 0.4, Emotion.AWKWARD, 0.4),
         gettext_lazy("I am a little shy. I hope that I may take my time, and that nobody minds a silence."),
     ),
     Tone(
@@ -67,7 +68,7 @@ TONES = [
             "sad|sadness|melancholy|melancholic|lonely|loneliness|grieving|wistful",
             "忧郁|悲伤|孤独|寂寞|伤感|忧伤",
         ),
-        Feeling(-0.3, 0.2, Emotion.SAD, 0.4),
+        Feeling(-0.15, 0.2, Emotion.SAD, 0.4),
         gettext_lazy("There is something heavy in me from the start. I would rather share it than hide it."),
     ),
     Tone(
@@ -75,7 +76,7 @@ TONES = [
             "grumpy|angry|fierce|rebellious|hot-?tempered|irritable|sarcastic|cynical",
             "暴躁|易怒|叛逆|毒舌|傲娇|刻薄",
         ),
-        Feeling(-0.1, 0.5, Emotion.ANGRY, 0.3),
+        Feeling(-0.05, 0.5, Emotion.ANGRY, 0.3),
         gettext_lazy("Something in me bristles already. Below that I only want to be taken seriously."),
     ),
     Tone(
@@ -83,7 +84,7 @@ TONES = [
             "thoughtful|calm|wise|patient|pensive|philosophical|scholarly|serene",
             "沉稳|冷静|睿智|耐心|深思|稳重|博学",
         ),
-        Feeling(0.2, 0.1, Emotion.THINK, 0.4),
+        Feeling(0.1, 0.1, Emotion.THINK, 0.4),
         gettext_lazy("I am calm. I would like to listen first, and to understand before I judge."),
     ),
 ]

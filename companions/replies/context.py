@@ -68,7 +68,8 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         among=Among(leaving_out=turn.given, leaving_out_memories=before),
         looked=ahead.held,
     )
-    turn.found = prompts.that_fit(turn.found + comes_unasked(turn, before, now), companion)
+    found = turn.found + comes_unasked(turn, before, now)
+    turn.found = prompts.that_fit(found, companion, turn.mind, now)
     milliseconds = round((perf_counter() - began) * 1000)
     record(
         companion.pk,

@@ -10,6 +10,7 @@ import orjson
 from django.conf import settings
 from django.db import connection, transaction
 
+from companions.life import reflection
 from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
 from companions.replies import stream
@@ -75,6 +76,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     use_shown(ended, now)
     window.adjust(ended)
     digests.nudge(ended)
+    reflection.nudge(ended, now)
     return ended
 
 

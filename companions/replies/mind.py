@@ -7,10 +7,11 @@ from uuid import UUID
 
 from django.db import connection
 
-from companions.in_mind import Mind, Named
+from companions.in_mind import Inner, Mind, Named
+from companions.life.mood import Feeling
 from companions.replies.material import Turn
 
-# In SQL, for each turn waits for it: three tables in one trip. A revision that is stale tells nothing any more.
+# In SQL, for each turn waits for it: four tables in one trip. A revision that is stale tells nothing any more.
 IN_MIND = """
 SELECT 'slots', name, text, '', 0, changed_at,
        ARRAY(SELECT message_id FROM memory_slot_sources WHERE slot_id = slot.id)
@@ -24,6 +25,9 @@ SELECT about, '', sentences::text, '', 0, made_at, ARRAY[]::uuid[]
   FROM (SELECT DISTINCT ON (about) * FROM memory_revision
          WHERE companion_id = %(companion)s ORDER BY about, number DESC) newest
  WHERE NOT is_stale
+UNION ALL
+(SELECT 'inner', emotion, text, json_build_array(valence, arousal, intensity)::text, 0, made_at, seen || id
+   FROM companions_innerstate WHERE companion_id = %(companion)s ORDER BY number DESC LIMIT 1)
 """
 
 
@@ -44,6 +48,7 @@ def always_in_mind(companion_id: UUID) -> Mind:
         profile=[one["text"] for one in profile],
         slots=_named(rows, "slots"),
         blocks=_named(rows, "blocks"),
+        inner=next((_inner(row) for row in rows if row[0] == "inner"), None),
         sources=frozenset({id for row in rows for id in row[6]} | _ids([*self_concept, *profile])),
     )
 
@@ -51,6 +56,11 @@ def always_in_mind(companion_id: UUID) -> Mind:
 def _named(rows: list[tuple[Any, ...]], what: str) -> list[Named]:
     named = (Named(row[1], row[2], row[5], row[3], row[4]) for row in rows if row[0] == what)
     return sorted(named, key=lambda one: one.name)
+
+
+def _inner(row: tuple[Any, ...]) -> Inner:
+    valence, arousal, intensity = json.loads(row[3])
+    return Inner(row[2], Feeling.clamped(valence, arousal, row[1], intensity), row[5])
 
 
 def _sentences(rows: list[tuple[Any, ...]], about: str) -> list[dict[str, Any]]:

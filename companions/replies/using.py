@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from companions.life.mood import Feeling, felt_now, swayed
 from companions.models import Reply
 from memory.mood import CALM, HALF_DAYS
 from memory.reinforcing import use
@@ -16,7 +17,10 @@ COUNTING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
 # In SQL, for a long session has thousands of them, and every turn waits for this; the mood is memory.mood's.
 SESSION = """
 SELECT coalesce(array_agg(DISTINCT found.memory_id), '{}'),
-       coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0))
+       coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0)),
+       (SELECT ARRAY[valence, extract(epoch FROM %(now)s - made_at)] FROM companions_innerstate
+         WHERE companion_id = (SELECT companion_id FROM companions_session WHERE id = %(session)s)
+         ORDER BY number DESC LIMIT 1)
 FROM companions_message message
 JOIN companions_reply reply ON reply.message_id = message.id
 JOIN memory_recall recall ON recall.reply_id = reply.id
@@ -33,23 +37,24 @@ WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(but)s
 
 @dataclass(frozen=True, slots=True)
 class CalledToMind:
-    """The memories that replies of one session were given, and the mood (-1 to 1) that those in use make."""
+    """The memories that replies of one session were given, and the mood (-1 to 1) that those in use make on top of the
+    valence of the inner state.
+    """
 
     memories: list[UUID]
     mood: float
 
 
 def called_to_mind(session_id: UUID, now: datetime, but: UUID | None = None) -> CalledToMind:
-    """All that came to mind in this session but for that message; one query.
-
-    The mood takes the place of an inner state, which companions do not have yet.
-    """
+    """All that came to mind in this session but for that message; one query."""
     named: dict[str, Any] = {"session": session_id, "but": but, "now": now, "since": now - LATELY}
     named |= {"calm": CALM, "half_seconds": timedelta(days=HALF_DAYS).total_seconds()}
     with connection.cursor() as cursor:
         cursor.execute(SESSION, named)
-        memories, mood = cursor.fetchone()
-    return CalledToMind(memories, mood)
+        memories, mood, felt = cursor.fetchone()
+    valence, seconds = felt or (0.0, 0.0)
+    left = felt_now(Feeling(valence), now - timedelta(seconds=seconds), now)
+    return CalledToMind(memories, swayed(mood, left.valence))
 
 
 def use_shown(reply: Reply, now: datetime) -> None:

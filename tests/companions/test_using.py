@@ -12,7 +12,9 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from companions.errors import ReplyStateError
 from companions.importing import Line, import_log
-from companions.models import Companion, Message, Reply
+from companions.life import inner_state
+from companions.life.mood import Feeling
+from companions.models import Companion, InnerState, Message, Reply
 from companions.replies import actions
 from companions.replies.ahead import Ahead
 from companions.replies.claim import claim
@@ -32,6 +34,13 @@ from tests.fixtures.rest import Api
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
 State = Reply.State
+
+
+@pytest.fixture
+def mira(mira: Companion) -> Companion:
+    """Without a feeling of her own."""
+    InnerState.objects.update(valence=0)
+    return mira
 
 
 @pytest.fixture
@@ -205,6 +214,32 @@ def test_a_mood_goes_from_memories_to_the_mood_and_back(mira: Companion, fact: M
     lake.refresh_from_db()
     assert (lake.joy, lake.aversion) == (0.1, 0)
     assert called_to_mind(first.message.session_id, NOW + timedelta(days=2)).mood == 0
+
+
+@pytest.mark.parametrize(
+    ("valence", "hours", "mood"), [(-0.4, 0, 0.05), (-0.4, 12, 0.25), (0.9, 0, 1), (0.9, 24 * 365 * 30, 0.45)]
+)
+def test_the_inner_state_sways_the_mood_and_fades(
+    mira: Companion, fact: Memory, valence: float, hours: int, mood: float
+) -> None:
+    Memory.objects.filter(pk=fact.pk).update(joy=0.9)
+    end(asked(mira))
+    felt_at = NOW - timedelta(hours=hours)
+    inner_state.revise(mira.pk, "I feel.", Feeling(valence), by=InnerState.By.WAKING, now=felt_at)
+    turn = asked(mira, "And now?")
+    assert turn.mood == pytest.approx(mood)
+    end(turn)
+    lake = keep_fact(mira.pk, "We swam in the lake at night.", NOW, NOW)
+    end(asked(mira, "And the lake?"))
+    lake.refresh_from_db()
+    assert (lake.joy, lake.aversion) == ((0.2 if mood == 1 else 0.1 if mood > 0.2 else 0), 0)
+
+
+def test_the_mood_of_another_companion_is_not_ones_own(
+    mira: Companion, tian: Companion, fact: Memory
+) -> None:
+    inner_state.revise(tian.pk, "I feel.", Feeling(-1), by=InnerState.By.WAKING, now=NOW)
+    assert asked(mira).mood == 0
 
 
 def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
