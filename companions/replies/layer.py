@@ -17,6 +17,9 @@ def layer() -> BaseChannelLayer:
 
 
 def posted(group: str, message: dict[str, Any]) -> tuple[str, bytes]:
-    """The channel and the words of the PUBLISH that `group_send` would make, for who has other commands to go with it."""
+    """The channel and the words of the PUBLISH that `group_send` would make, for who has other commands to go with it.
+
+    The layer's own name for the channel is to be had within an event loop only.
+    """
     one: Any = layer()
-    return one._get_group_channel_name(group), one.serialize(message)
+    return f"{one._kwargs.get('prefix', 'asgi')}__group__{group}", one.serialize(message)
