@@ -1,22 +1,16 @@
 """Saying something unprompted: once, in one transaction, where that is wanted."""
 
-import contextlib
 from datetime import datetime
-from functools import partial
-from uuid import UUID
 
-from asgiref.sync import async_to_sync
 from django.conf import settings
-from django.db import transaction
 
 from companions.life.awake import Awake
 from companions.life.consent import refusal
+from companions.life.reaching import deliver
+from companions.life.telling import tell_companion, tell_person, unread_changed
 from companions.locking import hold
-from companions.models import Conversation, Message, Reply, Waking
+from companions.models import Companion, Conversation, Message, Reply, Waking
 from companions.replies import frames
-from companions.replies.layer import AWAY
-from companions.replies.publish import tell
-from companions.replies.stream import Frame
 from companions.saying import open_session, say
 from companions.sessions.trying import Step, nothing
 
@@ -29,12 +23,14 @@ def speak(awake: Awake, text: str, now: datetime, step: Step = nothing) -> Outco
     Where it is held back, the text stays on the waking, with the reason. WakingOverError where another has taken over.
     """
     with awake.held():
-        if Reply.objects.filter(companion=awake.companion, state__in=Reply.OPEN).exists():
+        companion = hold(awake.companion.pk)
+        assert companion is not None  # noqa: S101 (its waking is there)
+        if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
             return None
         step("speaking")
-        code = refusal(awake.companion, awake.waking, now)
+        code = refusal(companion, awake.waking, now)  # as it stands now: it may have been muted meanwhile
         if code is None:
-            _say(awake, text, now)
+            _tell(companion, _said(companion, awake.waking, text, now), now)
         outcome = Outcome.HELD if code else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": code or "", "ended_at": now}
         awake.lease.give_back(None, text=text, **ended)
@@ -42,32 +38,32 @@ def speak(awake: Awake, text: str, now: datetime, step: Step = nothing) -> Outco
     return outcome
 
 
-def _say(awake: Awake, text: str, now: datetime) -> None:
-    """The message, at the end of the talk; whoever listens is told after the commit."""
-    companion = hold(awake.companion.pk)
-    assert companion is not None  # noqa: S101 (it is held)
+def _said(companion: Companion, waking: Waking, text: str, now: datetime) -> Message:
+    """The message, at the end of the talk."""
     conversation = companion.conversation
-    message = say(
-        Message(
-            companion=companion,
-            conversation=conversation,
-            session=open_session(conversation, now),
-            parent_id=conversation.head_id,
-            role=Message.Role.ASSISTANT,
-            author=companion.name,
-            text=text,
-            said_at=now,
-            waking=awake.waking,
-            is_rehearsed=settings.CHAT["is_rehearsal"],
-        ),
-        now,
+    message = Message(
+        companion=companion,
+        conversation=conversation,
+        session=open_session(conversation, now),
+        parent_id=conversation.head_id,
+        role=Message.Role.ASSISTANT,
+        author=companion.name,
+        text=text,
+        said_at=now,
+        waking=waking,
+        is_rehearsed=settings.CHAT["is_rehearsal"],
     )
+    say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
-    frame: Frame = {"type": "message.said", "message": frames.message(message)}
-    transaction.on_commit(partial(_tell, companion.pk, frame), robust=True)
+    return message
 
 
-def _tell(companion_id: UUID, frame: Frame) -> None:
-    """While Redis is away nobody is told; the talk shows it when it is looked at next."""
-    with contextlib.suppress(*AWAY):
-        async_to_sync(tell)(companion_id, frame)
+def _tell(companion: Companion, message: Message, now: datetime) -> None:
+    """Whoever listens hears of it after the commit; whoever does not may be reached elsewhere."""
+    deliver(message, now)
+    told = frames.message(message)
+    who = {"id": str(companion.pk), "name": companion.name}
+    tell_companion(companion.pk, {"type": "message.said", "message": told})
+    shown = {name: told[name] for name in ("id", "text", "said_at")}
+    tell_person(companion.user_id, {"type": "outreach", "companion": who, "message": shown})
+    unread_changed(companion.user_id)
