@@ -28,6 +28,9 @@ GOOD: dict[str, dict[str, Any]] = {
     "block_append": {"block": "plans", "text": "swim"},
     "block_replace": {"block": "plans", "old": "walk", "new": "run"},
     "note": {"text": "She seems tired."},
+    "set_timer": {"schedule": "5min", "note": "the tea is ready"},
+    "list_timers": {},
+    "cancel_timer": {"timer": "the evening's"},
 }
 BAD = [
     *("", "{", "[]", '"tea"', "null", "7", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'),
@@ -45,6 +48,7 @@ def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) ->
     turn = turn_of(mira)
     for name, arguments in GOOD.items():
         one = {"memory": f"oats {name}"} if "memory" in arguments else {}
+        one |= {"timer": str(mira.timers.get(name="evening").pk)} if "timer" in arguments else {}
         assert "error" not in use(turn, name, **arguments | one), name
 
 
@@ -53,6 +57,8 @@ def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) ->
 def test_bad_arguments_give_an_error_that_can_be_mended(turn: Turn, name: str, arguments: str) -> None:
     if name == "look_up" and arguments in ("", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'):
         return  # these name nothing of its own: it lists what there is
+    if name == "list_timers" and (arguments.startswith('{"') or not arguments):
+        return  # it takes nothing, and lists what there is
     given = tools.call(turn, name, arguments, NOW)
     assert given.keys() == {"error"}
     assert 0 < len(given["error"]) <= 1500
