@@ -8,6 +8,10 @@ as a reader asks a friend some weeks after the book.
 The three sets are of unequal worth. The questions in other words were written before any of them was searched for; those
 by names and key words were written afterwards, when it was known how the first had fared. Those a reader asks were
 written without sight of the search or of the other questions.
+
+Two things are counted apart: whether the page is among the six that are opened at once, and whether its gist is among
+those that a model is shown for the question, so that it can ask for the page. Whether it would, no rehearsal can tell:
+the rehearsal model takes whole sentences of the page for a gist, which seldom tell of what was told once.
 """
 
 from bench.command import machine, parser

@@ -11,22 +11,28 @@ from bench.books.writing import Book, Happening
 from companions.documents import give_document
 from companions.locking import lock
 from companions.models import Companion
+from companions.tools.bounds import most_given
+from companions.tools.survey import survey
 from memory.documents.gists import write_gists
-from memory.documents.looking_up import MOST_PAGES, Question, look_up, one_by_one
+from memory.documents.looking_up import LookedUp, Question, look_up, named, ranked
 from memory.embedding import embed_cue, embed_waiting
 from memory.models import Document, Page
 
-EVERY = 10**9  # tokens
+CONTEXTS = (8_192, 32_768, 131_072)  # tokens: the default, and larger ones
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, the number of the page that answers it, and its rank (None: beyond the fiftieth)."""
+    """A question, the number of the page that answers it, and its rank (None: beyond the hundredth).
+
+    `shown` are those of the contexts in which a model is shown the page's gist, and can ask for the page.
+    """
 
     question: str
     page: int
     rank: int | None
     is_looked_up: bool
+    shown: list[int]
     is_in_gist: bool
 
 
@@ -77,10 +83,17 @@ def _asked(companion: Companion, document: Document, one: Happening, text: str, 
         vector=embed_cue(text, names=companion.names),
         names=companion.names,
     )
-    ranked = [each.page for each in one_by_one(companion.pk, question, EVERY)]
-    six = [each.page for each in look_up(companion.pk, question, MOST_PAGES)]
-    rank = ranked.index(wanted) + 1 if wanted in ranked else None
-    return Asked(text, wanted.number, rank, wanted in six, one.text[:20] in wanted.gist)
+    every = named(companion.pk, ranked(companion.pk, question))
+    pages, six = [each.page for each in every], [each.page for each in look_up(companion.pk, question)]
+    shown = [context for context in CONTEXTS if _is_shown(wanted, every, companion, context)]
+    rank = pages.index(wanted) + 1 if wanted in pages else None
+    return Asked(text, wanted.number, rank, wanted in six, shown, one.text[:20] in wanted.gist)
+
+
+def _is_shown(wanted: Page, every: list[LookedUp], companion: Companion, context: int) -> bool:
+    """Whether its gist is among those that the tool shows for the question, in a context of so many tokens."""
+    found = survey(every, companion.user.zone, most_given(context))
+    return wanted.number in [one["page"] for one in found.gists]
 
 
 def _page(document: Document, one: Happening) -> Page:

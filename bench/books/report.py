@@ -4,7 +4,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.opening import open_account
-from bench.books.asking import Asked, Figures, read
+from bench.books.asking import CONTEXTS, Asked, Figures, read
 from bench.books.writing import Book, write
 from companions.making import create
 from memory.documents.looking_up import MOST_PAGES
@@ -38,6 +38,12 @@ def _print(book: Book, figures: Figures) -> None:
 def _questions(how: str, asked: list[Asked]) -> None:
     found = sum(one.is_looked_up for one in asked)
     print(f"{how}: {found} of {len(asked)} pages are among the {MOST_PAGES} looked up")
+    for context in CONTEXTS:
+        shown = [one for one in asked if context in one.shown]
+        print(
+            f"  {len(shown)} of {len(asked)} gists are shown for the question in a context of {context:,} tokens;"
+            f" {sum(one.is_in_gist for one in shown)} of them tell of it"
+        )
     for one in asked:
         place, told = one.rank or "none", "told" if one.is_in_gist else "not told"
         print(f"  rank {place:>4}  page {one.page:>3}, {told} in its gist: {one.question}")

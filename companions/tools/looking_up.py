@@ -7,31 +7,35 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from companions.tools.acting import Acting
-from companions.tools.bounds import fitting, room, shortened, weight
+from companions.tools.bounds import fitting, room, weight
 from companions.tools.days import Day, begins, ends
+from companions.tools.pages import by_number, by_question
 from companions.tools.showing import originals, show
 from companions.tools.tool import Tool, ToolError
-from memory.documents.looking_up import find_page
+from memory.documents.looking_up import MOST_PAGES
 from memory.models import DiaryEntry
 from memory.recall import Found
 from memory.searching import told
 
 
 class LookUpIn(BaseModel):
-    """Read the talk behind a diary entry, or a page of a document. Nothing named: a list."""
+    """Read a diary entry's talk, or pages. A question gives gists to choose pages by; nothing, a list."""
 
+    question: str = Field("", max_length=500)
     day: Day | None = Field(None, description="Of the diary entry.")
-    entry: int | None = Field(None, ge=1, description="Or its number.")
+    entry: int | None = Field(None, ge=1)
     document: str = Field("", max_length=200, description="Title.")
-    page: int | None = Field(None, ge=1)
-    after: int = Field(0, ge=0, description="Messages, or characters of a page, read already.")
+    pages: list[int] = Field([], max_length=MOST_PAGES)
+    after: int = Field(0, ge=0, description="Messages or characters read already.")
 
 
 def _look_up(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
-    if arguments.document:
-        return _page(acting, arguments, now)
     if arguments.day or arguments.entry:
         return _entry(acting, arguments, now)
+    if arguments.question.strip() and not arguments.pages:
+        return by_question(acting, arguments.question, arguments.document, now)
+    if arguments.document or arguments.pages:
+        return by_number(acting, arguments.document, arguments.pages or [1], arguments.after, now)
     return _list(acting)
 
 
@@ -66,19 +70,6 @@ def _entry(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]
         "messages_in_all": said.count(),
         "other_entries_of_the_day": [n for n, _one in meant[1:20]],
     }
-
-
-def _page(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
-    began = perf_counter()
-    found = find_page(acting.companion.pk, arguments.document, arguments.page or 1)
-    if found is None:
-        raise ToolError("There is no such page. Call look_up with nothing named for a list.")
-    if found.is_deleted:
-        raise ToolError(f"Page {found.number} of it was deleted.")
-    show(acting, [Found(found.memory, 0.0, {})] if found.memory else [], found.document.title, now, began)
-    acting.shown.add(found.document_id)
-    head = {"document": found.document.title, "page": found.number, "characters_in_all": len(found.text)}
-    return {**head, "text": shortened(found.text[arguments.after :], room(acting) - weight(head))}
 
 
 def _list(acting: Acting) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Tool:
         }
 
 
-SAID_WHEN_WRONG = {"minLength", "maxLength", "minimum", "maximum", "default", "title", "anyOf"}
+SAID_WHEN_WRONG = {"minLength", "maxLength", "minimum", "maximum", "maxItems", "default", "title", "anyOf"}
 
 
 def _lean(schema: dict[str, Any]) -> dict[str, Any]:

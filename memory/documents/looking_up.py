@@ -3,8 +3,8 @@
 A page's gist stands for the page, a diary entry for what was said in its session.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from itertools import islice
 from uuid import UUID
@@ -15,11 +15,11 @@ from memory.models import DiaryEntry, Document, Memory, Page
 from memory.recall import Found, recall
 from memory.spaces import CueVector
 from memory.stages import Stages
-from providers.tokens import estimate
 
 MOST_PAGES = 6
-MOST_ONE_BY_ONE = 50
+MOST_GISTS = 100
 MOST_SAID = 400  # of one session
+MOST_NUMBER = 2**31 - 1  # that the database has a column for
 GISTS = (Memory.Kind.GIST, Memory.Kind.DIARY)
 # A page is weighed by what it says: it is nobody's answer to the page before it, and no better for asking nothing.
 AS_PAGES = Stages(
@@ -67,63 +67,14 @@ class LookedUp:
         """The document's, or the diary entry's."""
         return self.page.document.title if self.page else self.entry.title if self.entry else ""
 
-    @property
-    def tokens(self) -> int:
-        """How many tokens its originals have, about."""
-        return estimate(self.page.text if self.page else "\n".join(one.text for one in self.said))
-
 
 def look_up(companion_id: UUID, question: Question, limit: int = MOST_PAGES) -> list[LookedUp]:
     """At most `limit` (0 to 6) originals at once, the best first; five SQL queries at most beside those of the recall."""
-    return opened(companion_id, _found(companion_id, question, min(limit, MOST_PAGES)))
+    return opened(companion_id, ranked(companion_id, question, min(limit, MOST_PAGES)))
 
 
-def one_by_one(companion_id: UUID, question: Question, most_tokens: int) -> Iterator[LookedUp]:
-    """The originals one after the other, the best first, each read when it is asked for, as long as all of them
-    together have at most so many tokens. Whoever has enough stops asking.
-    """
-    left = most_tokens
-    for one in _found(companion_id, question, MOST_ONE_BY_ONE):
-        for looked_up in opened(companion_id, [one]):
-            left -= looked_up.tokens
-            if left < 0:
-                return
-            yield looked_up
-
-
-def opened(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
-    """What these gists stand for, in their order; those whose originals are gone are left out."""
-    ids = [one.memory.pk for one in found]
-    pages = Page.objects.filter(companion_id=companion_id, memory__in=ids).select_related("document")
-    by_page = {page.memory_id: page for page in pages}
-    by_entry = {
-        entry.memory_id: entry
-        for entry in DiaryEntry.objects.filter(companion_id=companion_id, memory__in=ids)
-    }
-    said = _said(companion_id, [entry.session_id for entry in by_entry.values()])
-    every = []
-    for one in found:
-        page, entry = by_page.get(one.memory.pk), by_entry.get(one.memory.pk)
-        there = said.get(entry.session_id, ()) if entry else ()
-        if page or there:
-            every.append(LookedUp(one.memory, one.score, page, entry, tuple(there)))
-    return every
-
-
-def find_page(companion_id: UUID, title: str, number: int, *, with_private: bool = False) -> Page | None:
-    """The page of that number in the newest of the companion's documents of that title; None where there is none.
-
-    What is kept from models comes only `with_private`: for its owner. One that was deleted comes, and holds nothing.
-    """
-    documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
-    newest = documents.order_by("-given_at").values("pk")[:1]
-    named = Page.objects.filter(companion_id=companion_id, document__in=newest, number=number)
-    page = named.select_related("document", "memory").defer("memory__entry").first()
-    is_private = page is not None and page.memory is not None and page.memory.is_private
-    return None if is_private and not with_private else page
-
-
-def _found(companion_id: UUID, question: Question, limit: int) -> list[Found]:
+def ranked(companion_id: UUID, question: Question, limit: int = MOST_GISTS) -> list[Found]:
+    """The gists that may answer, at most `limit` (0 to 100), the best first; as many SQL queries as the recall has."""
     return recall(
         companion_id,
         question.text,
@@ -135,6 +86,49 @@ def _found(companion_id: UUID, question: Question, limit: int) -> list[Found]:
         among=Among(kinds=question.kinds, with_private=question.with_private),
         stages=AS_PAGES,
     )
+
+
+def named(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
+    """The pages and diary entries of these gists, in their order, without what was said; those that are gone are left
+    out. Two SQL queries.
+    """
+    ids = [one.memory.pk for one in found]
+    pages = Page.objects.filter(companion_id=companion_id, memory__in=ids).select_related("document")
+    by_page = {page.memory_id: page for page in pages}
+    entries = DiaryEntry.objects.filter(companion_id=companion_id, memory__in=ids)
+    by_entry = {entry.memory_id: entry for entry in entries}
+    every = [
+        LookedUp(one.memory, one.score, by_page.get(one.memory.pk), by_entry.get(one.memory.pk))
+        for one in found
+    ]
+    return [one for one in every if one.page or one.entry]
+
+
+def opened(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
+    """What these gists stand for, in their order; those whose originals are gone are left out."""
+    every = named(companion_id, found)
+    said = _said(companion_id, [one.entry.session_id for one in every if one.entry])
+    read = [
+        replace(one, said=tuple(said.get(one.entry.session_id, ()))) if one.entry else one for one in every
+    ]
+    return [one for one in read if one.page or one.said]
+
+
+def find_pages(
+    companion_id: UUID, title: str, numbers: Sequence[int], *, with_private: bool = False
+) -> list[Page]:
+    """The pages of these numbers, in their order and at most six, in the newest of the companion's documents of that
+    title; numbers that there are not are left out.
+
+    What is kept from models comes only `with_private`: for its owner. One that was deleted comes, and holds nothing.
+    """
+    documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
+    newest = documents.order_by("-given_at").values("pk")[:1]
+    wanted = [one for one in dict.fromkeys(numbers) if 0 < one <= MOST_NUMBER][:MOST_PAGES]
+    pages = Page.objects.filter(companion_id=companion_id, document__in=newest, number__in=wanted)
+    there = pages.select_related("document", "memory").defer("memory__entry")
+    may_come = [one for one in there if with_private or not (one.memory and one.memory.is_private)]
+    return sorted(may_come, key=lambda one: wanted.index(one.number))
 
 
 def _said(companion_id: UUID, sessions: Sequence[UUID]) -> dict[UUID, list[Memory]]:

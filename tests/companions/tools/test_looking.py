@@ -185,14 +185,14 @@ def test_a_page_is_read_as_it_is_and_read_on(mira: Companion, tian: Companion) -
     whole = "".join(f"word{n} " for n in range(2000))
     Page.objects.create(companion=mira, document=book, number=1, text=whole)
     turn = turn_of(mira)
-    given = use(turn, "look_up", document="a book", page=1)
-    begun = given["text"].removesuffix(" … (cut)")
+    given = use(turn, "look_up", document="a book", pages=[1])
+    begun = given["pages"][0]["text"].removesuffix(" … (cut)")
     assert 100 < len(begun) < len(whole)
-    on = use(turn, "look_up", document="A Book", page=1, after=len(begun))["text"]
+    on = use(turn, "look_up", document="A Book", pages=[1], after=len(begun))["pages"][0]["text"]
     assert whole.startswith(begun + on.removesuffix(" … (cut)"))
     assert use(turn, "look_up")["documents"] == ["A Book"]
-    assert "no such page" in use(turn, "look_up", document="A Book", page=2)["error"]
-    assert "no such page" in use(turn_of(tian), "look_up", document="A Book", page=1)["error"]
+    assert "no such page" in use(turn, "look_up", document="A Book", pages=[2])["error"]
+    assert "no such page" in use(turn_of(tian), "look_up", document="A Book", pages=[1])["error"]
 
 
 def test_a_page_kept_from_models_is_not_read_and_a_deleted_one_says_so(mira: Companion) -> None:
@@ -202,8 +202,8 @@ def test_a_page_kept_from_models_is_not_read_and_a_deleted_one_says_so(mira: Com
         Memory.objects.filter(pk=gist.pk).update(kind="gist", is_private=number == 1)
         Page.objects.create(companion=mira, document=book, number=number, text="word", gist="…", memory=gist)
     turn = turn_of(mira)
-    assert "no such page" in use(turn, "look_up", document="A Book", page=1)["error"]
-    assert use(turn, "look_up", document="A Book", page=2)["text"] == "word"
+    assert "no such page" in use(turn, "look_up", document="A Book", pages=[1])["error"]
+    assert use(turn, "look_up", document="A Book", pages=[2])["pages"][0]["text"] == "word"
     end(turn)
     deletion.forget(Memory.objects.get(page__number=2), NOW)
-    assert use(turn_of(mira), "look_up", document="A Book", page=2)["error"] == "Page 2 of it was deleted."
+    assert use(turn_of(mira), "look_up", document="A Book", pages=[2])["error"] == "Page 2 of it was deleted."

@@ -8,7 +8,7 @@ from companions.deletion import forget, forget_every
 from companions.documents import delete_document
 from companions.models import Companion
 from memory.documents.gists import due
-from memory.documents.looking_up import find_page, look_up
+from memory.documents.looking_up import find_pages, look_up
 from memory.documents.progress import DONE, state_of, with_progress
 from memory.keeping import keep_fact
 from memory.models import Document, Memory
@@ -38,7 +38,7 @@ def test_a_deleted_gist_takes_its_page_along_and_is_not_written_again(given: Giv
     assert (page.text, page.gist, page.memory_id, page.call_id, page.is_deleted) == ("", "", None, None, True)
     assert not Memory.objects.filter(kind="fact").exists()
     assert page not in [one.page for one in look_up(mira.pk, asks(mira, QUESTION))]
-    assert find_page(mira.pk, "The coast", page.number) == page
+    assert find_pages(mira.pk, "The coast", [page.number]) == [page]
     assert (due(NOON), write_all(document)) == ([], 0)
     assert document.pages.exclude(text="").exclude(gist="").count() == 9
 

@@ -1,11 +1,11 @@
-"""A question finds the pages that it needs, at once or one by one, and talks by their diary entries."""
+"""A question finds the pages that it needs, and talks by their diary entries."""
 
 from datetime import timedelta
 
 import pytest
 
 from companions.models import Companion
-from memory.documents.looking_up import AS_PAGES, MOST_PAGES, Question, find_page, look_up, one_by_one
+from memory.documents.looking_up import AS_PAGES, MOST_PAGES, Question, find_pages, look_up, named, ranked
 from memory.embedding import embed_cue, embed_waiting
 from memory.keeping import entry_of
 from memory.models import DiaryEntry, Memory
@@ -45,22 +45,17 @@ def test_a_question_in_other_words_finds_the_page(given: Give, mira: Companion) 
         assert all(one.page and one.page.text and one.title == "The coast" for one in found)
 
 
-def test_one_by_one_ends_with_the_budget_and_reads_no_page_before_it_is_asked_for(
+def test_the_best_are_ranked_and_named_in_two_queries_and_nothing_said_is_read(
     given: Give, mira: Companion, django_assert_num_queries: object
 ) -> None:
     write_all(given())
-    embed_waiting(mira.pk)
-    question = asks(mira, "Who lost the brass telescope?")
-    every = list(one_by_one(mira.pk, question, 100_000))
-    assert len(every) == 10
-    first_two = sum(one.tokens for one in every[:2])
-    assert [one.page for one in one_by_one(mira.pk, question, first_two)] == [one.page for one in every[:2]]
-    assert list(one_by_one(mira.pk, question, 10)) == []
-    going = one_by_one(mira.pk, question, 100_000)
-    assert next(going).page == every[0].page
-    with django_assert_num_queries(2):  # type: ignore[operator]  # its page, and no diary entry
-        assert next(going).page == every[1].page
-    going.close()
+    question = asks(mira, "Who lost the brass telescope in the wind?")
+    found = ranked(mira.pk, question)
+    with django_assert_num_queries(2):  # type: ignore[operator]
+        every = [one.page.number for one in named(mira.pk, found) if one.page]
+    assert every[0] == 1
+    assert sorted(every) == list(range(1, 11))
+    assert [one.memory for one in look_up(mira.pk, question, 3)] == [one.memory for one in found[:3]]
 
 
 def test_what_is_kept_from_models_comes_to_its_owner_alone(given: Give, mira: Companion) -> None:
@@ -76,15 +71,15 @@ def test_what_is_kept_from_models_comes_to_its_owner_alone(given: Give, mira: Co
 def test_anothers_pages_are_never_looked_up(given: Give, tian: Companion) -> None:
     write_all(given())
     assert look_up(tian.pk, asks(tian, "Who lost the brass telescope?")) == []
-    assert find_page(tian.pk, "The coast", 1) is None
+    assert find_pages(tian.pk, "The coast", [1]) == []
 
 
-def test_a_page_is_found_by_title_and_number(given: Give, mira: Companion) -> None:
+def test_pages_are_found_by_title_and_numbers_and_at_most_six(given: Give, mira: Companion) -> None:
     document = given()
-    page = find_page(mira.pk, " the COAST ", 3)
-    assert page is not None
-    assert (page.document_id, page.number) == (document.pk, 3)
-    assert find_page(mira.pk, "The coast", 11) is None
+    pages = find_pages(mira.pk, " the COAST ", [3, 1, 3, 11, 0, -1, 2**40])
+    assert [(one.document_id, one.number) for one in pages] == [(document.pk, 3), (document.pk, 1)]
+    assert [one.number for one in find_pages(mira.pk, "The coast", range(10, 0, -1))] == [10, 9, 8, 7, 6, 5]
+    assert find_pages(mira.pk, "The coast", [11]) == []
 
 
 def test_a_diary_entry_leads_to_what_was_said_in_its_session(mira: Companion, say: Say) -> None:
