@@ -269,7 +269,10 @@ SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed 
 
 LIFE_WAKING_SECONDS = 120.0  # that a companion has to make up its mind
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
+# Hosts of the operator's own that the guarded client may ask though they are not public: host:port, with commas.
+OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
+CHECK_BY_MODEL = env.bool("KITH_CHECK_BY_MODEL", False)  # unprompted texts are also put to the chat model
 
 # -- Celery -----------------------------------------------------------------------------------------
 
