@@ -135,8 +135,8 @@ def test_beat_begins_nights_and_does_them(
     settings.CELERY_TASK_ALWAYS_EAGER = True
     know(mira, "Alice plays the cello on Sundays")
     know(mira, "On Sundays Alice plays the cello")
-    nights.begin(NIGHT)
-    for companion_id, night_id in night.due(NIGHT):
-        tasks.work_a_night(str(companion_id), str(night_id))
+    tasks.begin_nights()
     assert Consolidation.objects.get().state == "done"
     assert calls(rehearsal) == 1
+    tasks.begin_nights()
+    assert Consolidation.objects.count() == calls(rehearsal) == 1
