@@ -35,7 +35,7 @@ class Email:
         user = deliveries[0].companion.user
         with translation.override(user.language or "en"):
             mail = EmailMultiAlternatives(_subject(deliveries), _text(deliveries), to=[user.email])
-        settings_page = f"{settings.KITH_URL}{reverse('companion_life', args=[deliveries[0].companion_id])}"
+        settings_page = f"{settings.KITH_URL}{reverse('life', args=[deliveries[0].companion_id])}"
         mail.extra_headers["List-Unsubscribe"] = f"<{settings_page}>"
         try:
             mail.send()
@@ -62,7 +62,7 @@ def _text(deliveries: Sequence[Delivery]) -> str:
             "name": _one_line(one.companion.name),
             "text": one.message.text,
             "talk": f"{settings.KITH_URL}{reverse('talk', args=[one.companion_id])}",
-            "life": f"{settings.KITH_URL}{reverse('companion_life', args=[one.companion_id])}",
+            "life": f"{settings.KITH_URL}{reverse('life', args=[one.companion_id])}",
         }
         for one in sorted(deliveries, key=lambda one: one.message.said_at)
     ]
