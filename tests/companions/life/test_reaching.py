@@ -1,0 +1,196 @@
+"""Each message reaches each address at most once: attempted before it is sent, and dropped where it was read."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+
+from accounts.models import User
+from companions.life import channels, reaching
+from companions.life.channels import Sent
+from companions.life.unread import mark_read, unread
+from companions.models import Companion, Delivery, Life, Message, Waking
+from companions.saying import open_session, say
+
+NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+pytestmark = pytest.mark.django_db
+
+
+@dataclass
+class Bell:
+    """A channel that keeps what it was given."""
+
+    name: str = "bell"
+    gathers: bool = False
+    after: timedelta = timedelta(seconds=5)
+    pause: timedelta = timedelta(0)
+    rung: list[list[str]] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+    error: str = ""
+
+    def wanted(self, life: Life) -> bool:
+        return life.by_push
+
+    def addresses(self, user: User) -> Sequence[str]:
+        return ["front", "back"]
+
+    def send(self, deliveries: Sequence[Delivery], now: datetime) -> Sent:
+        self.rung.append([f"{one.destination}: {one.message.text}" for one in deliveries])
+        self.states += Delivery.objects.filter(pk__in=[one.pk for one in deliveries]).values_list(
+            "state", flat=True
+        )
+        return Sent(self.error)
+
+
+@pytest.fixture
+def bell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bell]:
+    """The only channel there is."""
+    one = Bell()
+    monkeypatch.setattr(channels, "_channels", {one.name: one})
+    return one
+
+
+def wrote(companion: Companion, text: str, at: datetime = NOON) -> Message:
+    """What the companion said in a waking, on its way."""
+    waking = Waking.objects.create(companion=companion, origin="timer", due_at=at, created_at=at)
+    session = open_session(companion.conversation, at)
+    message = Message(
+        companion=companion, conversation=companion.conversation, session=session, role="assistant", text=text,
+        said_at=at, waking=waking,
+    )  # fmt: skip
+    say(message, at)
+    reaching.deliver(message, at)
+    return message
+
+
+def states(**fields: Any) -> list[str]:
+    return list(Delivery.objects.filter(**fields).order_by("destination").values_list("state", flat=True))
+
+
+def test_a_message_goes_once_to_each_address(mira: Companion, bell: Bell) -> None:
+    wrote(mira, "Hello")
+    assert reaching.send_due(NOON) == 0  # it may still be read
+    assert reaching.send_due(NOON + 5 * MINUTE) == 2
+    assert reaching.send_due(NOON + 5 * MINUTE) == 0
+    assert sorted(bell.rung) == [["back: Hello"], ["front: Hello"]]
+    assert bell.states == ["attempted", "attempted"]
+    assert states() == ["sent", "sent"]
+
+
+def test_delivered_twice_it_goes_once(mira: Companion, bell: Bell) -> None:
+    message = wrote(mira, "Hello")
+    reaching.deliver(message, NOON + MINUTE)
+    assert Delivery.objects.count() == 2
+
+
+def test_who_dies_in_sending_is_not_followed_by_another(mira: Companion, bell: Bell) -> None:
+    wrote(mira, "Hello")
+
+    def die(deliveries: Sequence[Delivery], now: datetime) -> Sent:
+        raise KeyboardInterrupt
+
+    bell.send = die  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        reaching.send_due(NOON + HOUR)
+    del bell.send  # type: ignore[method-assign]
+    assert reaching.send_due(NOON + 2 * HOUR) == 0
+    assert (states(), bell.rung) == (["attempted", "attempted"], [])
+
+
+def test_what_was_read_meanwhile_is_dropped(mira: Companion, bell: Bell) -> None:
+    wrote(mira, "Hello")
+    assert mark_read(mira, NOON)
+    assert (reaching.send_due(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+
+
+@pytest.mark.parametrize("fields", [{"is_muted": True}, {"by_push": False}], ids=repr)
+def test_what_is_not_wanted_any_more_is_dropped(mira: Companion, bell: Bell, fields: dict[str, bool]) -> None:
+    wrote(mira, "Hello")
+    Life.objects.filter(companion=mira).update(**fields)
+    assert (reaching.send_due(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+
+
+def test_who_is_muted_is_not_even_put_on_the_way(mira: Companion, bell: Bell) -> None:
+    mira.life.is_muted = True
+    mira.life.save()
+    wrote(mira, "Hello")
+    assert not Delivery.objects.exists()
+
+
+def test_what_fails_is_kept_with_its_code(mira: Companion, bell: Bell) -> None:
+    bell.error = "gone"
+    wrote(mira, "Hello")
+    assert reaching.send_due(NOON + HOUR) == 0
+    assert set(Delivery.objects.values_list("state", "error")) == {("failed", "gone")}
+
+
+def with_email(*companions: Companion) -> None:
+    Life.objects.filter(companion__in=companions).update(by_email=True, by_push=False)
+    for one in companions:
+        one.life.refresh_from_db()
+
+
+def test_a_mail_tells_of_all_that_waits_and_another_one_comes_three_hours_later(mira: Companion) -> None:
+    with_email(mira)
+    wrote(mira, "The trams run again.")
+    wrote(mira, "And Ana wrote.", NOON + 10 * MINUTE)
+    assert reaching.send_due(NOON + 14 * MINUTE) == 0
+    assert reaching.send_due(NOON + 15 * MINUTE) == 2
+    (letter,) = mail.outbox
+    assert (letter.to, letter.subject) == (["alice@example.org"], "2 messages for you")
+    assert "The trams run again." in letter.body
+    assert f"/companions/{mira.pk}/" in letter.body
+    assert "an AI" in letter.body
+    wrote(mira, "One more thing.", NOON + 20 * MINUTE)
+    assert reaching.send_due(NOON + 3 * HOUR) == 0
+    assert reaching.send_due(NOON + 3 * HOUR + 15 * MINUTE) == 1
+    assert mail.outbox[1].subject == "Mira wrote to you"
+
+
+def test_a_name_cannot_write_headers(mira: Companion) -> None:
+    Companion.objects.filter(pk=mira.pk).update(name="Mira\nBcc: eve@example.org")
+    with_email(mira)
+    mira.refresh_from_db()
+    wrote(mira, "Hello")
+    reaching.send_due(NOON + HOUR)
+    assert mail.outbox[0].subject == "Mira Bcc: eve@example.org wrote to you"
+    assert mail.outbox[0].recipients() == ["alice@example.org"]
+
+
+def test_a_mail_is_in_the_persons_language(tian: Companion) -> None:
+    with_email(tian)
+    wrote(tian, "你好")
+    reaching.send_due(NOON + HOUR)
+    assert "小天" in mail.outbox[0].subject
+    assert "AI" in mail.outbox[0].body
+
+
+def test_unread_is_counted_for_each_companion_and_read_once(
+    mira: Companion, tian: Companion, bell: Bell
+) -> None:
+    wrote(mira, "One")
+    wrote(mira, "Two", NOON + MINUTE)
+    wrote(tian, "三")
+    assert unread(mira.user) == {mira.pk: 2}
+    assert mark_read(mira, NOON)
+    assert unread(mira.user) == {mira.pk: 1}
+    assert not mark_read(mira, NOON - HOUR)
+    assert unread(tian.user) == {tian.pk: 1}
+
+
+def test_who_sends_beside_another_sends_nothing_twice(mira: Companion, bell: Bell) -> None:
+    wrote(mira, "Hello")
+    again: list[int] = []
+
+    def send_meanwhile(deliveries: Sequence[Delivery], now: datetime) -> Sent:
+        again.append(reaching.send_due(now))
+        return Bell.send(bell, deliveries, now)
+
+    bell.send = send_meanwhile  # type: ignore[method-assign]
+    assert reaching.send_due(NOON + HOUR) == 2
+    assert (again, len(bell.rung), connection.in_atomic_block) == ([0, 0], 2, True)
