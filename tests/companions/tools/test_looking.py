@@ -168,6 +168,18 @@ def test_an_entry_leads_to_what_was_said_by_number_and_by_day(
     assert {diary[0].pk, diary[1].pk} <= turn.shown
 
 
+def test_a_question_shows_what_the_diary_says_of_it_with_the_day_to_ask_for(
+    mira: Companion, diary: list[DiaryEntry]
+) -> None:
+    turn = turn_of(mira)
+    given = use(turn, "look_up", question="How was it at the lake?")
+    day = f"{diary[0].started_at.astimezone(mira.user.zone):%Y-%m-%d}"
+    assert {"day": day, "title": "The lake", "text": "A day at the lake"} in given["gists"]
+    assert given["best_pages"] == []
+    assert diary[0].pk in turn.shown
+    assert texts(use(turn, "look_up", day=day)) == ["We went to the lake.", "The lake was cold."]
+
+
 def test_an_entry_shows_nothing_hidden_and_a_private_one_nothing(
     mira: Companion, diary: list[DiaryEntry]
 ) -> None:
