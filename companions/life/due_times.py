@@ -27,7 +27,7 @@ class After:
     length: timedelta
 
     def first(self, now: datetime, zone: tzinfo) -> datetime | None:
-        return now + self.length
+        return now.astimezone(UTC) + self.length
 
     def next(self, after: datetime, zone: tzinfo) -> None:
         return None
