@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 
 from companions.life import reflection
 from companions.locking import hold
@@ -84,7 +85,7 @@ def _answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Mes
     """The message that the reply became: the one it goes on from, or a new one after what it answers."""
     if reply.continues and reply.continues.answer:
         return _grown(reply.continues, text, now)
-    earlier = list(Message.objects.filter(parent=reply.message, role=Message.Role.ASSISTANT))
+    earlier = list(Message.objects.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None))
     answer = say(
         Message(
             companion=companion,
@@ -121,7 +122,8 @@ def _take_place(
     conversation: Conversation, message: Message, earlier: list[Message], answer: Message
 ) -> None:
     """Put the answer into the path: what was said meanwhile follows it; a first message without answer leads to it."""
-    Message.objects.filter(parent=message, role=Message.Role.USER).update(parent=answer)
+    meanwhile = Q(role=Message.Role.USER) | Q(waking__isnull=False)
+    Message.objects.filter(meanwhile, parent=message).update(parent=answer)
     ends = [message.pk, *(one.pk for one in earlier)]
     Conversation.objects.filter(pk=conversation.pk, head__in=ends).update(head=answer)
     if earlier and not Conversation.objects.filter(pk=conversation.pk, head=answer).exists():

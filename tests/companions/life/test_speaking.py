@@ -1,0 +1,136 @@
+"""What is said unprompted: where that is wanted, at the end of the talk, told to whoever listens."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from companions.deletion import delete_message
+from companions.life.waking import run
+from companions.models import Companion, Message, Reply, Waking
+from companions.replies import actions
+from companions.replies.database import visit
+from companions.replies.finish import Said, finish
+from companions.replies.process import process_name
+from companions.replies.start import start
+from memory.models import Memory
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken
+from tests.fixtures.turns import connected
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
+NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)
+KIND = {"answer": "I thought of you. How was the swim?", "when": "<kith-waking>"}
+
+
+def test_nothing_unprompted_is_said_to_whom_has_not_asked_for_it(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script(KIND)
+    waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
+    assert (waking.outcome, waking.reason, waking.text) == ("held", "not_opted_in", KIND["answer"])
+    assert unprompted(mira) == []
+    assert not Memory.objects.filter(companion=mira, kind="said").exists()
+
+
+def test_where_it_may_it_writes_first(mira: Companion, rehearsal: RehearsalServer) -> None:
+    let_speak(mira)
+    rehearsal.script(KIND)
+    assert ran(woken(mira, NOON, is_asked_for=False), NOON).outcome == "spoke"
+    assert unprompted(mira) == [KIND["answer"]]
+
+
+def test_muted_while_it_thinks_it_says_nothing(mira: Companion, rehearsal: RehearsalServer) -> None:
+    let_speak(mira)
+    rehearsal.script(KIND)
+    waking = woken(mira, NOON, is_asked_for=False)
+
+    def mute(point: str) -> None:
+        if point == "asked":
+            type(mira.life).objects.filter(companion=mira).update(is_muted=True)
+
+    assert ran(waking, NOON, mute).reason == "muted"
+    assert unprompted(mira) == []
+
+
+def test_what_was_asked_for_comes_also_to_whom_has_muted_it(mira: Companion) -> None:
+    type(mira.life).objects.filter(companion=mira).update(is_muted=True)
+    assert ran(woken(mira, NOON), NOON).outcome == "spoke"
+    assert mira.deliveries.count() == 0
+
+
+def test_it_begins_a_session_where_none_is_open(mira: Companion) -> None:
+    mira.sessions.update(ended_at=NOON - timedelta(hours=2))
+    ran(woken(mira, NOON), NOON)
+    message = Message.objects.get(companion=mira)
+    assert (message.session.started_at, message.session.ended_at) == (NOON, None)
+
+
+def test_two_wakings_at_once_speak_one_after_the_other(mira: Companion) -> None:
+    one, other = woken(mira, NOON), woken(mira, NOON, "to stretch")
+    ran(one, NOON)
+    ran(other, NOON + timedelta(seconds=1))
+    first, second = Message.objects.filter(companion=mira).order_by("said_at")
+    assert second.parent == first
+
+
+def test_the_life_log_keeps_the_waking_whose_words_are_deleted(mira: Companion) -> None:
+    waking = ran(woken(mira, NOON), NOON)
+    delete_message(Message.objects.get(waking=waking), NOON)
+    assert as_it_is(waking.pk).state == "done"
+    run(waking.pk, NOON + timedelta(days=1))
+    assert unprompted(mira) == []
+
+
+def test_the_next_turn_knows_what_was_said(mira: Companion) -> None:
+    ran(woken(mira, NOON), NOON)
+    later = start(mira, "I did!", None, NOON + timedelta(minutes=1)).message
+    assert later.parent == Message.objects.get(companion=mira, role="assistant")
+
+
+async def test_a_retry_of_what_was_not_answered_leaves_what_was_said_meanwhile_in_the_talk(
+    alice: User, mira: Companion
+) -> None:
+    def failed_and_woken() -> tuple[Reply, Message]:
+        reply = start(mira, "Hello", None, NOON).reply
+        Reply.objects.filter(pk=reply.pk).update(lease_by=process_name(), state="thinking")
+        finish(reply, Reply.State.FAILED, Said(), NOON, held_by=process_name())
+        ran(woken(mira, NOON), NOON + timedelta(seconds=1))
+        return Reply.objects.get(pk=reply.pk), Message.objects.get(companion=mira, waking__isnull=False)
+
+    def answered(reply: Reply) -> Message:
+        again = actions.retry(reply, NOON + timedelta(seconds=2))
+        Reply.objects.filter(pk=again.pk).update(lease_by=process_name(), state="thinking")
+        ended = finish(again, Reply.State.DONE, Said("Hi."), NOON, held_by=process_name())
+        assert ended is not None
+        assert ended.answer is not None
+        return ended.answer
+
+    reply, said = await visit(failed_and_woken)
+    assert said.parent_id == reply.message_id
+    answer = await visit(answered, reply)
+    said = await visit(Message.objects.select_related("memory", "conversation").get, pk=said.pk)
+    assert (said.parent_id, answer.parent_id) == (answer.pk, reply.message_id)
+    assert said.conversation.head_id == said.pk
+    assert said.memory.closed_at is None
+
+
+async def test_whoever_listens_hears_it_at_once(alice: User, mira: Companion) -> None:
+    async with connected(alice, mira) as socket:
+        await visit(lambda: ran(woken(mira, NOON), NOON))
+        (frame,) = await socket.until("message.said")
+    assert frame["message"]["text"] == "You asked me to remind you: drink water."
+    assert frame["message"]["role"] == "assistant"
+
+
+def test_while_redis_is_away_it_is_said_all_the_same(mira: Companion, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    assert ran(woken(mira, NOON), NOON).outcome == "spoke"
+    assert len(unprompted(mira)) == 1
+
+
+def test_another_persons_companion_hears_and_learns_nothing(mira: Companion, tian: Companion) -> None:
+    ran(woken(mira, NOON), NOON)
+    assert unprompted(tian) == []
+    assert not Waking.objects.owned_by(tian.user).exists()
