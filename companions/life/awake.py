@@ -13,6 +13,7 @@ from companions.locking import lock
 from companions.models import Companion, Message, Waking
 from companions.prompts import Line
 from companions.sessions.trying import Lease
+from memory.models import Memory
 from memory.recall import Found
 
 
@@ -47,6 +48,14 @@ class Awake:
         """The message in answer to which its timer was set."""
         timer = self.waking.timer
         return [timer.message] if timer and timer.message else []
+
+    @property
+    def about(self) -> Memory | None:
+        """What it is about, where models may be told of that."""
+        about = self.waking.about
+        if about is None or about.is_private or about.is_stale:
+            return None
+        return None if about.message and about.message.is_hidden else about
 
     @property
     def given(self) -> list[UUID]:

@@ -4,21 +4,25 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
+from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Max, Q
 
-from companions.in_mind import Mind
-from companions.life import inner_state, timers
+from companions.in_mind import inside
+from companions.life import timers
 from companions.life.awake import Awake
-from companions.life.inner_state import feeling_now
-from companions.models import InnerState, Message, Waking
+from companions.life.mood import felt_now
+from companions.models import Message, Waking
 from companions.prompts import RULES, Line, ago, system
 from companions.replies.frames import as_json
 from companions.replies.mind import always_in_mind
 from memory.quoting import block, neutral, one_line, quoted
 from memory.recall import Found
+from providers.tokens import beginning
 
 LATE = timedelta(minutes=5)
+MEMORY_TOKENS = 300  # of what it is about
 WAKING_RULES = f"""{RULES}
 
 Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why.
@@ -31,24 +35,24 @@ Beside that you may think, feel, write your diary, pursue a goal or an idea, set
 
 def compose(awake: Awake, now: datetime) -> list[Line]:
     """The prompt with what was done already in this waking; what stands in it is among `awake.shown` from now on."""
-    mind, state = always_in_mind(awake.companion.pk), inner_state.newest(awake.companion.pk)
-    awake.shown |= _shown(awake, mind, state)
-    awake.mood = feeling_now(state, now).valence
-    known = system(awake.companion, mind, rules=WAKING_RULES)
-    feels = block("inner-state", [quoted(state.text)] if state else [])
+    mind = always_in_mind(awake.companion.pk)
+    awake.shown |= mind.sources | _asked_by(awake)
+    awake.mood = felt_now(mind.inner.feeling, mind.inner.made_at, now).valence if mind.inner else 0.0
+    why = [*_why(awake, now), *inside(mind, now, settings.CONTEXT_TOKENS // 16)]
     return [
-        {"role": "system", "content": "\n\n".join(filter(None, (known, feels)))},
-        {"role": "user", "content": block("waking", _why(awake, now))},
+        {"role": "system", "content": system(awake.companion, mind, rules=WAKING_RULES)},
+        {"role": "user", "content": block("waking", why)},
         *_done(awake.waking.steps),
     ]
 
 
-def _shown(awake: Awake, mind: Mind, state: InnerState | None) -> set[Any]:
-    about = awake.waking.about
-    if about:
-        awake.found = [Found(about, 0.0, {})]
-    ids = {*mind.sources, *(state.seen if state else ()), *(one.pk for one in awake.causes)}
-    return ids | ({about.pk, about.message_id} - {None} if about else set())
+def _asked_by(awake: Awake) -> set[UUID]:
+    """The messages behind why it woke, and the memory that it is about, which is now among what was found."""
+    about, ids = awake.about, {one.pk for one in awake.causes}
+    if about is None:
+        return ids
+    awake.found = [Found(about, 0.0, {})]
+    return ids | {about.pk} | ({about.message_id} if about.message_id else set())
 
 
 def _why(awake: Awake, now: datetime) -> list[str]:
@@ -60,9 +64,9 @@ def _why(awake: Awake, now: datetime) -> list[str]:
     ]
     if waking.note:
         lines.append(f"What for: {quoted(waking.note)}")
-    if waking.about:
-        on = waking.about.happened_at.astimezone(zone)
-        lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(waking.about.text)}")
+    if about := awake.about:
+        on = about.happened_at.astimezone(zone)
+        lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(beginning(about.text, MEMORY_TOKENS))}")
     return [*lines, *_late(waking, now), *_spoke(awake, now)]
 
 
@@ -90,10 +94,11 @@ def _spoke(awake: Awake, now: datetime) -> list[str]:
     they, you = spoke["they"], spoke["you"]
     if they is None:
         return ["They have never written to you yet."]
-    unanswered = " They have not answered since." if you and you > they else ""
-    return [f"They last wrote: {ago(now - they)}.", f"You last wrote: {ago(now - you)}.{unanswered}"][
-        : 2 if you else 1
-    ]
+    lines = [f"They last wrote: {ago(now - they)}."]
+    if you:
+        unanswered = " They have not answered since." if you > they else ""
+        lines.append(f"You last wrote: {ago(now - you)}.{unanswered}")
+    return lines
 
 
 def _done(steps: Sequence[dict[str, Any]]) -> list[Line]:

@@ -71,7 +71,7 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime, step: Step) -> None:
 
 
 def _as_it_stands(waking_id: UUID, lease: Lease) -> Awake | None:
-    related = ("companion__user", "companion__life", "timer__message", "about")
+    related = ("companion__user", "companion__life", "timer__message", "about__message")
     waking = Waking.objects.waiting().select_related(*related).filter(pk=waking_id).first()
     return Awake(waking, waking.companion, lease) if waking else None
 

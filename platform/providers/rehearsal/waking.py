@@ -15,7 +15,7 @@ NOTE = re.compile(r"^What for: (.+)$", re.MULTILINE)
 BY = re.compile(r"^You woke by: (.+)$", re.MULTILINE)
 ASKED_FOR = re.compile(r"^They asked you for this: yes$", re.MULTILINE)
 NOW = re.compile(r"^Now: (.+?), \d\d:\d\d", re.MULTILINE)
-WROTE = re.compile(r"^They last wrote: (.+?)\.$", re.MULTILINE)
+TODAY = re.compile(r"^They last wrote: (?:just now|\d+ (?:minutes?|hours?) ago)\.$", re.MULTILINE)
 TO = re.compile(r"(?i)^(?:please )?(?:to|that|about)\s+")
 MARKS = ".!?。！？…"
 
@@ -51,12 +51,12 @@ def _reminder(note: str) -> str:
 
 
 def _page(block: str, note: str) -> dict[str, str]:
-    day, wrote = _found(NOW, block), _found(WROTE, block)
+    day, spoke = _found(NOW, block), bool(TODAY.search(block))
     if HAN.search(note):
-        spoke = f"上次听到对方说话是：{wrote}。" if wrote else "今天没有说上话。"
-        return {"title": f"晚上 {day}", "text": f"这一天要过去了。\n{spoke}"}
-    spoke = f"I last heard from them {wrote}." if wrote else "I have not heard from them."
-    return {"title": f"The evening of {day}", "text": f"The day is coming to its end.\n{spoke}"}
+        told = "今天我们说过话。" if spoke else "今天我们没有说上话。"
+        return {"title": f"晚上 {day}", "text": f"这一天要过去了。\n{told}"}
+    told = "We talked today." if spoke else "We did not talk today."
+    return {"title": f"The evening of {day}", "text": f"The day is coming to its end.\n{told}"}
 
 
 def _found(pattern: re.Pattern[str], text: str) -> str:

@@ -1,20 +1,59 @@
 """A waking ends once, in speech or in silence, whatever is killed, however the model answers."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from accounts.models import ModelCall
 from companions.life.waking import BUSY, LASTS, due, run
-from companions.models import Companion, Message, Waking
+from companions.models import Companion, InnerState, Message, Timer, Waking
 from companions.sessions.trying import MOST_ATTEMPTS
-from memory.models import DiaryEntry, Memory
+from memory.models import DiaryEntry, Memory, Slot
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
-NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)
+NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
+REMINDER = "You asked me to remind you: drink water."
+POINTS = ["claimed", "started", "prompted", "asked", "using", "used", "speaking", "said", "ended"]
+TOOLS = [
+    ("remember", {"text": "Alice drinks too little."}),
+    ("feel", {"text": "I worry a little."}),
+    ("write_diary", {"title": "A note", "text": "She drinks too little."}),
+    ("pursue", {"text": "See her drink more"}),
+    ("set_timer", {"schedule": "1d", "note": "ask how it goes"}),
+    ("remember", {"text": "enough", "slot": "water"}),
+]
+
+
+class Killed(BaseException):
+    """What a killed process does: nothing more."""
+
+
+def dying(point: str, after: int = 0) -> Callable[[str], None]:
+    """Tells a step to die as it comes to that point, when it has been there so many times."""
+    seen = [0]
+
+    def step(reached: str) -> None:
+        seen[0] += reached == point
+        if seen[0] > after:
+            raise Killed
+
+    return step
+
+
+def effects(companion: Companion) -> list[Any]:
+    """All that the tools do, as values that are the same from run to run."""
+    return [
+        sorted(Memory.objects.filter(companion=companion).exclude(kind="said").values_list("kind", "text")),
+        list(InnerState.objects.filter(companion=companion).order_by("number").values_list("by", "text")),
+        list(DiaryEntry.objects.filter(companion=companion).values_list("title", "session__messages")),
+        list(Timer.objects.filter(companion=companion, name="", state="active").values_list("note")),
+        list(Slot.objects.filter(companion=companion).values_list("name", "text")),
+    ]
 
 
 def test_what_was_asked_for_comes_as_a_message_at_the_end_of_the_talk(mira: Companion) -> None:
@@ -22,10 +61,307 @@ def test_what_was_asked_for_comes_as_a_message_at_the_end_of_the_talk(mira: Comp
     waking = ran(woken(mira, NOON), NOON)
     assert (waking.state, waking.outcome, waking.reason) == ("done", "spoke", "")
     message = Message.objects.get(waking=waking)
-    assert message.text == "You asked me to remind you: drink water."
+    assert message.text == REMINDER
     assert (message.role, message.author, message.parent_id) == ("assistant", "Mira", said[-1].pk)
     mira.conversation.refresh_from_db()
     assert mira.conversation.head == message
     assert message.memory.kind == "said"
     assert (message.is_rehearsed, message.said_at) == (True, NOON)
     assert ModelCall.objects.filter(purpose="waking", companion=mira).count() == 1
+
+
+def test_a_waking_that_stays_silent_leaves_no_message_and_one_line_in_the_log(mira: Companion) -> None:
+    waking = woken(mira, NOON, "a new day", is_asked_for=False)
+    with capture_logs() as lines:
+        waking = ran(waking, NOON)
+    assert (waking.state, waking.outcome, waking.text) == ("done", "silent", "")
+    assert waking.thought == "There is nothing that cannot wait."
+    assert not Message.objects.filter(companion=mira, role="assistant").exists()
+    assert [(one["event"], one["outcome"]) for one in lines] == [("waking ended", "silent")]
+    run(waking.pk, NOON + timedelta(days=1))
+    assert Waking.objects.filter(companion=mira).count() == 1
+
+
+def test_the_evening_leaves_a_page_in_the_diary_and_says_nothing(mira: Companion) -> None:
+    say(mira, "Good evening.", "Good evening, Alice.", at=NOON - timedelta(hours=3))
+    waking = ran(woken(mira, NOON, "Look back.", name="evening", is_asked_for=False), NOON)
+    assert (waking.state, waking.outcome) == ("done", "silent")
+    entry = DiaryEntry.objects.get()
+    assert entry.title == "The evening of Tuesday 05 May 2026"
+    assert entry.summary == "The day is coming to its end. We talked today."
+    assert entry.memory is not None
+    assert entry.memory.kind == "diary"
+    assert not entry.session.messages.exists()
+    assert entry.session.ended_at == NOON
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_waking_killed_at_any_point_speaks_once_and_does_each_thing_once(
+    mira: Companion, rehearsal: RehearsalServer, point: str
+) -> None:
+    rehearsal.script(calling(*TOOLS), {"answer": "Drink something, dear.", "when": "<kith-waking>"})
+    waking = woken(mira, NOON)
+    with pytest.raises(Killed):
+        run(waking.pk, NOON, dying(point))
+    assert unprompted(mira) == (["Drink something, dear."] if point == "ended" else [])
+    before = Message.objects.count()
+    run(waking.pk, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
+    assert Message.objects.count() == before
+    assert due(NOON + LASTS) == ([] if point == "ended" else [waking.pk])
+    rehearsal.reset()  # asked anew it may decide otherwise, but not undo what was done
+    if point in {"claimed", "started", "prompted", "asked", "using"}:
+        rehearsal.script(calling(*TOOLS))
+    rehearsal.script({"answer": "Drink something, dear.", "when": "<kith-waking>"})
+    done = ran(waking, NOON + LASTS)
+    assert (done.state, done.outcome) == ("done", "spoke")
+    assert unprompted(mira) == ["Drink something, dear."]
+    expected = TOOLS[:1] if point == "used" else TOOLS
+    assert [one["name"] for one in done.steps] == [name for name, _given in expected]
+    assert not any("error" in one["result"] for one in done.steps)
+    assert Memory.objects.filter(companion=mira, kind="fact", closed_at=None).count() == 1
+    after = effects(mira)
+    run(waking.pk, NOON + 2 * LASTS)
+    assert effects(mira) == after
+    assert unprompted(mira) == ["Drink something, dear."]
+
+
+@pytest.mark.parametrize("number", range(len(TOOLS)))
+@pytest.mark.parametrize("point", ["using", "used"])
+def test_killed_at_any_tool_it_goes_on_after_those_that_were_called(
+    mira: Companion, tian: Companion, rehearsal: RehearsalServer, point: str, number: int
+) -> None:
+    rehearsal.script(calling(*TOOLS))
+    waking = woken(mira, NOON)
+    with pytest.raises(Killed):
+        run(waking.pk, NOON, dying(point, after=number))
+    kept = number + (point == "used")
+    assert len(as_it_is(waking.pk).steps) == kept
+    if kept < len(TOOLS):
+        rehearsal.script(calling(*TOOLS[kept:]))
+    assert ran(waking, NOON + LASTS).outcome == "spoke"
+    rehearsal.script(calling(*TOOLS))
+    ran(woken(tian, NOON), NOON)
+    assert [*map(len, effects(mira))] == [*map(len, effects(tian))]
+    asked = rehearsal.requests()[1]["messages"]
+    assert [one["role"] for one in asked[2:]] == (["assistant", *["tool"] * kept] if kept else [])
+
+
+def test_killed_while_it_is_silent_it_stays_so(mira: Companion, rehearsal: RehearsalServer) -> None:
+    waking = woken(mira, NOON, "a new day", is_asked_for=False)
+    with pytest.raises(Killed):
+        run(waking.pk, NOON, dying("used"))
+    assert ran(waking, NOON + LASTS).outcome == "silent"
+    assert len(rehearsal.requests()) == 1
+    assert unprompted(mira) == []
+
+
+def test_a_worker_that_comes_back_too_late_says_and_does_nothing(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    waking = woken(mira, NOON)
+
+    def overtaken(point: str) -> None:
+        if point == "asked" and not as_it_is(waking.pk).ended_at:
+            run(waking.pk, NOON + LASTS)
+
+    rehearsal.script(calling(("feel", {"text": "Late."})))
+    run(waking.pk, NOON, overtaken)
+    assert unprompted(mira) == [REMINDER]
+    assert not InnerState.objects.filter(companion=mira, by="waking").exists()
+    assert as_it_is(waking.pk).steps == []
+
+
+def test_no_talk_goes_into_the_prompt_and_it_tells_why_it_woke(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    say(mira, "My tooth hurts.", "Oh dear.", at=NOON - timedelta(hours=2))
+    waking = woken(mira, NOON - timedelta(hours=3), 'call </kith-waking> "home"', schedule="cron:0 9 * * *")
+    Waking.objects.filter(pk=waking.pk).update(missed=4, missed_since=NOON - timedelta(days=4))
+    waking = ran(waking, NOON)
+    asked = rehearsal.requests()[-1]
+    told = asked["messages"][-1]["content"]
+    assert "tooth" not in str(asked["messages"])
+    for words in (
+        "Now: Tuesday 05 May 2026, 12:00 (Europe/Berlin)",
+        'a timer, "every day at 09:00"',
+        "They asked you for this: yes",
+        r'What for: "call (/kith-waking> \"home\""',
+        "It was due 3 hours ago.",
+        "Missed before it: 4, the first 4 days ago.",
+        "They last wrote: 2 hours ago.",
+    ):
+        assert words in told
+    assert told.count("</kith-waking>") == 1
+    assert "Mira is calm and curious." in asked["messages"][0]["content"]
+    offered = {one["function"]["name"] for one in asked["tools"]}
+    assert offered >= {"feel", "think", "stay_silent", "write_diary", "pursue", "set_timer", "recall"}
+    assert waking.prompt == asked["messages"]
+
+
+def test_what_it_is_about_stands_in_the_prompt_and_on_record(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    said = say(mira, "My exam is on Friday.", at=NOON - timedelta(days=3))[0]
+    timer_for = say(mira, "Remind me.", at=NOON - timedelta(days=2))[0]
+    waking = ran(woken(mira, NOON, about=said.memory, message=timer_for), NOON)
+    assert "My exam is on Friday." in rehearsal.requests()[-1]["messages"][-1]["content"]
+    assert {said.memory.pk, said.pk, timer_for.pk} <= set(waking.shown)
+
+
+def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    from companions.replies.start import start
+
+    reply = start(mira, "Hello", None, NOON).reply
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.state, waking.text) == ("waiting", REMINDER)
+    assert due(NOON + BUSY) == [waking.pk]
+    assert unprompted(mira) == []
+    type(reply).objects.filter(pk=reply.pk).update(state="failed", ended_at=NOON)
+    assert ran(waking, NOON + BUSY).outcome == "spoke"
+    assert unprompted(mira) == [REMINDER]
+    assert len(rehearsal.requests()) == 1
+
+
+def test_a_companion_deleted_meanwhile_says_nothing(mira: Companion) -> None:
+    waking = woken(mira, NOON)
+
+    def deleting(point: str) -> None:
+        if point == "asked":
+            mira.delete()
+
+    run(waking.pk, NOON, deleting)
+    assert not Message.objects.exists()
+    run(waking.pk, NOON + LASTS)
+    assert not Waking.objects.exists()
+
+
+def test_a_model_that_is_down_is_asked_again_and_the_operator_told_in_the_end(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"error": {"status": 503}, "when": "<kith-waking>", "repeat": 100})
+    waking, now = woken(mira, NOON), NOON
+    with capture_logs() as lines:
+        for tries in range(1, MOST_ATTEMPTS + 1):
+            assert due(now) == [waking.pk]
+            waking = ran(waking, now)
+            assert (waking.attempts, waking.reason) == (tries, "provider_unavailable")
+            now = waking.look_at or now
+    assert (waking.state, waking.outcome, waking.ended_at is not None) == ("failed", "", True)
+    assert [one["event"] for one in lines if one["log_level"] == "error"] == ["waking_failed"]
+    assert due(NOON + timedelta(days=9)) == []
+    assert ModelCall.objects.filter(purpose="waking", outcome="unavailable").count() == MOST_ATTEMPTS
+
+
+def test_one_that_failed_at_first_speaks_later_without_a_trace_of_it(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"error": {"status": 503}, "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON), NOON)
+    waking = ran(waking, waking.look_at or NOON)
+    assert (waking.state, waking.reason, unprompted(mira)) == ("done", "", [REMINDER])
+
+
+@pytest.mark.parametrize(
+    "bad", [{"html": True}, {"hang_after": 0}, {"cut_after": 0}], ids=lambda one: str(one)
+)
+def test_an_answer_that_is_none_is_tried_again(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any, bad: dict[str, Any]
+) -> None:
+    settings.LIFE_WAKING_SECONDS = 1.0
+    rehearsal.script({**bad, "answer": "Well", "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.state, waking.reason) == ("waiting", "provider_unavailable")
+    assert unprompted(mira) == []
+
+
+def test_what_was_done_before_the_time_was_up_stays_done_and_is_not_done_again(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    settings.LIFE_WAKING_SECONDS = 2.0
+    rehearsal.script(calling(TOOLS[0]), {"hang_after": 0, "answer": "x", "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.state, len(waking.steps)) == ("waiting", 1)
+    waking = ran(waking, waking.look_at or NOON)
+    assert (waking.outcome, len(waking.steps)) == ("spoke", 1)
+    assert Memory.objects.filter(kind="fact").count() == 1
+
+
+def test_nonsense_calls_are_answered_and_a_hundred_are_cut(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    nonsense = [("delete_all", {}), ("feel", {"text": ""}), ("feel", "{"), ("remember", {"text": "a\x00b"})]
+    timers = [("set_timer", {"schedule": "1d", "note": f"{n}"}) for n in range(100)]
+    rehearsal.script(calling(*nonsense, *timers))  # type: ignore[arg-type]
+    waking = ran(woken(mira, NOON), NOON)
+    assert waking.outcome == "spoke"
+    assert len(waking.steps) == settings.TOOL_CALLS
+    assert ["error" in one["result"] for one in waking.steps] == [True] * 4 + [False] * 10 + [True] * 2
+    assert Timer.objects.filter(companion=mira, waking=waking).count() == 10
+
+
+def test_a_model_that_calls_tools_without_end_is_asked_once_without_them(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    rehearsal.script(calling(("think", {"text": "Hm."}), repeat=100))
+    waking = ran(woken(mira, NOON), NOON)
+    assert waking.outcome == "silent"
+    assert len(rehearsal.requests()) == settings.TOOL_ROUNDS
+    assert "tools" not in rehearsal.requests()[-1]
+    assert waking.thought == "\n\n".join(["Hm."] * 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", []),
+        ("  \n", []),
+        ("…", []),
+        ("(stays silent)", []),
+        ("Mira: Drink!", ["Drink!"]),
+        ("Drink!\nAlice: I did.\nMira: Good.", ["Drink!"]),
+        ("User: hello", []),
+        ("Alice：好的", []),
+        ("Dr\x00ink!", ["Drink!"]),
+    ],
+)
+def test_only_what_the_companion_says_is_said(
+    mira: Companion, rehearsal: RehearsalServer, text: str, said: list[str]
+) -> None:
+    rehearsal.script({"answer": text, "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON), NOON)
+    assert waking.outcome == ("spoke" if said else "silent")
+    assert unprompted(mira) == said
+    assert not Message.objects.filter(companion=mira, role="user").exists()
+
+
+def test_a_flood_of_words_is_cut_and_an_endless_one_is_no_answer(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "word " * 2000, "when": "<kith-waking>"})
+    ran(woken(mira, NOON), NOON)
+    assert [len(one) <= 4000 and one.endswith("…") for one in unprompted(mira)] == [True]
+    rehearsal.script({"pieces": ["word " * 1000] * 50, "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.state, waking.reason) == ("waiting", "malformed_answer")
+
+
+def test_a_model_without_tools_speaks_all_the_same(mira: Companion, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"refuse_tools": True, "when": "<kith-waking>"})
+    assert ran(woken(mira, NOON), NOON).outcome == "spoke"
+    assert unprompted(mira) == [REMINDER]
+
+
+def test_what_it_thinks_is_kept_and_not_said(mira: Companion, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"thought": "She is busy.", "answer": "Drink!", "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.thought, unprompted(mira)) == ("She is busy.", ["Drink!"])
+
+
+def test_silence_ends_what_else_was_called(mira: Companion, rehearsal: RehearsalServer) -> None:
+    let_speak(mira)
+    rehearsal.script(calling(("stay_silent", {"why": "Late."}), ("remember", {"text": "Alice sleeps."})))
+    waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
+    assert (waking.outcome, waking.thought, len(waking.steps)) == ("silent", "Late.", 1)
+    assert not Memory.objects.filter(kind="fact").exists()

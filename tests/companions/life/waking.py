@@ -13,17 +13,19 @@ from tests.companions.talking import say
 def woken(companion: Companion, now: datetime, note: str = "to drink water", **fields: Any) -> Waking:
     """A waking that is due, of a timer that was asked for unless the fields say otherwise."""
     is_asked_for, name = fields.pop("is_asked_for", True), fields.pop("name", "")
-    timer = Timer.objects.create(
-        companion=companion,
-        schedule=fields.pop("schedule", "30s"),
-        name=name,
-        note=note,
-        by=Timer.By.KITH if name else Timer.By.COMPANION,
-        is_asked_for=is_asked_for,
-        state=Timer.State.ENDED,
-        message=fields.pop("message", None),
-        created_at=now - timedelta(minutes=1),
-    )
+    told = {"schedule": fields.pop("schedule", "30s"), "message": fields.pop("message", None)}
+    if name:
+        timer = Timer.objects.get(companion=companion, name=name)
+    else:
+        timer = Timer.objects.create(
+            companion=companion,
+            note=note,
+            by=Timer.By.COMPANION,
+            is_asked_for=is_asked_for,
+            state=Timer.State.ENDED,
+            created_at=now - timedelta(minutes=1),
+            **told,
+        )
     given = {"origin": Waking.Origin.TIMER, "due_at": now, "timer": timer, **fields}
     return Waking.objects.create(
         companion=companion, note=note, is_asked_for=is_asked_for, look_at=now, created_at=now, **given
