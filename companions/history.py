@@ -1,12 +1,14 @@
 """The history of a conversation: the path from a message back to the first one."""
 
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Prefetch, prefetch_related_objects
 
 from companions.models import Conversation, Message, Reply, Session
+from memory.reading import read
 
-PATH = """
+WALK = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id, session_id, 1 AS depth FROM companions_message
     WHERE id = %(start)s AND conversation_id = %(conversation)s
@@ -16,16 +18,31 @@ WITH RECURSIVE path AS (
     FROM companions_message message JOIN path ON message.id = path.parent_id
     WHERE path.depth < %(limit)s AND (%(session)s::uuid IS NULL OR message.session_id = %(session)s::uuid)
 )
-SELECT message.*, path.depth FROM companions_message message JOIN path USING (id) ORDER BY path.depth
+SELECT {columns} FROM companions_message message JOIN path USING (id) ORDER BY path.depth
 """
+PATH = WALK.format(columns="message.*, path.depth")
+SAID = WALK.format(columns="message.id, message.role, message.text, message.is_hidden")
 
 
-def path(
-    conversation: Conversation, start: UUID | None, limit: int, session: UUID | None = None
-) -> list[Message]:
-    """At most `limit` messages from `start` back to the first (of the session where one is named), newest first."""
-    parameters = {"start": start, "conversation": conversation.pk, "limit": limit, "session": session}
+class Spoken(NamedTuple):
+    """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long."""
+
+    pk: UUID
+    role: str
+    text: str
+    is_hidden: bool
+
+
+def path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
+    """At most `limit` messages from `start` back to the first, newest first."""
+    parameters = {"start": start, "conversation": conversation.pk, "limit": limit, "session": None}
     return list(Message.objects.raw(PATH, parameters)) if start else []
+
+
+def said(message: Message, limit: int) -> list[Spoken]:
+    """At most `limit` messages from this one back to the first of its session, newest first."""
+    parameters = {"start": message.pk, "conversation": message.conversation_id, "limit": limit}
+    return [Spoken(*row) for row in read(SAID, parameters | {"session": message.session_id})]
 
 
 def page(conversation: Conversation, before: UUID | None, limit: int) -> tuple[list[Message], UUID | None]:

@@ -7,10 +7,12 @@ changes goes as one block into the last user message, and is not repeated in lat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import connection
 
+from companions.history import Spoken
 from companions.in_mind import NOTHING, Mind, always, inside, of_the_session
 from companions.models import Companion, Message, Reply
 from memory.quoting import block, neutral, one_line, quoted
@@ -22,6 +24,7 @@ FACTS_TOKENS = 150
 TOOLS_TOKENS = 1700  # what all tools take that are offered
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 Line = dict[str, object]
+One = TypeVar("One", Message, Spoken)
 SPOKE = """
 SELECT (SELECT min(said_at) FROM companions_message WHERE companion_id = %(companion)s),
        (SELECT max(said_at) FROM companions_message
@@ -81,9 +84,9 @@ def _notes_tokens() -> int:
     return most
 
 
-def fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
+def fitting(messages: Sequence[One], tokens: int) -> list[One]:
     """The newest of these (given newest first) that fit, oldest first."""
-    kept: list[Message] = []
+    kept: list[One] = []
     for message in messages:
         tokens -= estimate(message.text) + 4
         if tokens < 0:
@@ -94,7 +97,7 @@ def fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
 
 def render(
     companion: Companion,
-    history: Iterable[Message],
+    history: Iterable[Spoken],
     message: Message,
     found: Sequence[Found],
     facts: Facts,

@@ -34,9 +34,9 @@ def look_back(turn: Turn) -> None:
     """
     companion, message = turn.companion, turn.message
     session = message.session = Session.objects.get(messages=message)
-    path = history.path(companion.conversation, message.pk, HISTORY_MESSAGES + 1, session=session.pk)
-    visible = [one for one in path[1:] if not one.is_hidden]
-    unsent = session.unsent - (_further_back(session, visible) if len(path) > HISTORY_MESSAGES else 0)
+    said = history.said(message, HISTORY_MESSAGES + 1)
+    visible = [one for one in said[1:] if not one.is_hidden]
+    unsent = session.unsent - (_further_back(session, visible) if len(said) > HISTORY_MESSAGES else 0)
     left = window.sent(visible[::-1], max(unsent, 0))[::-1]
     turn.mind = in_mind(turn)
     room = prompts.room(companion, message, turn.reply, session.summary, turn.mind)
@@ -46,7 +46,7 @@ def look_back(turn: Turn) -> None:
         turn.summarised = [one.pk for one in visible[len(turn.history) :]]
 
 
-def _further_back(session: Session, visible: Sequence[Message]) -> int:
+def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
     """How many messages of a very long session lie before these."""
     return Message.objects.filter(session=session, is_hidden=False).count() - len(visible) - 1
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from accounts.usage import Payer
+from companions.history import Spoken
 from companions.in_mind import NOTHING, Mind
 from companions.models import Companion, Message, Reply
 from companions.prompts import Line
@@ -18,7 +19,7 @@ class Turn:
     reply: Reply
     companion: Companion
     message: Message
-    history: list[Message] = field(default_factory=list)
+    history: list[Spoken] = field(default_factory=list)
     summary: str = ""
     summarised: list[UUID] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)

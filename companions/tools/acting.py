@@ -1,9 +1,11 @@
 """Whoever calls a tool: a companion in a turn, or in a waking."""
 
+from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
 from accounts.usage import Payer
+from companions.history import Spoken
 from companions.models import Companion, Message, Waking
 from companions.prompts import Line
 from memory.recall import Found
@@ -17,11 +19,13 @@ class Acting(Protocol):
     """
 
     companion: Companion
-    history: list[Message]
     found: list[Found]
     prompt: list[Line]
     shown: set[UUID]
     mood: float
+
+    @property
+    def history(self) -> Sequence[Message | Spoken]: ...
 
     @property
     def message(self) -> Message | None: ...
