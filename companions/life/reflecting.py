@@ -53,9 +53,8 @@ class Reflected:
 def reflect(material: Material, now: datetime) -> Reflected:
     """Ask the model. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing of it stands."""
     companion, before = material.companion, material.before
-    space = room()
-    persona = beginning(companion.persona, space // PERSONA_SHARE)
-    inner = beginning(before.text if before else "", space // INNER_SHARE)
+    persona = beginning(companion.persona, room() // PERSONA_SHARE)
+    inner = in_short(before) if before else ""
     tokens = room(persona, inner)
     shown = fitting(material.messages[: -MOST_MESSAGES - 1 : -1], tokens)[::-1]
     talk = talk_of(companion.pk, shown, companion.user.zone, tokens)
@@ -66,6 +65,11 @@ def reflect(material: Material, now: datetime) -> Reflected:
     if not text:
         raise MalformedError("No sentence of the inner state stands on what was shown")
     return Reflected(text, feeling_of(answer), shown, charge.calls[-1].pk)
+
+
+def in_short(state: InnerState) -> str:
+    """As much of its text as a request has room for."""
+    return beginning(state.text, room() // INNER_SHARE)
 
 
 def feeling_of(answer: Reflection) -> Feeling:

@@ -9,7 +9,9 @@ from zlib import crc32
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
-from companions.models import Closing, Companion, Message, Session
+from companions.life.inner_state import newest
+from companions.life.reflecting import in_short, standing
+from companions.models import Closing, Companion, InnerState, Message, Session
 from companions.sessions.stretch import marks, room, said, size, talk_of, told
 from companions.sessions.tracing import traced
 from memory.closing import Sentences, Written
@@ -36,6 +38,7 @@ class Material:
     messages: list[Message]
     self_concept: Revision | None
     user_profile: Revision | None
+    inner_state: InnerState | None = None
 
     @property
     def unlearnt(self) -> list[Message]:
@@ -47,14 +50,21 @@ class Material:
         return any(one.role == Message.Role.USER for one in self.messages)
 
     @property
+    def felt_before(self) -> str:
+        """The inner state, cut where it is long, if something was said since; empty where it may stay as it is."""
+        before, since = self.inner_state, self.inner_state.until_at if self.inner_state else None
+        is_moved = any(since is None or one.said_at > since for one in self.messages)
+        return in_short(before) if before and is_moved else ""
+
+    @property
     def seen(self) -> list[str]:
-        revisions = [str(one.pk) for one in (self.self_concept, self.user_profile) if one]
+        revisions = [str(one.pk) for one in (self.self_concept, self.user_profile, self.inner_state) if one]
         return [*marks(self.messages), *revisions, f"{crc32(self.session.summary.encode()):08x}"]
 
     @property
     def room(self) -> int:
         earlier = [one.text for one in (self.self_concept, self.user_profile) if one]
-        return room(self.session.summary, *earlier)
+        return room(self.session.summary, self.felt_before, *earlier)
 
 
 def gather(closing: Closing) -> Material:
@@ -66,6 +76,7 @@ def gather(closing: Closing) -> Material:
         messages=list(told(said(session, closing.until_at))),
         self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
+        inner_state=newest(companion.pk),
     )
 
 
@@ -73,12 +84,14 @@ def gather(closing: Closing) -> Material:
 class Draft(Written):
     """What is to be kept of a session, as long as it holds what it held when the model was asked.
 
-    `lines` are the messages that the model was shown, by their numbers, `known` the memories beside them.
+    `lines` are the messages that the model was shown, by their numbers, `known` the memories beside them. The inner
+    state is None where it stays as it was.
     """
 
     memories: list[dict[str, Any]]
     lines: list[str]
     known: list[str]
+    inner_state: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, closing: Closing) -> Self | None:
@@ -94,9 +107,9 @@ def draft(material: Material, now: datetime) -> Draft:
     users, own = talk.texts("user"), talk.texts("companion")
     known = neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     summary = material.session.summary if others else ""
-    request = ending_request(
-        talk, known, summary, _texts(material.self_concept), _texts(material.user_profile), names, zone=zone
-    )
+    own_texts, their_texts = _texts(material.self_concept), _texts(material.user_profile)
+    inner = material.felt_before
+    request = ending_request(talk, known, summary, own_texts, their_texts, names, zone=zone, inner=inner)
     with charged(payer, ModelCall.Purpose.CLOSING) as charge:
         ending = ask("ending", request, Ending)
     whole = Talk([*talk.lines, *talk_of(companion.pk, others, zone, material.room).lines])
@@ -140,7 +153,17 @@ def _checked(
         lines=[str(line.message_id) for line in whole.lines[:shown]],
         known=[mark(one) for one in known],
         call_id=call_id,
+        inner_state=_felt(material, ending, whole),
     )
+
+
+def _felt(material: Material, ending: Ending, whole: Talk) -> dict[str, Any] | None:
+    """The inner state, if one was asked for and given, and some of it stands on what was said."""
+    answer, before = ending.inner_state, material.felt_before
+    if answer is None or not before:
+        return None
+    text = standing(answer.text, whole, before, material.companion.names.values())
+    return answer.model_dump(mode="json") | {"text": text} if text else None
 
 
 def mark(memory: Memory) -> str:

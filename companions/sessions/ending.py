@@ -7,15 +7,17 @@ from uuid import UUID
 
 from django.db import transaction
 
+from companions.life.inner_state import revise
+from companions.life.reflecting import feeling_of
 from companions.locking import hold
-from companions.models import Closing, Message
+from companions.models import Closing, InnerState, Message
 from companions.sessions.drafting import Draft, Material, gather, mark
 from companions.sessions.following import end_session
 from companions.sessions.forgetting import forget
 from companions.sessions.stretch import talk_of
 from companions.sessions.trying import Step, nothing
 from memory.closing import Ended, keep
-from memory.learning.answers import Learnt
+from memory.learning.answers import Learnt, Reflection
 from memory.learning.applying import learn
 from memory.learning.neighbours import known_to
 from memory.models import Memory
@@ -109,3 +111,18 @@ def _keep(closing: Closing, material: Material, draft: Draft, now: datetime) -> 
         written=draft,
     )
     keep(closing.companion_id, ended, now, closing.companion.user.zone)
+    if draft.inner_state:
+        _feel(material, Reflection.model_validate(draft.inner_state), draft.call_id, now)
+
+
+def _feel(material: Material, felt: Reflection, call_id: int | None, now: datetime) -> None:
+    revise(
+        material.companion.pk,
+        felt.text,
+        feeling_of(felt),
+        by=InnerState.By.CLOSING,
+        now=now,
+        seen=[one.pk for one in material.messages],
+        until_at=material.messages[-1].said_at,
+        call_id=call_id,
+    )
