@@ -98,6 +98,9 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "memory_private": lambda told: f"{told.path}memories/{told.fact.pk}/private/",
     "companion_export": lambda told: f"{told.path}settings/export/",
     "companion_export_digital_life": lambda told: f"{told.path}settings/export/digital-life/",
+    "life": lambda told: f"{told.path}life/",
+    "life_settings": lambda told: f"{told.path}life/settings/",
+    "life_mute": lambda told: f"{told.path}life/mute/",
     "companion": lambda told: f"{told.path}settings/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
@@ -116,11 +119,13 @@ POST_ONLY = {
     "block_add",
     "companion_delete",
     "rehearsals_delete",
+    "life_settings",
+    "life_mute",
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
-    *("profile", "profile_compare", "self_concept", "self_concept_compare"),
+    *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
 }
 every = pytest.mark.parametrize("name", PAGES)
 
