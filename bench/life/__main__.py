@@ -1,17 +1,24 @@
-"""Measure the tick: a thousand and a million timers with none due, then many due at once, claimed and begun.
+"""Measure the tick, or live through simulated days.
 
-Beside the claims the bare statement is timed on the same rows: UPDATE … SET look_at … RETURNING id.
+`tick`: a thousand and a million timers with none due, then many due at once, claimed and begun. Beside the claims the
+bare statement is timed on the same rows: UPDATE … SET look_at … RETURNING id.
+`days`: one companion's timers of every form, from due time to due time, with downtimes and workers that die; each due
+time must have exactly one waking.
 """
 
+import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from random import Random
 from statistics import median
 from time import perf_counter
 
 from bench.command import machine, parser
 from bench.counting import count
 from bench.place import Place
+from providers.rehearsal.running import RehearsalServer
 
 ROUNDS = 3
 LOOKS = 200
@@ -21,11 +28,47 @@ BARE = "UPDATE companions_timer SET look_at = %s WHERE state = 'active' AND look
 def main(arguments: Sequence[str]) -> int:
     """0 where claims are at least half as fast as the bare statement, and an idle tick at most three times as slow."""
     asked = parser("life", __doc__)
+    asked.add_argument("what", nargs="?", choices=["tick", "days"], default="tick")
+    asked.add_argument("--days", type=count, default=10_000, metavar="N")
+    asked.add_argument("--seed", type=int, default=5, metavar="N")
     asked.add_argument("--timers", type=count, default=1_000_000, metavar="N")
     asked.add_argument("--due", type=count, default=100_000, metavar="N", help="how many are due at once")
     given = asked.parse_args(arguments)
+    if given.what == "days":
+        return _lived(given.days, given.seed)
     with Place():
         return _measured(given.timers, given.due)
+
+
+def _lived(days: int, seed: int) -> int:
+    os.environ.setdefault("PGOPTIONS", "-c synchronous_commit=off")  # nobody pulls the plug
+    with RehearsalServer() as model:
+        os.environ |= {"LLM_BASE_URL": model.url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
+        os.environ |= {"EMBEDDING_BASE_URL": model.url, "EMBEDDING_MODEL": "rehearsal-embedding"}
+        with Place():
+            return _lived_through(days, seed)
+
+
+def _lived_through(days: int, seed: int) -> int:
+    from bench.life.days import Days
+    from bench.rows import person
+
+    began = perf_counter()
+    logging.disable(logging.INFO)
+    companion = person("nora").companion
+    lived = Days(companion, datetime(2024, 1, 1, tzinfo=UTC), Random(seed)).live(days)
+    say(f"{days:,} days of one companion in {companion.user.time_zone}, in {perf_counter() - began:.0f} s:")
+    say(f"{lived.due_times:,} due times, {lived.downtimes:,} downtimes, {lived.deaths:,} workers that died.")
+    for became, wakings in lived.became.most_common():
+        say(f"  {wakings:>7,} wakings {became}")
+    for wrong in lived.wrong[:20]:
+        say(f"WRONG: {wrong}")
+    say(
+        "Each due time has exactly one waking."
+        if not lived.wrong
+        else f"{len(lived.wrong)} things are wrong."
+    )
+    return bool(lived.wrong)
 
 
 def _measured(timers: int, due: int) -> int:

@@ -44,9 +44,9 @@ def send_due(now: datetime) -> int:
 def _send(channel: Channel, now: datetime) -> int:
     claimed = _claimed(channel, now)
     return sum(
-        _send_together(channel, list(part), now)
-        for _whom, part in groupby(sorted(claimed, key=_whom), key=_whom)
-        for part in _parts(channel, list(part))
+        _send_together(channel, together, now)
+        for _person, theirs in groupby(sorted(claimed, key=_whom), key=_whom)
+        for together in _parts(channel, list(theirs))
     )
 
 
