@@ -1,6 +1,6 @@
 """Timers as they are set, cancelled and fired; each write under the companion's lock."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -13,11 +13,13 @@ from companions.life.schedules import ScheduleError
 from companions.locking import lock
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
+from memory import nudging
 from memory.text import is_storable
 
 MOST_ACTIVE = 50  # of one companion
 MOST_AT_ONCE = 10  # set in one turn, or in one waking
 UPCOMING = 5
+SOON = timedelta(minutes=2)
 
 
 @transaction.atomic
@@ -33,22 +35,21 @@ def set_timer(
     waking: Waking | None = None,
 ) -> Timer:
     """The new timer, or the one that this turn or waking has set in the same words; TimerError where it cannot be."""
-    zone = zone_of(companion)
-    planned_for = schedules.parse(schedule, now, zone)
-    lock(companion.pk)
-    words = _kept(note)
+    zone, words = zone_of(companion), _kept(note)
     set_here = Timer.objects.filter(companion=companion, message=message, waking=waking)
+    lock(companion.pk)
     if message or waking:
-        same = set_here.filter(schedule=planned_for.text, note=words).exclude(state=Timer.State.CANCELLED)
-        if before := same.first():
+        same = set_here.filter(schedule=schedules.read(schedule).text, note=words)
+        if before := same.exclude(state=Timer.State.CANCELLED).first():
             return before
-        if set_here.count() >= MOST_AT_ONCE:
-            raise TimerError("too_many_at_once", _("No more than 10 timers can be set in one turn."), 409)
-    if planned(companion.pk).count() >= MOST_ACTIVE:
-        detail = _("There are 50 timers; there cannot be more. Cancel one first.")
-        raise TimerError("too_many_timers", detail, 409)
+        _check(
+            set_here, MOST_AT_ONCE, "too_many_at_once", _("No more than 10 timers can be set in one turn.")
+        )
+    full = _("There are 50 timers; there cannot be more. Cancel one first.")
+    _check(planned(companion.pk), MOST_ACTIVE, "too_many_timers", full)
+    planned_for = schedules.parse(schedule, now, zone)
     due = planned_for.first(now, zone)
-    return Timer.objects.create(
+    timer = Timer.objects.create(
         companion=companion,
         schedule=planned_for.text,
         note=words,
@@ -60,6 +61,21 @@ def set_timer(
         look_at=due,
         created_at=now,
     )
+    _nudge_tick(timer, now)
+    return timer
+
+
+def _check(there: TimerQuerySet, most: int, code: str, detail: str) -> None:
+    if there.count() >= most:
+        raise TimerError(code, detail, 409)
+
+
+def _nudge_tick(timer: Timer, now: datetime) -> None:
+    """Ask for a tick right when the timer is due, where the next one of beat would be felt as late."""
+    from companions.life.tasks import tick
+
+    if timer.due_at and timer.due_at - now <= SOON:
+        nudging.nudge(tick, seconds=(timer.due_at - now).total_seconds())
 
 
 @transaction.atomic
@@ -76,10 +92,12 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
 
     TimerError: the timer has ended, or was cancelled.
     """
+    from companions.life.tasks import wake
+
     lock(timer.companion_id)
     if not Timer.objects.filter(pk=timer.pk, state__in=[Timer.State.ACTIVE, Timer.State.SET_ASIDE]).exists():
         raise TimerError("timer_over", _("This timer has ended."), 409)
-    return Waking.objects.create(
+    waking = Waking.objects.create(
         companion_id=timer.companion_id,
         timer=timer,
         origin=Waking.Origin.FORCED,
@@ -89,6 +107,8 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
         look_at=now,
         created_at=now,
     )
+    nudging.nudge(wake, str(waking.pk))
+    return waking
 
 
 def planned(companion_id: UUID) -> TimerQuerySet:

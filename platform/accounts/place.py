@@ -1,5 +1,8 @@
 """Where and how a person reads: their language and their time zone."""
 
+from contextlib import suppress
+from zoneinfo import ZoneInfoNotFoundError
+
 import structlog
 from django.utils import timezone, translation
 
@@ -7,8 +10,12 @@ from accounts.models import User
 
 
 def enter(user: User) -> None:
-    """Speak this person's language and clock from here on, and put their id on every log line."""
+    """Speak this person's language and clock from here on, and put their id on every log line.
+
+    In a zone that this machine does not know the clock is UTC's, so that they can still choose another.
+    """
     if user.language:
         translation.activate(user.language)
-    timezone.activate(user.zone)
+    with suppress(ZoneInfoNotFoundError, ValueError):
+        timezone.activate(user.zone)
     structlog.contextvars.bind_contextvars(user_id=user.pk)

@@ -1,0 +1,144 @@
+"""The timers' tools in a turn: what they set, and how a model is told what it can mend."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from companions import tools
+from companions.models import Companion, Timer
+from companions.replies.material import Turn
+from providers.rehearsal.answering import answer
+from tests.companions.tools.conftest import NOW, end, turn_of, use
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def turn(mira: Companion) -> Turn:
+    return turn_of(mira, "Remind me, please")
+
+
+def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: Turn) -> None:
+    given = use(turn, "set_timer", schedule="30s", note="drink water")
+    timer = mira.timers.get(note="drink water")
+    assert (timer.by, timer.is_asked_for, timer.message) == ("companion", True, turn.message)
+    assert timer.due_at == NOW + timedelta(seconds=30)
+    there = timer.due_at.astimezone(mira.user.zone)
+    assert given == {
+        "timer": str(timer.pk)[:8],
+        "when": "in 30 seconds",
+        "next": f"{there:%Y-%m-%d %H:%M:%S}",
+    }
+
+
+def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: Turn) -> None:
+    first = use(turn, "set_timer", schedule="30s", note="drink water")
+    assert use(turn, "set_timer", schedule="30s", note="drink water") == first
+    use(turn, "set_timer", schedule="60s", note="drink water")
+    end(turn)
+    use(turn_of(mira, "And again"), "set_timer", schedule="30s", note="drink water")
+    assert mira.timers.filter(note="drink water").count() == 3
+
+
+def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, turn: Turn) -> None:
+    made = use(turn, "set_timer", schedule="2min", note="tea")
+    given = use(turn, "list_timers")
+    assert given["timers"][0] == {**made, "text": "tea"}
+    assert (len(given["timers"]), given["more"]) == (3, 0)
+    assert turn.shown >= set(mira.timers.values_list("pk", flat=True))
+    assert use(turn, "cancel_timer", timer=made["timer"].upper()) == {
+        "cancelled": made["timer"],
+        "text": "tea",
+    }
+    assert mira.timers.get(note="tea").state == Timer.State.CANCELLED
+    assert "list_timers" in use(turn, "cancel_timer", timer=made["timer"])["error"]
+
+
+def test_anothers_timer_is_not_there(mira: Companion, tian: Companion, turn: Turn) -> None:
+    other = tian.timers.get(name="evening")
+    assert "no such timer" in use(turn, "cancel_timer", timer=str(other.pk))["error"]
+    assert "no such timer" in use(turn, "cancel_timer", timer=" " * 8)["error"]
+    other.refresh_from_db()
+    assert other.state == Timer.State.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("schedule", "told"),
+    [
+        ("cron:60 8 * * *", "0 to 59"),
+        ("cron:0 0 8 * * *", "five fields"),
+        ("@reboot", "cron:0 8 * * *"),
+        ("once:2020-01-01 09:00", f"it is {NOW.year}-"),
+        ("once:2026-02-30 09:00", "no such date"),
+        ("0s", "at least one second"),
+        ("365000000d", "five years"),
+        ("cron:* * * * *", "10 minutes"),
+        ("x" * 121, "120 characters"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_what_cannot_be_set_is_told_so_that_it_can_be_mended(
+    mira: Companion, turn: Turn, schedule: str, told: str
+) -> None:
+    given = use(turn, "set_timer", schedule=schedule, note="tea")
+    assert given.keys() == {"error"}
+    assert told in given["error"]
+    assert len(given["error"]) < 500
+    assert not mira.timers.filter(name="").exists()
+
+
+@pytest.mark.parametrize("note", ["", "x" * 1_000_000, "a\0b", "My password is hunter2"])
+def test_a_note_that_cannot_be_kept_is_refused(mira: Companion, turn: Turn, note: str) -> None:
+    given = tools.call(turn, "set_timer", json.dumps({"schedule": "5min", "note": note}), NOW)
+    assert 0 < len(given["error"]) <= 1500
+    assert not mira.timers.filter(name="").exists()
+
+
+def test_an_unknown_zone_is_told(mira: Companion, turn: Turn) -> None:
+    turn.companion.user.time_zone = "Mars/Olympus"
+    assert "Mars/Olympus" in use(turn, "set_timer", schedule="5min", note="tea")["error"]
+
+
+def test_of_a_hundred_timers_in_one_turn_ten_are_set(mira: Companion, turn: Turn, settings: Any) -> None:
+    settings.CONTEXT_TOKENS = 100_000
+    given = [use(turn, "set_timer", schedule="5min", note=f"tea {n}") for n in range(100)]
+    assert [("error" in one) for one in given] == [False] * 10 + [True] * 90
+    assert given[-1]["error"] == "No more than 10 timers can be set in one turn."
+    assert mira.timers.filter(name="").count() == 10
+
+
+def test_many_timers_are_listed_as_far_as_there_is_room(mira: Companion, settings: Any) -> None:
+    turns = [turn_of_many(mira, n) for n in range(4)]
+    settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 8000, 500
+    given = use(turns[-1], "list_timers")
+    assert 0 < len(given["timers"]) < 42
+    assert len(given["timers"]) + given["more"] == 42
+
+
+def turn_of_many(companion: Companion, n: int) -> Turn:
+    """A turn in which ten timers were set, ended but for the last."""
+    turn = turn_of(companion, f"Hello {n}")
+    for one in range(10):
+        given = tools.call(
+            turn, "set_timer", f'{{"schedule": "5min", "note": "{n} {one} {"tea " * 60}"}}', NOW
+        )
+        assert "error" not in given
+    if n < 3:
+        end(turn)
+    return turn
+
+
+def test_the_rehearsal_model_sets_one_from_a_whole_turn(mira: Companion) -> None:
+    """From the prompt as Kith renders it, through the tool, to what is said."""
+    turn = turn_of(mira, "remind me in 30s to drink water")
+    _said, [asked] = answer(turn.prompt, tools.offered())
+    given = tools.call(turn, asked.name, asked.arguments, NOW)
+    timer = mira.timers.get(note="to drink water")
+    assert timer.schedule == "30s"
+    use(turn, asked.name, schedule="30s", note="to drink water")
+    said, calls = answer(turn.prompt, tools.offered())
+    assert calls == []
+    assert said.startswith("I will remind you ")
+    assert given["next"][-8:].removesuffix(":00") in said

@@ -1,0 +1,245 @@
+"""Timers as they are set, cancelled and fired, and those that each companion is made with."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from accounts.models import User
+from companions.errors import TimerError
+from companions.life import timers
+from companions.life.predefined import ensure_missing, ensure_predefined
+from companions.models import Companion, Timer, Waking
+from companions.replies.start import start
+from memory import nudging
+from tests.fixtures.turns import make_companion
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 21, 16, 40, tzinfo=UTC)  # 17:40 in Berlin
+
+
+def a_timer(companion: Companion, schedule: str = "5min", note: str = "tea", **fields: Any) -> Timer:
+    given = {"by": Timer.By.USER, "now": NOW, "is_asked_for": True, **fields}
+    return timers.set_timer(companion, schedule, note, **given)
+
+
+def a_waking(companion: Companion) -> Waking:
+    return timers.fire(companion.timers.get(name="evening"), NOW)
+
+
+# -- set ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_timer_is_due_when_its_schedule_says(mira: Companion) -> None:
+    timer = a_timer(mira, " CRON:0 8 * * mon-fri", "  stretch \n")
+    timer.refresh_from_db()
+    assert (timer.schedule, timer.note, timer.state) == ("cron:0 8 * * MON-FRI", "stretch", "active")
+    assert timer.due_at == timer.look_at == datetime(2026, 11, 23, 7, tzinfo=UTC)
+    assert (timer.created_at, timer.ended_at, timer.by, timer.is_asked_for) == (NOW, None, "user", True)
+
+
+def test_what_cannot_be_set_leaves_nothing(mira: Companion) -> None:
+    before = mira.timers.count()
+    for schedule, note, code in [
+        ("0s", "tea", "too_soon"),
+        ("5min", "x" * 1001, "note_too_long"),
+        ("5min", "a\0b", "bad_note"),
+        ("5min", "\ud800", "bad_note"),
+    ]:
+        with pytest.raises(TimerError) as refused:
+            a_timer(mira, schedule, note)
+        assert refused.value.code == code
+    assert mira.timers.count() == before
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "../etc/passwd", ""])
+def test_in_an_unknown_zone_nothing_can_be_set(mira: Companion, zone: str) -> None:
+    mira.user.time_zone = zone
+    with pytest.raises(TimerError) as refused:
+        a_timer(mira)
+    assert refused.value.code == "unknown_zone"
+
+
+def test_a_companion_has_fifty_timers_at_most(mira: Companion, tian: Companion) -> None:
+    made = [a_timer(mira, note=str(n)) for n in range(timers.MOST_ACTIVE - mira.timers.count())]
+    with pytest.raises(TimerError) as refused:
+        a_timer(mira)
+    assert (refused.value.code, refused.value.status) == ("too_many_timers", 409)
+    assert a_timer(tian)
+    timers.cancel(made[0], NOW)
+    assert a_timer(mira)
+
+
+def test_in_one_turn_ten_are_set_at_most_and_the_same_one_once(mira: Companion) -> None:
+    message, other = start(mira, "Hello", None, NOW).message, start(mira, "And now", None, NOW).message
+    for n in range(timers.MOST_AT_ONCE):
+        a_timer(mira, note=str(n), message=message)
+    with pytest.raises(TimerError) as refused:
+        a_timer(mira, message=message)
+    assert (refused.value.code, refused.value.status) == ("too_many_at_once", 409)
+    assert a_timer(mira, note="0", message=message) == mira.timers.get(note="0")
+    assert a_timer(mira, message=other)
+    assert a_timer(mira, waking=a_waking(mira))
+
+
+def test_the_same_again_is_the_same_unless_it_was_cancelled(mira: Companion) -> None:
+    message = start(mira, "Hello", None, NOW).message
+    timer = a_timer(mira, message=message)
+    assert a_timer(mira, message=message, now=NOW + timedelta(seconds=9)) == timer
+    Timer.objects.filter(pk=timer.pk).update(state=Timer.State.ENDED)
+    assert a_timer(mira, message=message) == timer
+    Timer.objects.filter(pk=timer.pk).update(state=Timer.State.CANCELLED)
+    assert a_timer(mira, message=message) != timer
+    moment = a_timer(mira, "once:2026-11-21 17:41", message=message)
+    late = NOW + timedelta(minutes=9)  # taken over after it was due
+    assert a_timer(mira, "once:2026-11-21 17:41", message=message, now=late) == moment
+    waking = a_waking(mira)
+    assert a_timer(mira, waking=waking) == a_timer(mira, waking=waking)
+    assert a_timer(mira) != a_timer(mira)  # outside of turns each is one of its own
+
+
+# -- cancel, fire, and what is planned ------------------------------------------------------------------------------
+
+
+def test_a_cancelled_timer_is_planned_no_more(mira: Companion) -> None:
+    timer = a_timer(mira)
+    assert timers.planned(mira.pk).first() == timer
+    assert timers.cancel(timer, NOW)
+    assert not timers.cancel(timer, NOW + timedelta(days=1))
+    timer.refresh_from_db()
+    assert (timer.state, timer.ended_at) == ("cancelled", NOW)
+    assert timer not in timers.planned(mira.pk)
+    assert timers.upcoming(timer, mira.user.zone) == []
+
+
+def test_one_set_aside_can_be_cancelled_and_fired(mira: Companion) -> None:
+    timer = a_timer(mira)
+    Timer.objects.filter(pk=timer.pk).update(state=Timer.State.SET_ASIDE, due_at=None, look_at=None)
+    assert timers.fire(timer, NOW)
+    assert timers.cancel(timer, NOW)
+
+
+def test_fired_by_hand_it_wakes_now_and_stays_due(mira: Companion) -> None:
+    timer = a_timer(mira, note="tea", is_asked_for=False, by=Timer.By.COMPANION)
+    waking, asked = timers.fire(timer, NOW), timers.fire(timer, NOW + timedelta(seconds=1), is_asked_for=True)
+    assert (waking.origin, waking.state, waking.due_at, waking.look_at) == ("forced", "waiting", NOW, NOW)
+    assert (waking.note, waking.companion, waking.timer) == ("tea", mira, timer)
+    assert (waking.is_asked_for, asked.is_asked_for) == (False, True)
+    due = timer.due_at
+    timer.refresh_from_db()
+    assert (timer.due_at, timer.state) == (due, "active")
+
+
+@pytest.mark.parametrize("state", ["ended", "cancelled"])
+def test_what_has_ended_is_not_fired(mira: Companion, state: str) -> None:
+    timer = a_timer(mira)
+    Timer.objects.filter(pk=timer.pk).update(state=state)
+    with pytest.raises(TimerError) as refused:
+        timers.fire(timer, NOW)
+    assert (refused.value.code, refused.value.status) == ("timer_over", 409)
+    assert not mira.wakings.exists()
+
+
+def test_what_is_planned_comes_in_its_order_and_is_ones_own(mira: Companion, tian: Companion) -> None:
+    late, soon = a_timer(mira, "2h"), a_timer(mira, "30s")
+    a_timer(tian, "1s")
+    assert list(timers.planned(mira.pk).filter(name="")) == [soon, late]
+
+
+def test_the_next_five_are_told_from_the_next_due_time_on(mira: Companion) -> None:
+    zone, timer = mira.user.zone, a_timer(mira, "cron:0 8 * * *")
+    timer.due_at = datetime(2026, 10, 23, 6, tzinfo=UTC)
+    days = [at.astimezone(zone).isoformat() for at in timers.upcoming(timer, zone)]
+    assert days[:3] == ["2026-10-23T08:00:00+02:00", "2026-10-24T08:00:00+02:00", "2026-10-25T08:00:00+01:00"]
+    assert len(days) == 5
+    once = a_timer(mira, "30s")
+    assert timers.upcoming(once, zone) == [once.due_at]
+    assert timers.in_words(timer, zone, "en") == "every day at 08:00"
+
+
+def test_a_schedule_that_cannot_be_read_is_shown_as_it_is(mira: Companion) -> None:
+    timer = a_timer(mira)
+    timer.schedule = "moon:full"
+    assert timers.in_words(timer, mira.user.zone, "en") == "moon:full"
+    assert timers.upcoming(timer, mira.user.zone) == []
+
+
+# -- predefined -----------------------------------------------------------------------------------------------------
+
+
+def test_a_companion_is_made_with_an_evening_and_a_morning(alice: User) -> None:
+    mira = make_companion(alice)
+    made = {one.name: one for one in mira.timers.all()}
+    assert {name: one.schedule for name, one in made.items()} == {
+        "evening": "cron:55 22 * * *",
+        "morning": "cron:0 8 * * *",
+    }
+    for one in made.values():
+        assert (one.by, one.is_asked_for, one.state) == ("kith", False, "active")
+        assert one.note
+        assert one.due_at == one.look_at
+    there = {name: f"{one.due_at.astimezone(alice.zone):%H:%M}" for name, one in made.items() if one.due_at}
+    assert there == {"evening": "22:55", "morning": "08:00"}
+
+
+def test_predefined_timers_are_made_once_and_stay_cancelled(mira: Companion) -> None:
+    evening = mira.timers.get(name="evening")
+    timers.cancel(evening, NOW)
+    assert ensure_predefined(mira, NOW) == 0
+    assert ensure_missing(NOW) == 0
+    evening.refresh_from_db()
+    assert evening.state == "cancelled"
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Timer.objects.create(companion=mira, schedule="1d", name="evening", by="kith", created_at=NOW)
+
+
+def test_whoever_lacks_one_gets_it_and_one_in_an_unknown_zone_holds_up_nobody(
+    mira: Companion, tian: Companion, bob: User
+) -> None:
+    mira.timers.all().delete()
+    tian.timers.filter(name="morning").delete()
+    User.objects.filter(pk=mira.user_id).update(time_zone="Mars/Olympus")
+    assert ensure_missing(NOW) == 1
+    assert not mira.timers.exists()
+    morning = tian.timers.get(name="morning")
+    assert morning.due_at == datetime(2026, 11, 22, 0, tzinfo=UTC)  # eight in Shanghai
+    User.objects.filter(pk=mira.user_id).update(time_zone="Europe/Berlin")
+    assert ensure_missing(NOW) == 2
+    assert ensure_missing(NOW) == 0
+
+
+def test_a_companion_that_is_gone_gets_none(mira: Companion) -> None:
+    Companion.objects.filter(pk=mira.pk).delete()
+    assert ensure_predefined(mira, NOW) == 0
+
+
+# -- nudges ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nudges(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> Any:
+    """What is asked of workers after the commits of a deed."""
+    asked: list[tuple[str, tuple[str, ...], float]] = []
+
+    def take(_send: object, task: Any, ids: tuple[str, ...], seconds: float) -> None:
+        asked.append((task.name.rpartition(".")[2], ids, seconds))
+
+    def after(deed: Any) -> Any:
+        asked.clear()
+        with django_capture_on_commit_callbacks(execute=True):
+            done = deed()
+        return done, list(asked)
+
+    monkeypatch.setattr(nudging.SENDING, "submit", take)
+    return after
+
+
+def test_a_tick_is_asked_for_right_when_a_near_timer_is_due(mira: Companion, nudges: Any) -> None:
+    assert nudges(lambda: a_timer(mira, "30s"))[1] == [("tick", (), 30.0)]
+    assert nudges(lambda: a_timer(mira, "3min"))[1] == []
+
+
+def test_a_fired_timer_wakes_at_once(mira: Companion, nudges: Any) -> None:
+    waking, asked = nudges(lambda: a_waking(mira))
+    assert asked == [("wake", (str(waking.pk),), 0.0)]
