@@ -271,6 +271,7 @@ LIFE_WAKING_SECONDS = 120.0  # that a companion has to make up its mind
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
 # Hosts of the operator's own that the guarded client may ask though they are not public: host:port, with commas.
 OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
+TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
 CHECK_BY_MODEL = env.bool("KITH_CHECK_BY_MODEL", False)  # unprompted texts are also put to the chat model
 
@@ -336,10 +337,10 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 300.0,
         "options": {"expires": 300},
     },
-    "tick": {"task": "companions.life.tasks.tick", "schedule": 30.0, "options": {"expires": 30}},
+    "tick": {"task": "companions.life.tasks.tick", "schedule": TICK_SECONDS, "options": {"expires": 30}},
     "reach whoever has not read": {
         "task": "companions.life.tasks.send_deliveries",
-        "schedule": 30.0,
+        "schedule": TICK_SECONDS,
         "options": {"expires": 30},
     },
     "set missing timers": {

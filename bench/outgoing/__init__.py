@@ -1,0 +1,1 @@
+"""Fitting and measuring the check of what companions write unprompted."""
