@@ -4,11 +4,13 @@
 bare statement is timed on the same rows: UPDATE … SET look_at … RETURNING id.
 `days`: one companion's timers of every form, from due time to due time, with downtimes and workers that die; each due
 time must have exactly one waking.
+`kills`: timers that come due while four workers and two beats are killed with -9.
 """
 
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -28,25 +30,44 @@ BARE = "UPDATE companions_timer SET look_at = %s WHERE state = 'active' AND look
 def main(arguments: Sequence[str]) -> int:
     """0 where claims are at least half as fast as the bare statement, and an idle tick at most three times as slow."""
     asked = parser("life", __doc__)
-    asked.add_argument("what", nargs="?", choices=["tick", "days"], default="tick")
+    asked.add_argument("what", nargs="?", choices=["tick", "days", "kills"], default="tick")
     asked.add_argument("--days", type=count, default=10_000, metavar="N")
+    asked.add_argument("--kills", type=count, default=200, metavar="N")
     asked.add_argument("--seed", type=int, default=5, metavar="N")
     asked.add_argument("--timers", type=count, default=1_000_000, metavar="N")
     asked.add_argument("--due", type=count, default=100_000, metavar="N", help="how many are due at once")
     given = asked.parse_args(arguments)
-    if given.what == "days":
-        return _lived(given.days, given.seed)
+    if given.what != "tick":
+        return _lived(given.what, given.days, given.kills, given.seed)
     with Place():
         return _measured(given.timers, given.due)
 
 
-def _lived(days: int, seed: int) -> int:
+def _lived(what: str, days: int, kills: int, seed: int) -> int:
     os.environ.setdefault("PGOPTIONS", "-c synchronous_commit=off")  # nobody pulls the plug
     with RehearsalServer() as model:
         os.environ |= {"LLM_BASE_URL": model.url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
         os.environ |= {"EMBEDDING_BASE_URL": model.url, "EMBEDDING_MODEL": "rehearsal-embedding"}
-        with Place():
-            return _lived_through(days, seed)
+        with Place() as place:
+            return _lived_through(days, seed) if what == "days" else _killed(place, kills, seed)
+
+
+def _killed(place: Place, kills: int, seed: int) -> int:
+    from bench.life.kills import live_among_kills
+
+    came = live_among_kills(place, kills, Random(seed))
+    say(f"{came.kills} kills over four workers and two beats; {came.due_times:,} due times meanwhile:")
+    return _told(came.became, came.wrong, f"{came.said:,} messages said, {came.mails:,} mails sent.")
+
+
+def _told(became: Counter[str], wrong: Sequence[str], more: str) -> int:
+    for what, wakings in became.most_common():
+        say(f"  {wakings:>7,} wakings {what}")
+    say(more)
+    for one in wrong[:20]:
+        say(f"WRONG: {one}")
+    say(f"{len(wrong)} things are wrong." if wrong else "Each due time has exactly one waking.")
+    return bool(wrong)
 
 
 def _lived_through(days: int, seed: int) -> int:
@@ -59,16 +80,7 @@ def _lived_through(days: int, seed: int) -> int:
     lived = Days(companion, datetime(2024, 1, 1, tzinfo=UTC), Random(seed)).live(days)
     say(f"{days:,} days of one companion in {companion.user.time_zone}, in {perf_counter() - began:.0f} s:")
     say(f"{lived.due_times:,} due times, {lived.downtimes:,} downtimes, {lived.deaths:,} workers that died.")
-    for became, wakings in lived.became.most_common():
-        say(f"  {wakings:>7,} wakings {became}")
-    for wrong in lived.wrong[:20]:
-        say(f"WRONG: {wrong}")
-    say(
-        "Each due time has exactly one waking."
-        if not lived.wrong
-        else f"{len(lived.wrong)} things are wrong."
-    )
-    return bool(lived.wrong)
+    return _told(lived.became, lived.wrong, "")
 
 
 def _measured(timers: int, due: int) -> int:
