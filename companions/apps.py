@@ -8,6 +8,7 @@ class CompanionsConfig(AppConfig):
 
     def ready(self) -> None:
         from companions import deletion  # noqa: F401 (it hears of whatever is deleted)
+        from companions.life import zones  # noqa: F401 (it hears of whoever moves)
         from companions.life.channels import register
         from companions.life.email import Email
 

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from accounts.models import User
 from companions.errors import TimerError
 from companions.life import timers
 from companions.life.predefined import ensure_missing, ensure_predefined
+from companions.life.zones import follow
 from companions.models import Companion, Timer, Waking
 from companions.replies.start import start
 from memory import nudging
@@ -243,3 +245,41 @@ def test_a_tick_is_asked_for_right_when_a_near_timer_is_due(mira: Companion, nud
 def test_a_fired_timer_wakes_at_once(mira: Companion, nudges: Any) -> None:
     waking, asked = nudges(lambda: a_waking(mira))
     assert asked == [("wake", (str(waking.pk),), 0.0)]
+
+
+# -- another zone ---------------------------------------------------------------------------------------------------
+
+
+def test_timers_follow_the_person_into_another_zone(mira: Companion, tian: Companion) -> None:
+    """From Berlin to New York, six hours behind; what is due after a length of time stays."""
+    morning, length = mira.timers.get(name="morning"), a_timer(mira, "2h", now=timezone.now())
+    day = (timezone.now() + timedelta(days=40)).astimezone(UTC).date()
+    once = a_timer(mira, f"once:{day} 09:00", now=timezone.now())
+    others = tian.timers.get(name="morning").due_at
+    mira.user.time_zone = "America/New_York"
+    mira.user.save()
+    for timer in (morning, length, once):
+        before = timer.due_at
+        timer.refresh_from_db()
+        assert timer.due_at == timer.look_at
+        assert (timer.due_at == before) == (timer == length)
+    there = [one.due_at.astimezone(mira.user.zone) for one in (morning, once) if one.due_at]
+    assert [f"{at:%H:%M}" for at in there] == ["08:00", "09:00"]
+    assert there[1].date() == day
+    assert tian.timers.get(name="morning").due_at == others
+
+
+def test_what_is_due_already_or_over_stays_when_the_person_moves(mira: Companion) -> None:
+    now = timezone.now()
+    mira.timers.filter(name="morning").update(due_at=now - timedelta(minutes=1))
+    mira.timers.filter(name="evening").update(state=Timer.State.CANCELLED)
+    before = list(mira.timers.values_list("pk", "due_at", "look_at"))
+    mira.user.time_zone = "America/New_York"
+    mira.user.save(update_fields=["time_zone"])
+    assert list(mira.timers.values_list("pk", "due_at", "look_at")) == before
+
+
+def test_other_changes_of_a_person_touch_no_timer(mira: Companion, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(1):
+        mira.user.save(update_fields=["last_login"])
+    assert follow(mira.user, timezone.now()) == 0
