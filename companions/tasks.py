@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from companions import nights
 from companions.locking import lock
-from companions.models import Prompt
+from companions.models import Prompt, Waking
 from memory.consolidating import night
 from memory.documents import gists
 
@@ -16,7 +16,9 @@ CALLS_A_RUN = 4  # of one document; no task may take longer than the broker wait
 @shared_task
 def drop_old_prompts() -> None:
     """Drop the prompts as sent that are older than thirty days."""
-    Prompt.objects.filter(created_at__lt=timezone.now() - settings.PROMPTS_KEPT).delete()
+    since = timezone.now() - settings.PROMPTS_KEPT
+    Prompt.objects.filter(created_at__lt=since).delete()
+    Waking.objects.filter(created_at__lt=since).exclude(prompt=[]).update(prompt=[])
 
 
 @shared_task

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
@@ -30,12 +31,25 @@ PageQuery = Query[PageIn]
 
 def page(rows: QuerySet[M], by: str, asked: PageIn) -> tuple[list[M], str | None]:
     """The page's rows, newest first by that time, and the cursor of the next page."""
+    found = _found(rows, by, asked)
+    given = found[: asked.limit]
+    return given, _written(given[-1], by) if len(found) > asked.limit else None
+
+
+def merged(several: Sequence[tuple[QuerySet[Any], str]], asked: PageIn) -> tuple[list[Any], str | None]:
+    """The same of several kinds of rows together, each with its time."""
+    found = [(getattr(one, by), one.pk, one, by) for rows, by in several for one in _found(rows, by, asked)]
+    found.sort(key=lambda one: one[:2], reverse=True)
+    given = found[: asked.limit]
+    return [one[2] for one in given], _written(*given[-1][2:]) if len(found) > asked.limit else None
+
+
+def _found(rows: QuerySet[M], by: str, asked: PageIn) -> list[M]:
+    """One more than the page takes, from the cursor on."""
     if asked.cursor:
         at, id = _read(asked.cursor)
         rows = rows.filter(Q(**{f"{by}__lt": at}) | Q(**{by: at, "pk__lt": id}))
-    found = list(rows.order_by(f"-{by}", "-pk")[: asked.limit + 1])
-    given = found[: asked.limit]
-    return given, _written(given[-1], by) if len(found) > asked.limit else None
+    return list(rows.order_by(f"-{by}", "-pk")[: asked.limit + 1])
 
 
 def _written(row: Any, by: str) -> str:

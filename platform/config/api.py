@@ -18,6 +18,7 @@ from companions.api import (
     deleting,
     diary,
     documents,
+    life,
     logs,
     memories,
     messages,
@@ -51,6 +52,7 @@ for router in (
         blocks,
         timers,
         reaching,
+        life,
     )
 ):
     api.add_router("/companions", router)
