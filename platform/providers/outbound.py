@@ -1,30 +1,32 @@
 """The guarded client: the only way to an address that a person, a card or a file has supplied.
 
 The address is read once; its name is looked up once, every number that it has is checked, and the connection goes to
-one that was checked. There are no redirects, and no more is read than is allowed.
+one that was checked. There are no redirects, no more is read than is allowed, and however slowly the other end trickles,
+it is over in time.
 """
 
 import ipaddress
 import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import ssl
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from time import monotonic
-from typing import Any
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from queue import Empty, SimpleQueue
+from threading import Event, Thread, Timer
 
-import urllib3
 from django.conf import settings
-from urllib3.exceptions import HTTPError, LocationParseError
+from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
 
-CONNECT_SECONDS = 5.0
+CONNECT_SECONDS = 5.0  # for looking the name up, for the connection, and for its encryption, each
 MOST_SECONDS = 20.0
 MOST_BYTES = 65_536
-PIECE_BYTES = 8192
 NAME_CHARACTERS = 253
-# Numbers that hold another one, for networks in between: what they lead to is not to be seen from here.
-TRANSLATED = [
-    ipaddress.ip_network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")
-]
+# What was given out of IPv6 for the Internet: the rest is local, reserved, or holds another number.
+GIVEN_OUT = ipaddress.ip_network("2000::/3")
+# Of these, numbers that hold another one, whose end is not to be seen from here, and those for books.
+NOT_ASKED = [ipaddress.ip_network(one) for one in ("2002::/16", "2001::/32", "3fff::/20")]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
 
@@ -47,11 +49,23 @@ class Answer:
 
 
 def numbers_of(host: str, port: int) -> Sequence[str]:
-    """The numbers that the host's name stands for; OutboundError where there is none."""
+    """The numbers that the host's name stands for; OutboundError where there is none, or none in time."""
+    found: SimpleQueue[list[str]] = SimpleQueue()
+    Thread(target=lambda: found.put(_looked_up(host, port)), daemon=True).start()
+    try:  # a name's own server may be as slow as its owner likes
+        numbers = found.get(timeout=CONNECT_SECONDS)
+    except Empty:
+        numbers = []
+    if not numbers:
+        raise OutboundError("no_such_host", "There is no such host.")
+    return numbers
+
+
+def _looked_up(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise OutboundError("no_such_host", "There is no such host.") from error
+    except (OSError, UnicodeError):
+        return []
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
@@ -70,13 +84,18 @@ def checked(url: str) -> Url:
     return parts
 
 
+def require_public(url: str, *, resolve: Resolve = numbers_of) -> None:
+    """Return where the address may be asked as its host is now; OutboundError where not. Nothing is asked."""
+    _number(checked(url), resolve)
+
+
 def is_public(number: str) -> bool:
     """Whether the number is one of the open Internet, whatever it is wrapped in."""
     address: Address = ipaddress.ip_address(number.split("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             address = address.ipv4_mapped
-        elif any(address in network for network in TRANSLATED):
+        elif address not in GIVEN_OUT or any(address in network for network in NOT_ASKED):
             return False
     return address.is_global and not address.is_multicast
 
@@ -88,24 +107,21 @@ def ask(
     body: bytes = b"",
     headers: Mapping[str, str] | None = None,
     most_bytes: int = MOST_BYTES,
+    most_seconds: float = MOST_SECONDS,
     resolve: Resolve = numbers_of,
 ) -> Answer:
-    """What the address answers to one request, within twenty seconds; whatever its status is.
+    """What the address answers to one request, whatever its status is; `most_seconds` from being connected on.
 
-    OutboundError where nobody may ask there, or nothing whole comes back.
+    OutboundError where nobody may ask there, or nothing whole comes back in time.
     """
     parts = checked(url)
-    host, port = (parts.host or "").strip("[]"), parts.port or 443
-    number = _number(resolve(host, port), is_let=_is_let(parts))
-    pool = _pool(parts, number, host, port)
+    number = _number(parts, resolve)
+    told = {**(headers or {}), "Host": parts.netloc or ""}
     try:
-        return _asked(
-            pool, method, parts, body, {**(headers or {}), "Host": parts.netloc or host}, most_bytes
-        )
-    except (HTTPError, OSError, UnicodeError, ValueError) as error:
+        with _connected(parts, number) as wire, _cut_after(wire, most_seconds):
+            return _asked(wire, method, parts, body, told, most_bytes)
+    except (HTTPException, OSError, UnicodeError, ValueError) as error:
         raise OutboundError("unreachable", type(error).__name__) from error
-    finally:
-        pool.close()
 
 
 def _is_let(parts: Url) -> bool:
@@ -113,43 +129,79 @@ def _is_let(parts: Url) -> bool:
     return f"{parts.host}:{parts.port or 443}" in settings.OUTBOUND_ALLOWED
 
 
-def _number(numbers: Iterable[str], *, is_let: bool) -> str:
+def _host(parts: Url) -> str:
+    return (parts.host or "").strip("[]")
+
+
+def _number(parts: Url, resolve: Resolve) -> str:
     """One that was checked; a name that stands for anything of ours beside is refused as a whole."""
-    every = list(numbers)
+    every = list(resolve(_host(parts), parts.port or 443))
     if not every:
         raise OutboundError("no_such_host", "There is no such host.")
-    if not is_let and not all(map(is_public, every)):
+    if not _is_let(parts) and not _are_public(every):
         raise OutboundError("not_public", "This host is not on the open Internet.")
     return every[0]
 
 
-def _pool(parts: Url, number: str, host: str, port: int) -> urllib3.HTTPConnectionPool:
-    timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=MOST_SECONDS)
-    common: dict[str, Any] = {"port": port, "timeout": timeout, "retries": False, "maxsize": 1}
-    if parts.scheme == "http":
-        return urllib3.HTTPConnectionPool(number, **common)
-    return urllib3.HTTPSConnectionPool(
-        number, **common, server_hostname=host, assert_hostname=host, cert_reqs="CERT_REQUIRED"
-    )
+def _are_public(numbers: Iterable[str]) -> bool:
+    return all(map(is_public, numbers))
+
+
+@contextmanager
+def _connected(parts: Url, number: str) -> Iterator[socket.socket]:
+    """A connection to the number, encrypted for the host's name, with a certificate that is that name's."""
+    with socket.create_connection((number, parts.port or 443), CONNECT_SECONDS) as plain:
+        if parts.scheme == "http":
+            yield plain
+        else:
+            trusting = ssl.create_default_context()
+            with trusting.wrap_socket(plain, server_hostname=_host(parts)) as encrypted:
+                yield encrypted
+
+
+@contextmanager
+def _cut_after(wire: socket.socket, seconds: float) -> Iterator[None]:
+    """Cuts the connection then, even within a byte: OutboundError, whatever had come by then."""
+    is_late = Event()
+
+    def cut() -> None:
+        is_late.set()
+        with suppress(OSError):
+            socket.socket.shutdown(wire, socket.SHUT_RDWR)
+
+    wire.settimeout(seconds)
+    timer = Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (HTTPException, OSError, ValueError, OutboundError):
+        if not is_late.is_set():
+            raise
+    finally:
+        timer.cancel()
+    if is_late.is_set():
+        raise OutboundError("too_slow", "The answer did not end in time.")
 
 
 def _asked(
-    pool: urllib3.HTTPConnectionPool,
+    wire: socket.socket,
     method: str,
     parts: Url,
     body: bytes,
     headers: Mapping[str, str],
     most_bytes: int,
 ) -> Answer:
-    until = monotonic() + MOST_SECONDS
-    response = pool.urlopen(
-        method, parts.request_uri, body=body, headers=headers, redirect=False, preload_content=False
-    )
-    came = b""
-    for piece in response.stream(PIECE_BYTES, decode_content=False):
-        came += piece
-        if len(came) >= most_bytes:
-            break
-        if monotonic() > until:
-            raise OutboundError("too_slow", "The answer did not end in time.")
-    return Answer(response.status, dict(response.headers), came[:most_bytes])
+    connection = HTTPConnection(parts.host or "")
+    connection.sock = wire
+    connection.request(method, parts.request_uri, body=body, headers={**headers, "Connection": "close"})
+    response = connection.getresponse()
+    came = _read(response, most_bytes)
+    return Answer(response.status, dict(response.headers), came)
+
+
+def _read(response: HTTPResponse, most_bytes: int) -> bytes:
+    came = response.read(most_bytes)
+    if len(came) < most_bytes and response.length:
+        raise OutboundError("unreachable", "The answer ended too soon.")
+    return came

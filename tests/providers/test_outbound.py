@@ -1,14 +1,16 @@
 """The guarded client: whatever the address says, nothing of ours is asked."""
 
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, ClassVar
 
 import pytest
-import urllib3
 
-from providers.outbound import OutboundError, ask, checked, is_public
+from providers import outbound
+from providers.outbound import OutboundError, ask, checked, is_public, numbers_of, require_public
 
 OURS = (
     "127.0.0.1",
@@ -24,6 +26,12 @@ OURS = (
     "255.255.255.255",
     "::",
     "::1",
+    "::127.0.0.1",
+    "fec0::1",
+    "5f00::1",
+    "100::1",
+    "3fff::1",
+    "::ffff:0:7f00:1",
     "::ffff:127.0.0.1",
     "::ffff:a9fe:a9fe",
     "fc00::1",
@@ -45,12 +53,18 @@ BAD = {
     "//push.example.org/": "not_https",
     "": "not_https",
     "https://": "bad_address",
+    "https:///push.example.org/": "bad_address",
     "https://me:secret@push.example.org/": "bad_address",
     "https://push.example.org@127.0.0.1/": "bad_address",
     "https://push.example.org:22/": "bad_port",
     "https://push.example.org:0/": "bad_port",
     "https://push.example.org:99999/": "bad_address",
     "https://[::1/": "bad_address",
+    "https://[fe80::1%25eth0]/": "bad_address",
+    "https://[fe80::1%eth0]/": "bad_address",
+    "https://127.0.0.1%00.example.org/": "bad_address",
+    "https://push.example.org:443:22/": "bad_address",
+    "https://push.example.org:-1/": "bad_address",
     f"https://{'a' * 300}.org/": "bad_address",
 }
 
@@ -83,25 +97,44 @@ def test_a_name_that_stands_for_a_number_of_ours_is_refused(number: str) -> None
 
 
 @pytest.mark.parametrize(
+    "numbers", [["10.0.0.1"], ["93.184.216.34", "::1"], ["::1", "2606:4700::1111"]], ids=str
+)
+def test_before_anything_is_kept_an_address_can_be_tried(numbers: list[str]) -> None:
+    with pytest.raises(OutboundError) as refused:
+        require_public("https://push.example.org/", resolve=lambda host, port: numbers)
+    assert refused.value.code == "not_public"
+    require_public("https://push.example.org/", resolve=lambda host, port: ["93.184.216.34"])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://push.example.org\\@127.0.0.1/",
+        "https://push.example.org#@127.0.0.1/",
+        "https://127.0.0.1/@push.example.org",
+        "https://push.example.org/?@127.0.0.1/",
+        "https://PUSH.EXAMPLE.ORG/",
+    ],
+)
+def test_only_the_host_that_was_read_is_looked_up(url: str) -> None:
+    looked_up: list[str] = []
+
+    def resolve(host: str, port: int) -> list[str]:
+        looked_up.append(host)
+        return ["127.0.0.1"]
+
+    with pytest.raises(OutboundError):
+        ask("POST", url, resolve=resolve)
+    assert looked_up == [checked(url).host]
+
+
+@pytest.mark.parametrize(
     "host", ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::1]", "localhost", "127.1"]
 )
 def test_a_number_of_ours_in_any_spelling_is_refused(host: str) -> None:
     with pytest.raises(OutboundError) as refused:
         ask("POST", f"https://{host}/")
     assert refused.value.code in ("not_public", "no_such_host")
-
-
-def test_the_connection_goes_to_the_number_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def pool(number: str, **how: Any) -> Any:
-        asked.append((number, how["server_hostname"], how["assert_hostname"]))
-        raise OSError("cut off")
-
-    monkeypatch.setattr(urllib3, "HTTPSConnectionPool", pool)
-    with pytest.raises(OSError, match="cut off"):
-        ask("POST", "https://push.example.org/", resolve=lambda host, port: ["93.184.216.34"])
-    assert asked == [("93.184.216.34", "push.example.org", "push.example.org")]
 
 
 class Teller(BaseHTTPRequestHandler):
@@ -120,6 +153,11 @@ class Teller(BaseHTTPRequestHandler):
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b"x" * 1_000_000)
+        elif self.path == "/noise":
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            self.wfile.write(b"no gzip")
         elif self.path == "/cut":
             self.send_response(200)
             self.send_header("Content-Length", "1000")
@@ -176,3 +214,75 @@ def test_where_nobody_answers_there_is_an_error(settings: Any) -> None:
     with pytest.raises(OutboundError) as failed:
         ask("POST", "http://127.0.0.1:9/")
     assert failed.value.code == "unreachable"
+
+
+def test_what_is_packed_is_not_unpacked(teller: str) -> None:
+    assert ask("POST", f"{teller}/noise").body == b"no gzip"
+
+
+def test_a_header_cannot_be_smuggled_in(teller: str) -> None:
+    with pytest.raises(OutboundError):
+        ask("POST", f"{teller}/tell", headers={"Topic": "a\r\nHost: 10.0.0.1"})
+    ask("POST", f"{teller}/tell\r\nHost:%20other")
+    assert [host for _path, host, _body in Teller.asked] == [teller.removeprefix("http://")]
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+TRICKLES = {
+    "nothing": (b"", b""),
+    "its first line": (b"", b"H"),
+    "its headers": (HEAD, b"X: y\r\n"),
+    "one header": (HEAD, b"x"),
+    "its body": (HEAD + b"Content-Length: 1000000\r\n\r\n", b"x"),
+    "a body without a length": (HEAD + b"\r\n", b"x"),
+    "pieces": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+    "the length of a piece": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1", b";x"),
+    "go on, go on": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+}
+
+
+@pytest.fixture
+def trickle(settings: Any, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of one who begins, and then says the same little thing for ever."""
+    first, again = request.param
+    listening = socket.create_server(("127.0.0.1", 0))
+    is_over = threading.Event()
+
+    def serve() -> None:
+        wire, _ = listening.accept()
+        with wire:
+            try:
+                wire.sendall(first)
+                while not is_over.wait(0.02):
+                    wire.sendall(again)
+            except OSError:
+                return
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    host = f"127.0.0.1:{listening.getsockname()[1]}"
+    settings.OUTBOUND_ALLOWED = {host}
+    yield f"http://{host}/"
+    is_over.set()
+    listening.close()
+    thread.join()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("trickle", list(TRICKLES.values()), ids=list(TRICKLES), indirect=True)
+def test_who_trickles_is_cut_off(trickle: str) -> None:
+    with pytest.raises(OutboundError) as failed:
+        ask("POST", trickle, most_seconds=0.3)
+    assert failed.value.code in ("too_slow", "unreachable")
+
+
+def test_a_name_that_is_never_found_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_up(host: str, port: int) -> list[str]:
+        time.sleep(2)
+        return ["93.184.216.34"]
+
+    monkeypatch.setattr(outbound, "_looked_up", look_up)
+    monkeypatch.setattr(outbound, "CONNECT_SECONDS", 0.05)
+    with pytest.raises(OutboundError) as failed:
+        numbers_of("slow.example.org", 443)
+    assert failed.value.code == "no_such_host"
