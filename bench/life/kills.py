@@ -45,12 +45,7 @@ def live_among_kills(place: Place, kills: int, chance: Random) -> Killed:
     """What came of so many kills over four workers and two beats."""
     seconds = kills * BETWEEN_SECONDS
     expected = _set(timezone.now(), seconds, chance)
-    variables = {
-        "LLM_BASE_URL": model,
-        "LLM_MODEL": "rehearsal",
-        "KITH_REHEARSAL": "1",
-        "KITH_TICK_SECONDS": "1",
-    }
+    os.environ["KITH_TICK_SECONDS"] = "1"  # processes hear of it as they start
     killed = Killed(due_times=len(expected))
     with ExitStack() as stack:
         children = [stack.enter_context(place.running(one)) for one in _programs(place.folder)]
