@@ -89,7 +89,7 @@ class PursuitAdmin(PrivateAdmin):
     ordering = ("-pk",)
     fields = (
         *("id", "owner", "of_companion", "memory", "parent", "status", "progress", "excitement"),
-        *("origin", "reviewed_at"),
+        *("origin", "reviewed_at", "moved_at"),
     )
     private_template = "admin/memory/pursuit.html"
 

@@ -47,9 +47,12 @@ def begin_pursuit(
 
 def move_on(pursuit: Pursuit, now: datetime, **stands: Any) -> None:
     """Give it another status, progress (0 to 100) or excitement (1 to 10); what is done is done to 100 %."""
+    before = pursuit.status, pursuit.progress
     for name, value in stands.items():
         setattr(pursuit, name, value)
     if pursuit.status == Pursuit.Status.DONE:
         pursuit.progress = 100
     pursuit.reviewed_at = now
-    pursuit.save(update_fields=["status", "progress", "excitement", "reviewed_at"])
+    if (pursuit.status, pursuit.progress) != before:
+        pursuit.moved_at = now
+    pursuit.save(update_fields=["status", "progress", "excitement", "reviewed_at", "moved_at"])

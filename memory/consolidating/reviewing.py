@@ -40,7 +40,9 @@ def _change(work: Work, pursuit: Pursuit, before: dict[str, Any], wanted: dict[s
         return
     for name, value in wanted.items():
         setattr(pursuit, name, value)
-    pursuit.save(update_fields=STANDS)
+    if any(wanted[name] != before[name] for name in ("status", "progress")):
+        pursuit.moved_at = work.now
+    pursuit.save(update_fields=[*STANDS, "moved_at"])
     reviewed_at = pursuit.reviewed_at.isoformat() if pursuit.reviewed_at else None
     told = {**before, "reviewed_at": reviewed_at, "became": wanted}
     work.note(Change.Kind.REVIEWED, pursuit.memory, [], told)

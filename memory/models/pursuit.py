@@ -7,7 +7,10 @@ from memory.models.memory import Memory
 
 
 class Pursuit(models.Model):
-    """What a goal or an idea has beside its memory: how far it is, what it is a part of, how much it excites."""
+    """What a goal or an idea has beside its memory: how far it is, what it is a part of, how much it excites.
+
+    It was reviewed whenever somebody looked at it, and moved when it got another status or progress by that.
+    """
 
     class Status(models.TextChoices):
         NEW = "new", _("new")
@@ -32,6 +35,7 @@ class Pursuit(models.Model):
     )
     origin = models.CharField(_("comes from"), max_length=16, choices=Origin, default=Origin.TALK)
     reviewed_at = models.DateTimeField(_("reviewed"), null=True, blank=True)
+    moved_at = models.DateTimeField(_("moved on"), null=True, blank=True)
 
     objects = OwnedQuerySet["Pursuit"].as_manager()
 

@@ -81,7 +81,7 @@ def test_a_goal_is_reviewed(mira: Companion, know: Know, work: Work) -> None:
     pursuit = Pursuit.objects.get(memory=goal)
     assert (change.kind, change.memory) == ("reviewed", goal)
     assert (pursuit.status, pursuit.progress, pursuit.excitement) == ("under_way", 20, 8)
-    assert pursuit.reviewed_at == NIGHT
+    assert (pursuit.reviewed_at, pursuit.moved_at) == (NIGHT, NIGHT)
 
 
 def test_a_whole_night_with_the_rehearsal_models_own_answer(mira: Companion, know: Know, work: Work) -> None:
