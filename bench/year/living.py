@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from accounts.models import User
 from bench.year.life import FIRST, Turn
 from companions import nights
+from companions.life import reflection
 from companions.making import create
 from companions.models import Companion
 from companions.replies.start import start
@@ -21,6 +22,7 @@ from providers.rehearsal.running import RehearsalServer
 ANSWERED = timedelta(seconds=20)
 BEFORE_THREE, AFTER_THREE = timedelta(hours=26), timedelta(hours=28)  # after the midnight that began the day
 ALWAYS = 1_000_000
+PARROTED = ("", "digest", "ending", "reflection")
 NAME, COMPANION = "Nora", "Juno"
 Tell = Callable[[int], None]
 
@@ -35,7 +37,7 @@ def someone() -> Companion:
 @contextmanager
 def parroting(model: RehearsalServer) -> Iterator[None]:
     """Inside the block the model repeats all that it is given to remember, and wants to learn from that."""
-    model.script(*({"task": task, "parrots": True, "repeat": ALWAYS} for task in ("", "digest", "ending")))
+    model.script(*({"task": task, "parrots": True, "repeat": ALWAYS} for task in PARROTED))
     yield
     model.reset()
 
@@ -65,6 +67,8 @@ def _say(companion: Companion, turn: Turn, loop: asyncio.Runner) -> None:
 def _learn(now: datetime) -> None:
     for session_id in digests.due(now):
         digests.run(session_id, now)
+    for companion_id in reflection.due(now):
+        reflection.run(companion_id, now)
 
 
 def _sweep(companion: Companion, now: datetime) -> None:
