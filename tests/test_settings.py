@@ -1,5 +1,6 @@
 """Settings that would open a door by mistake stop the start."""
 
+import base64
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 PUBLIC = "https://kith.example.org"
+KEY = base64.urlsafe_b64encode(b"k" * 32).decode()
 
 
 def refusal(**environment: str) -> str:
@@ -31,9 +33,32 @@ def test_an_address_that_names_no_host_is_not_taken_for_this_machine(url: str) -
 
 
 def test_a_public_kith_needs_its_secret() -> None:
-    assert "Set SECRET_KEY" in refusal(KITH_URL=PUBLIC)
-    assert not refusal(KITH_URL=PUBLIC, SECRET_KEY="s" * 50)
+    assert "Set SECRET_KEY" in refusal(KITH_URL=PUBLIC, KITH_ENCRYPTION_KEY=KEY)
+    assert "Set KITH_ENCRYPTION_KEY" in refusal(KITH_URL=PUBLIC, SECRET_KEY="s" * 50)
+    assert not refusal(KITH_URL=PUBLIC, SECRET_KEY="s" * 50, KITH_ENCRYPTION_KEY=KEY)
     assert not refusal()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("KITH_ENCRYPTION_KEY", "too-short"),
+        ("KITH_ENCRYPTION_KEY", ","),
+        ("KITH_ENCRYPTION_KEY", f"{KEY},no+key/{KEY[8:]}!"),
+        ("KITH_VAPID_KEY", KEY[:20]),
+        ("KITH_VAPID_KEY", "-----BEGIN PRIVATE KEY-----"),
+    ],
+)
+def test_a_key_that_is_none_stops_the_start_and_is_not_shown(name: str, text: str) -> None:
+    said = refusal(**{name: text})
+    assert name in said
+    assert "32 bytes in base64url" in said
+    assert text == "," or text not in said
+    assert KEY not in said
+
+
+def test_keys_may_be_several_and_without_padding() -> None:
+    assert not refusal(KITH_ENCRYPTION_KEY=f"{KEY}, {KEY}", KITH_VAPID_KEY=KEY.rstrip("="))
 
 
 PREVIOUS = {"EMBEDDING_PREVIOUS_MODEL": "older"}

@@ -5,7 +5,8 @@ AccountsError
 ├── GateError                 too many messages a minute, or no tokens left today
 ├── InvitationError           the invitation is used or was never made
 ├── IdempotencyKeyError       the key itself cannot be used (400)
-└── IdempotencyConflictError  the key came before, with another body (409)
+├── IdempotencyConflictError  the key came before, with another body (409)
+└── SealError                 what was sealed cannot be opened with the keys there are
 """
 
 
@@ -37,3 +38,7 @@ class IdempotencyKeyError(AccountsError):
 
 class IdempotencyConflictError(AccountsError):
     """The key was used before, with another body."""
+
+
+class SealError(AccountsError):
+    """What was sealed was sealed with another key, or is damaged."""

@@ -10,6 +10,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
+from config.keys import encryption_keys, vapid_key
 from config.limits import break_after
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -41,6 +42,11 @@ def secret(name: str, *, default: str) -> str:
 
 
 SECRET_KEY = secret("SECRET_KEY", default="kith-on-this-machine-only")
+# What seals secrets at rest, newest first: with commas, the others open what was sealed before.
+ENCRYPTION_KEYS = encryption_keys(
+    secret("KITH_ENCRYPTION_KEY", default="a2l0aC1vbi10aGlzLW1hY2hpbmUtb25seS0tLS0tLS0=")
+)
+VAPID_KEY = vapid_key(env.str("KITH_VAPID_KEY", ""))  # signs notifications; without it there are none
 ALLOWED_HOSTS = [HOST] if IS_PRODUCTION else sorted(LOOPBACK)
 CSRF_TRUSTED_ORIGINS = [KITH_URL]
 SECURE_SSL_REDIRECT = False  # the proxy in front of a public Kith redirects
@@ -384,6 +390,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
         "img-src": [SELF, "data:"],
         "object-src": [NONE],
+        "worker-src": [SELF],
+        "manifest-src": [SELF],
     }
 }
 

@@ -27,7 +27,7 @@ LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
 ENDS_BEFORE_READY = 3
 RUNNING_FILE = "running"  # what the children are told, for manage.py beside them: config.settings reads it
-PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY")
+PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY", "KITH_VAPID_KEY")
 
 
 @dataclass

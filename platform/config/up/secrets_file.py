@@ -6,9 +6,19 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of its points
+
+
+def _vapid_key() -> str:
+    """The number of a private key on P-256, as push tools write it: 32 bytes in base64url, without padding."""
+    number = 1 + secrets.randbelow(P256_ORDER - 1)
+    return base64.urlsafe_b64encode(number.to_bytes(32, "big")).decode().rstrip("=")
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "SECRET_KEY": lambda: secrets.token_urlsafe(50),
     "KITH_ENCRYPTION_KEY": lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+    "KITH_VAPID_KEY": _vapid_key,
     "POSTGRES_PASSWORD": lambda: secrets.token_hex(32),
     "REDIS_PASSWORD": lambda: secrets.token_hex(32),
 }

@@ -1,0 +1,36 @@
+"""Keys among the settings: one that is none stops the start, and is never shown."""
+
+import base64
+import binascii
+
+from django.core.exceptions import ImproperlyConfigured
+
+KEY_BYTES = 32
+
+
+def encryption_keys(text: str) -> list[str]:
+    """The keys that stand there with commas between; ImproperlyConfigured where one is not 32 bytes in base64url."""
+    keys = [key.strip() for key in text.split(",") if key.strip()]
+    wrong = [number for number, key in enumerate(keys, 1) if len(_bytes(key)) != KEY_BYTES]
+    if wrong or not keys:
+        raise ImproperlyConfigured(
+            f"KITH_ENCRYPTION_KEY: key {wrong[0] if wrong else 1} is not 32 bytes in base64url. "
+            "Make one: openssl rand -base64 32 | tr +/ -_"
+        )
+    return keys
+
+
+def vapid_key(text: str) -> str:
+    """The private key of notifications, or nothing; ImproperlyConfigured where it is not 32 bytes in base64url."""
+    if text and len(_bytes(text)) != KEY_BYTES:
+        raise ImproperlyConfigured(
+            "KITH_VAPID_KEY is not the number of a private key on P-256: 32 bytes in base64url."
+        )
+    return text
+
+
+def _bytes(key: str) -> bytes:
+    try:
+        return base64.b64decode(key + "=" * (-len(key) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return b""
