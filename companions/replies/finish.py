@@ -14,7 +14,7 @@ from django.db.models import Q
 from companions.life import reflection
 from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
-from companions.replies import stream
+from companions.replies import after, stream
 from companions.replies.stream import Place
 from companions.replies.using import use_shown
 from companions.saying import open_session, say
@@ -78,6 +78,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     window.adjust(ended)
     digests.nudge(ended)
     reflection.nudge(ended, now)
+    after.tell(ended, companion, now)
     return ended
 
 
