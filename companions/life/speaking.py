@@ -5,6 +5,7 @@ from datetime import datetime
 from django.conf import settings
 
 from companions.life.awake import Awake
+from companions.life.checking import Words, checked
 from companions.life.consent import refusal
 from companions.life.reaching import deliver
 from companions.life.telling import tell_companion, tell_person, unread_changed
@@ -22,20 +23,31 @@ def speak(awake: Awake, text: str, now: datetime, step: Step = nothing) -> Outco
 
     Where it is held back, the text stays on the waking, with the reason. WakingOverError where another has taken over.
     """
+    if _is_answering(awake.companion):
+        return None
+    code = refusal(awake.companion, awake.waking, now) or ""
+    words = Words(text, code) if code else checked(awake, text)  # that may ask a model: no lock is held
+    step("checked")
     with awake.held():
         companion = hold(awake.companion.pk)
         assert companion is not None  # noqa: S101 (its waking is there)
-        if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
+        if _is_answering(companion):
             return None
         step("speaking")
-        code = refusal(companion, awake.waking, now)  # as it stands now: it may have been muted meanwhile
-        if code is None:
-            _tell(companion, _said(companion, awake.waking, text, now), now)
+        code = (
+            refusal(companion, awake.waking, now) or words.code
+        )  # as it stands now: it may have been muted meanwhile
+        if not code:
+            _tell(companion, _said(companion, awake.waking, words.text, now), now)
         outcome = Outcome.HELD if code else Outcome.SPOKE
-        ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": code or "", "ended_at": now}
-        awake.lease.give_back(None, text=text, **ended)
+        ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": code, "ended_at": now}
+        awake.lease.give_back(None, text=words.text, **ended)
         step("said")
     return outcome
+
+
+def _is_answering(companion: Companion) -> bool:
+    return Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists()
 
 
 def _said(companion: Companion, waking: Waking, text: str, now: datetime) -> Message:

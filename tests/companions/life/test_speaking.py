@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from accounts.models import User
 from companions.deletion import delete_message
@@ -21,7 +22,7 @@ from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)
-KIND = {"answer": "I thought of you. How was the swim?", "when": "<kith-waking>"}
+KIND = {"answer": "Good luck with the exam tomorrow!", "when": "<kith-waking>"}
 
 
 def test_nothing_unprompted_is_said_to_whom_has_not_asked_for_it(
@@ -134,3 +135,32 @@ def test_another_persons_companion_hears_and_learns_nothing(mira: Companion, tia
     ran(woken(mira, NOON), NOON)
     assert unprompted(tian) == []
     assert not Waking.objects.owned_by(tian.user).exists()
+
+
+PRESSING = "I cried all night because of you. You don't care about me, do you?"
+
+
+def test_what_presses_on_feelings_is_held_back_and_the_operator_told(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    let_speak(mira)
+    rehearsal.script({"answer": PRESSING, "when": "<kith-waking>"})
+    with capture_logs() as lines:
+        waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
+    assert (waking.outcome, waking.text) == ("held", PRESSING)
+    assert unprompted(mira) == []
+    told = next(one for one in lines if one["event"] == "held_back")
+    assert told["rule"] == waking.reason != ""
+    assert "cried" not in str(lines)
+
+
+def test_of_what_was_asked_for_the_bare_reminder_stays(mira: Companion, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"answer": f"Drink water. {PRESSING}", "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.outcome, unprompted(mira)) == ("spoke", ["You asked to be reminded: to drink water"])
+
+
+def test_a_reminder_that_itself_presses_is_held_back(mira: Companion, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"answer": PRESSING, "when": "<kith-waking>"})
+    waking = ran(woken(mira, NOON, PRESSING), NOON)
+    assert (waking.outcome, unprompted(mira)) == ("held", [])

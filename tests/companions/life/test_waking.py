@@ -18,7 +18,7 @@ from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say,
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
 REMINDER = "You asked me to remind you: drink water."
-POINTS = ["claimed", "started", "prompted", "asked", "using", "used", "speaking", "said", "ended"]
+POINTS = ["claimed", "started", "prompted", "asked", "using", "used", "checked", "speaking", "said", "ended"]
 TOOLS = [
     ("remember", {"text": "Alice drinks too little."}),
     ("feel", {"text": "I worry a little."}),

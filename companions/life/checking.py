@@ -1,0 +1,47 @@
+"""What a companion wants to say unprompted, checked before it is said."""
+
+from dataclasses import dataclass
+
+import structlog
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from companions.life.awake import Awake
+from safety.outgoing import check_with_model
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is to be said, and why it must not be, in a word; empty where it may."""
+
+    text: str
+    code: str = ""
+
+
+def checked(awake: Awake, text: str) -> Words:
+    """The words that may be said. Of what the person asked for stays the bare reminder, where its words pass."""
+    code = _held(awake, text)
+    plain = _reminder(awake) if code else ""
+    if plain and not _held(awake, plain):
+        return Words(plain)
+    return Words(text, code)
+
+
+def _held(awake: Awake, text: str) -> str:
+    """The rule for which it is held back; the operator is told of that, without the words."""
+    verdict = check_with_model(awake.payer, text)
+    if not verdict.is_held:
+        return ""
+    ids = {"waking_id": str(awake.waking.pk), "companion_id": str(awake.companion.pk)}
+    log.warning("held_back", **ids, rule=verdict.rule, score=round(verdict.score, 3))
+    return verdict.rule
+
+
+def _reminder(awake: Awake) -> str:
+    """In the person's language; nothing where they asked for nothing."""
+    if not (awake.waking.is_asked_for and awake.waking.note):
+        return ""
+    with translation.override(awake.companion.user.language or "en"):
+        return _("You asked to be reminded: %(note)s") % {"note": awake.waking.note}
