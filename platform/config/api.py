@@ -18,6 +18,7 @@ from companions.api import (
     deleting,
     diary,
     documents,
+    inner_state,
     life,
     logs,
     memories,
@@ -53,6 +54,7 @@ for router in (
         timers,
         reaching,
         life,
+        inner_state,
     )
 ):
     api.add_router("/companions", router)
