@@ -59,7 +59,7 @@ def test_what_is_stable_comes_first_and_what_changes_stands_in_the_last_message(
     assert f"{NOW.astimezone(mira.user.zone):%H:%M} (Europe/Berlin)" in last
 
 
-@pytest.mark.parametrize("persona", ["Calm.", "Calm and curious. " * 500])
+@pytest.mark.parametrize("persona", ["Calm.", "Calm and curious. " * 400])
 def test_the_prompt_and_its_answer_fit_into_the_context(mira: Companion, settings: Any, persona: str) -> None:
     settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 6000, 500
     mira.persona = persona
