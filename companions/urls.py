@@ -15,6 +15,7 @@ from companions.views import (
     moving,
     nights,
     talk,
+    timers,
     understanding,
 )
 from memory.models import Revision
@@ -78,6 +79,14 @@ of_companion: list[URLPattern | URLResolver] = [
     path("life/", life.life, name="life"),
     path("life/settings/", life.settings, name="life_settings"),
     path("life/mute/", life.mute, name="life_mute"),
+    path("life/inner-state/", life.inner_states, name="inner_states"),
+    path("life/wakings/<uuid:waking_id>/cancel/", life.cancel_waking, name="waking_cancel"),
+    path("timers/", timers.timers, name="timers"),
+    path("timers/preview/", timers.preview, name="timer_preview"),
+    path("timers/add/", timers.add, name="timer_add"),
+    path("timers/<uuid:timer_id>/cancel/", timers.cancel, name="timer_cancel"),
+    path("timers/<uuid:timer_id>/fire/", timers.fire, name="timer_fire"),
+    path("timers/<uuid:timer_id>/again/", timers.again, name="timer_again"),
     path("settings/", companions.edit, name="companion"),
     path("settings/export/", moving.export, name="companion_export"),
     path("settings/export/digital-life/", moving.export_digital_life, name="companion_export_digital_life"),

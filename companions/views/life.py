@@ -1,34 +1,123 @@
 """A companion's life between talks: how it feels, what it did and why, what is planned, and what it may."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.signed_in import SignedInRequest
+from companions.api.cursor import CursorError, PageIn, merged
+from companions.comparing import Piece
+from companions.life import by_hand, inner_state, log, timers
+from companions.life.changes import changed
+from companions.life.log import Entry
 from companions.life_forms import LifeForm
-from companions.models import Companion
+from companions.models import Companion, InnerState, Message, Waking
 from companions.views.finding import my_companion
 
+PAGE = 20
+NEXT = 5  # of the timers
 UNPROCESSABLE = 422
+# Held back for the person's own rules, not for its words: those they may read.
+BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered"}
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A line of the log, with what was said, or what it would have said."""
+
+    entry: Entry
+    message: Message | None = None
+    withheld: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """An inner state, and what it says anew beside the one before; nothing for the first."""
+
+    state: InnerState
+    lines: list[list[Piece]]
 
 
 @require_safe
 @login_required
 @never_cache
 def life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """How it feels now, what is planned, what it did by pages, and what it may; for htmx a page of the log alone."""
     companion = my_companion(request, companion_id)
-    return _page(request, companion, form=LifeForm(instance=companion.life))
+    cursor = request.GET.get("cursor") or None
+    if request.headers.get("HX-Request"):
+        return render(request, "life/_log.html", {"companion": companion, **_logged(companion, cursor)})
+    return _page(request, companion, LifeForm(instance=companion.life), cursor=cursor)
 
 
-def _page(request: SignedInRequest, companion: Companion, status: int = 200, **more: Any) -> HttpResponse:
-    return render(request, "life/life.html", {"companion": companion, **more}, status=status)
+def _page(
+    request: SignedInRequest,
+    companion: Companion,
+    form: LifeForm,
+    status: int = 200,
+    cursor: str | None = None,
+) -> HttpResponse:
+    inner, now = inner_state.newest(companion.pk), timezone.now()
+    context = {
+        "companion": companion,
+        "form": form,
+        "inner": inner,
+        "feeling": inner_state.feeling_now(inner, now),
+        "planned": timers.planned(companion.pk)[:NEXT],
+        "waiting": Waking.objects.waiting().filter(companion=companion).order_by("due_at", "pk"),
+        "cursor": cursor,
+        **_logged(companion, cursor),
+    }
+    return render(request, "life/life.html", context, status=status)
+
+
+def _logged(companion: Companion, cursor: str | None) -> dict[str, Any]:
+    """A page of what it did by itself, newest first, and where the next one begins; what is to come is left out."""
+    ended = log.wakings(companion).exclude(state=Waking.State.WAITING).defer(None).defer("prompt", "shown")
+    with_place = ended.select_related("message__session__diary_entry")
+    rows = [(with_place, "due_at"), (log.reflections(companion), "made_at")]
+    try:
+        found, following = merged(rows, PageIn(limit=PAGE, cursor=cursor))
+    except (CursorError, ValueError) as error:
+        raise Http404 from error
+    logged = [_line(companion, one) for one in found]
+    return {"logged": logged, "following": following, "today": timezone.localdate()}
+
+
+def _line(companion: Companion, one: Waking | InnerState) -> Logged:
+    entry = log.entry(companion, one)
+    if isinstance(one, InnerState):
+        return Logged(entry)
+    is_held = one.outcome == Waking.Outcome.HELD and one.reason in BY_RULE
+    return Logged(entry, getattr(one, "message", None), one.text if is_held else "")
+
+
+@require_safe
+@login_required
+@never_cache
+def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The revisions of its inner state, newest first by pages, each with what it says anew."""
+    companion = my_companion(request, companion_id)
+    every = InnerState.objects.filter(companion=companion).order_by("-number")
+    page = Paginator(every, PAGE).get_page(request.GET.get("page"))
+    shown = list(every[page.start_index() - 1 : page.end_index() + 1]) if page.paginator.count else []
+    earlier: list[InnerState | None] = [*shown[1:], None]
+    revised = [
+        Revised(one, changed(before.text, one.text) if before else [])
+        for one, before in zip(shown, earlier, strict=True)
+    ]
+    context = {"companion": companion, "page": page, "revised": revised[:PAGE]}
+    return render(request, "life/inner_states.html", context)
 
 
 @require_POST
@@ -38,7 +127,7 @@ def settings(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = my_companion(request, companion_id)
     form = LifeForm(request.POST, instance=companion.life)
     if not form.is_valid():
-        return _page(request, my_companion(request, companion_id), UNPROCESSABLE, form=form)
+        return _page(request, my_companion(request, companion_id), form, UNPROCESSABLE)
     form.save()
     messages.success(request, _("Saved."))
     return redirect("life", companion_id)
@@ -51,4 +140,16 @@ def mute(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     shown = my_companion(request, companion_id).life
     shown.is_muted = request.POST.get("is_muted") == "yes"
     shown.save(update_fields=["is_muted"])
+    return redirect("life", companion_id)
+
+
+@require_POST
+@login_required
+def cancel_waking(request: SignedInRequest, companion_id: UUID, waking_id: UUID) -> HttpResponse:
+    """Have a waking not happen that is due and has not ended."""
+    mine = Waking.objects.owned_by(request.user).filter(companion=companion_id)
+    if by_hand.cancel_waking(get_object_or_404(mine, pk=waking_id), timezone.now()):
+        messages.success(request, _("It is cancelled."))
+    else:
+        messages.info(request, _("It is over already."))
     return redirect("life", companion_id)

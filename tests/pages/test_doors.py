@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.documents import give_document
+from companions.models import Timer, Waking
 from companions.urls import of_companion
 from memory.models import Block, Change, Consolidation, DiaryEntry, Revision, Slot
 from tests.fixtures.turns import make_companion
@@ -48,6 +49,17 @@ def change(told: Told) -> UUID:
     )
     given = {"consolidation": night, "number": 1, "kind": "reviewed", "memory": told.fact}
     return Change.objects.get_or_create(companion=told.companion, **given)[0].pk
+
+
+def timer(told: Told) -> UUID:
+    """The timer of the morning, which each companion is made with."""
+    return Timer.objects.get(companion=told.companion, name="morning").pk
+
+
+def waking(told: Told) -> UUID:
+    due = {"timer_id": timer(told), "due_at": NOW}
+    given = {"origin": "timer", "created_at": NOW}
+    return Waking.objects.get_or_create(companion=told.companion, **due, defaults=given)[0].pk
 
 
 PAGES: dict[str, Callable[[Told], str]] = {
@@ -101,6 +113,14 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "life": lambda told: f"{told.path}life/",
     "life_settings": lambda told: f"{told.path}life/settings/",
     "life_mute": lambda told: f"{told.path}life/mute/",
+    "inner_states": lambda told: f"{told.path}life/inner-state/",
+    "waking_cancel": lambda told: f"{told.path}life/wakings/{waking(told)}/cancel/",
+    "timers": lambda told: f"{told.path}timers/",
+    "timer_preview": lambda told: f"{told.path}timers/preview/",
+    "timer_add": lambda told: f"{told.path}timers/add/",
+    "timer_cancel": lambda told: f"{told.path}timers/{timer(told)}/cancel/",
+    "timer_fire": lambda told: f"{told.path}timers/{timer(told)}/fire/",
+    "timer_again": lambda told: f"{told.path}timers/{timer(told)}/again/",
     "companion": lambda told: f"{told.path}settings/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
@@ -121,11 +141,17 @@ POST_ONLY = {
     "rehearsals_delete",
     "life_settings",
     "life_mute",
+    "waking_cancel",
+    "timer_add",
+    "timer_cancel",
+    "timer_fire",
+    "timer_again",
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
+    *("inner_states", "timers", "timer_preview"),
 }
 every = pytest.mark.parametrize("name", PAGES)
 

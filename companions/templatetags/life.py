@@ -1,0 +1,111 @@
+"""How a companion's life is put into words and lines: its mood, its timers, what it used."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.dates import WEEKDAYS
+from django.utils.translation import get_language, pgettext
+from django.utils.translation import gettext as _
+
+from companions.life import timers
+from companions.life.inner_state import feeling_of
+from companions.life.mood import Feeling
+from companions.models import InnerState, Timer
+from companions.templatetags.talk import moment
+from memory.emotion import Emotion
+
+register = template.Library()
+
+MARKED, STRONG, WEAK = 0.15, 0.7, 0.35
+STIRRED = 0.4
+
+
+@register.filter
+def mood(feeling: Feeling | InnerState) -> str:
+    """A mood in a word or two: the emotion that shows, else how good and how stirred it is."""
+    feeling = feeling_of(feeling) if isinstance(feeling, InnerState) else feeling
+    if feeling.emotion == Emotion.NEUTRAL:
+        return _undertone(feeling)
+    name = str(Emotion(feeling.emotion).label)
+    if feeling.intensity < WEAK:
+        return pgettext("mood", "a little %(feeling)s") % {"feeling": name}
+    return pgettext("mood", "very %(feeling)s") % {"feeling": name} if feeling.intensity > STRONG else name
+
+
+def _undertone(feeling: Feeling) -> str:
+    is_stirred = feeling.arousal > STIRRED
+    if feeling.valence > MARKED:
+        return pgettext("mood", "lively") if is_stirred else pgettext("mood", "content")
+    if feeling.valence < -MARKED:
+        return pgettext("mood", "tense") if is_stirred else pgettext("mood", "low")
+    return pgettext("mood", "stirred") if is_stirred else pgettext("mood", "calm")
+
+
+@register.filter
+def mouth(feeling: Feeling | InnerState) -> str:
+    """The mouth of a small face of 24 by 24, as a path: the better it feels, the more it smiles."""
+    bend = 3.5 * feeling.valence
+    return f"M8.2 {15.2 - bend / 2:.2f}Q12 {15.2 + bend:.2f} 15.8 {15.2 - bend / 2:.2f}"
+
+
+@register.filter
+def eye(feeling: Feeling | InnerState) -> str:
+    """The radius of its eyes: the more it is stirred, the wider."""
+    return f"{0.95 + 0.75 * feeling.arousal:.2f}"
+
+
+@register.filter
+def tone(feeling: Feeling | InnerState) -> str:
+    """The class that gives its colour."""
+    if abs(feeling.valence) <= MARKED:
+        return "mood-calm"
+    return "mood-good" if feeling.valence > 0 else "mood-low"
+
+
+@register.filter
+def in_words(timer: Timer) -> str:
+    """Its schedule as a person would say it, in the reader's language and zone."""
+    return timers.in_words(timer, timezone.get_current_timezone(), get_language() or "en")
+
+
+@register.filter
+def upcoming(timer: Timer) -> list[datetime]:
+    """Its next due times."""
+    return timers.upcoming(timer, timezone.get_current_timezone())
+
+
+@register.filter
+def weekday(at: datetime) -> str:
+    """Date and time with the day of the week before."""
+    local = timezone.localtime(at)
+    return _("%(weekday)s, %(moment)s") % {"weekday": WEEKDAYS[local.weekday()], "moment": moment(at)}
+
+
+@register.filter
+def deeds(tools: Iterable[dict[str, object]]) -> list[str]:
+    """What it did beside speaking, each once, in a few words; what failed is left out."""
+    words = _deeds()
+    done = [str(one["name"]) for one in tools if not one["is_error"]]
+    return list(dict.fromkeys(words[name] for name in done if name in words))
+
+
+def _deeds() -> dict[str, str]:
+    looked, wrote = _("looked through what it remembers"), _("wrote on what is always in mind")
+    return {
+        "recall": looked,
+        "search_conversation": looked,
+        "look_up": _("looked into a document"),
+        "remember": _("kept something in memory"),
+        "revise": _("corrected a memory"),
+        "forget": _("let a memory go"),
+        "block_append": wrote,
+        "block_replace": wrote,
+        "note": _("noted something down"),
+        "set_timer": _("set a timer"),
+        "cancel_timer": _("cancelled a timer"),
+        "feel": _("changed how it feels"),
+        "write_diary": _("wrote a page of its diary"),
+        "pursue": _("went on with a goal or an idea"),
+    }

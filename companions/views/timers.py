@@ -1,0 +1,142 @@
+"""Timers: what is planned, a form for another with its next due times, and what may be done with each."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.signed_in import SignedInRequest
+from companions.errors import TimerError
+from companions.life import by_hand, predefined
+from companions.life import timers as work
+from companions.models import Companion, Timer
+from companions.timer_forms import TimerForm
+from companions.views.finding import my_companion
+
+UNPROCESSABLE = 422
+
+
+@require_safe
+@login_required
+@never_cache
+def timers(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """All that are active, that which is due first before the others, and those that stand still."""
+    companion = my_companion(request, companion_id)
+    return _page(request, companion, form=TimerForm(companion, timezone.now()))
+
+
+def _page(request: SignedInRequest, companion: Companion, form: TimerForm, status: int = 200) -> HttpResponse:
+    mine = companion.timers.select_related("message", "waking")
+    still = mine.filter(state=Timer.State.SET_ASIDE) | mine.filter(
+        state=Timer.State.CANCELLED, name__in=predefined.PREDEFINED
+    )
+    context = {
+        "companion": companion,
+        "planned": work.planned(companion.pk).select_related("message__session__diary_entry", "waking"),
+        "still": still,
+        "form": form,
+        "most": work.MOST_ACTIVE,
+    }
+    return render(request, "timers/timers.html", context | _preview(form), status=status)
+
+
+def _preview(form: TimerForm) -> dict[str, Any]:
+    if not form.is_bound or not form.is_valid():
+        return {}
+    return {"upcoming": form.upcoming(work.UPCOMING), "in_words": form.in_words}
+
+
+@require_safe
+@login_required
+@never_cache
+def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """When a timer would be due that is filled in so far; or what is wrong with it."""
+    companion = my_companion(request, companion_id)
+    form = _filled(request.GET, companion)
+    if not request.headers.get("HX-Request"):
+        return _page(request, companion, form)
+    return render(request, "timers/_preview.html", {"companion": companion, "form": form} | _preview(form))
+
+
+def _filled(sent: QueryDict, companion: Companion) -> TimerForm:
+    return TimerForm(companion, timezone.now(), sent)
+
+
+@require_POST
+@login_required
+def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Set a timer, or show when it would be due (`look`)."""
+    companion = my_companion(request, companion_id)
+    form = _filled(request.POST, companion)
+    if "look" in request.POST:
+        return _page(request, companion, form, 200 if form.is_valid() else UNPROCESSABLE)
+    if not form.is_valid() or not _is_set(companion, form):
+        return _page(request, companion, form, UNPROCESSABLE)
+    messages.success(request, _("The timer is set."))
+    return redirect("timers", companion_id)
+
+
+def _is_set(companion: Companion, form: TimerForm) -> bool:
+    assert form.schedule is not None  # noqa: S101 (it is valid)
+    note = form.cleaned_data["note"]
+    try:
+        work.set_timer(companion, form.schedule.text, note, by=Timer.By.USER, now=form.now, is_asked_for=True)
+    except TimerError as error:
+        form.add_error("note" if error.code in ("bad_note", "note_too_long") else None, str(error.detail))
+        return False
+    return True
+
+
+@require_POST
+@login_required
+def cancel(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
+    def deed(timer: Timer, now: datetime) -> str:
+        return _("The timer is cancelled.") if work.cancel(timer, now) else _("This timer has ended.")
+
+    return _done(request, companion_id, timer_id, deed)
+
+
+@require_POST
+@login_required
+def fire(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
+    """Let it wake now; its own due time stays."""
+
+    def deed(timer: Timer, now: datetime) -> str:
+        work.fire(timer, now, is_asked_for=True)
+        name = timer.companion.name
+        return _("%(name)s wakes for it now. What comes of it stands in the log.") % {"name": name}
+
+    return _done(request, companion_id, timer_id, deed)
+
+
+@require_POST
+@login_required
+def again(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
+    """Let one that stands still run again."""
+
+    def deed(timer: Timer, now: datetime) -> str:
+        return _("The timer is set.") if by_hand.set_again(timer, now) else _("This timer has ended.")
+
+    return _done(request, companion_id, timer_id, deed)
+
+
+def _done(
+    request: SignedInRequest, companion_id: UUID, timer_id: UUID, deed: Callable[[Timer, datetime], str]
+) -> HttpResponse:
+    """The page that the person was on, with a word on what came of it."""
+    mine = Timer.objects.owned_by(request.user).filter(companion=companion_id)
+    timer = get_object_or_404(mine.select_related("companion__user"), pk=timer_id)
+    try:
+        messages.success(request, deed(timer, timezone.now()))
+    except TimerError as error:
+        messages.error(request, str(error.detail))
+    return redirect("life" if request.POST.get("from") == "life" else "timers", companion_id)
