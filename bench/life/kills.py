@@ -25,7 +25,6 @@ from config.up.servers import beat, worker
 WORKERS, BEATS = 4, 2
 COMPANIONS, TIMERS = 50, 20
 BETWEEN_SECONDS = 3.0  # kills: a worker takes as long to come up
-LEASES = timedelta(minutes=6)  # longer than any
 SETTLED_SECONDS = 240.0
 
 
@@ -98,9 +97,13 @@ def _settle() -> None:
     while time.monotonic() < until:
         Timer.objects.active().filter(due_at__lte=timezone.now()).update(look_at=F("due_at"))
         Waking.objects.waiting().update(look_at=timezone.now())
-        Delivery.objects.filter(state="waiting").update(due_at=F("due_at") - timedelta(minutes=15))
-        time.sleep(20)
-        if not Timer.objects.active().exists() and not Waking.objects.waiting().exists():
+        Delivery.objects.filter(state="waiting").update(due_at=F("due_at") - timedelta(hours=3))
+        Delivery.objects.exclude(attempted_at=None).update(
+            attempted_at=F("attempted_at") - timedelta(hours=3)
+        )
+        time.sleep(10)
+        left = (Timer.objects.active(), Waking.objects.waiting(), Delivery.objects.filter(state="waiting"))
+        if not any(rows.exists() for rows in left):
             return
 
 
