@@ -14,7 +14,7 @@ from providers.tokens import estimate, estimate_messages
 
 AROUND_TOKENS = 40  # the names around what is given
 CUT = " … (cut)"
-LIVING_TOKENS = 450  # what the tools take that are for wakings only
+LIVING_TOKENS = 750  # what the tools take that are for wakings only
 
 
 def bounded(call: ToolCall) -> ToolCall:

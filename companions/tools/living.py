@@ -1,10 +1,10 @@
 """The tools of wakings only: `think`, `stay_silent`, `feel`, `write_diary`, `pursue`."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import transaction
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from companions.life import inner_state
 from companions.life.mood import Feeling
@@ -19,6 +19,16 @@ from memory.pursuing import begin_pursuit, find_pursuits, move_on
 from memory.text import shortened
 
 THOUGHT_CHARACTERS = 4000  # of a waking in all
+
+
+def _named(names: list[str]) -> WithJsonSchema:
+    """One of these, in few tokens: a schema of its own takes four times as many."""
+    return WithJsonSchema({"type": "string", "enum": names})
+
+
+Felt = Annotated[Emotion, _named(Emotion.values)]
+Status = Annotated[Pursuit.Status, _named(Pursuit.Status.values)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), WithJsonSchema({"type": "number"})]
 
 
 class ThinkIn(BaseModel):
@@ -38,9 +48,9 @@ class FeelIn(BaseModel):
 
     text: str = Field(min_length=1, max_length=3000)
     valence: float = Field(0.0, ge=-1, le=1, allow_inf_nan=False, description="-1 bad to 1 good.")
-    arousal: float = Field(0.0, ge=0, le=1, allow_inf_nan=False, description="0 to 1.")
-    emotion: Emotion = Emotion.NEUTRAL
-    intensity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False, description="0 to 1.")
+    arousal: Share = Field(0.0, description="0 to 1, like the intensity.")
+    emotion: Felt = Emotion.NEUTRAL
+    intensity: Share = 0.0
 
 
 class WriteIn(BaseModel):
@@ -55,7 +65,7 @@ class PursueIn(BaseModel):
 
     text: str = Field(min_length=1, max_length=500, description="What it is, or words of it.")
     is_idea: bool = Field(False, description="A new one is an idea, else a goal.")
-    status: Pursuit.Status | None = None
+    status: Status | None = None
     progress: int | None = Field(None, ge=0, le=100)
     excitement: int | None = Field(None, ge=1, le=10)
 

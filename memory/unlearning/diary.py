@@ -33,13 +33,19 @@ def conceal(gone: Gone) -> set[UUID]:
 
 
 def _touched(companion_id: UUID, gone: Gone) -> tuple[list[DiaryEntry], list[DiaryEntry]]:
-    """The entries that have nothing left to tell, and those out of which something was taken."""
+    """The entries that have nothing left to tell, and those out of which something was taken.
+
+    Of a page that tells of no session's talk nothing is left: there is nothing of which it could be written anew.
+    """
     mine = DiaryEntry.objects.filter(companion_id=companion_id)
+    pages = list(mine.filter(memory__sources__in=gone.all_messages, session__messages=None).distinct())
     entries = list(mine.filter(session__messages__in=gone.all_messages).distinct())
     left = _left(entries, gone)
     ends = [one for one in entries if not left[one.session_id]["user"]]
     stands = [one for one in entries if one not in ends and one.memory_id not in gone.memories]
-    return ends, [one for one in stands if _take_out(one, gone, [*chain(*left[one.session_id].values())])]
+    return [*ends, *pages], [
+        one for one in stands if _take_out(one, gone, [*chain(*left[one.session_id].values())])
+    ]
 
 
 def _mirrors(entries: Sequence[DiaryEntry]) -> set[UUID]:

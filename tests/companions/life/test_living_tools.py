@@ -1,0 +1,197 @@
+"""The tools of a waking: thinking, silence, feelings, the diary, goals and ideas; and those of a turn in a waking."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from companions import tools
+from companions.deletion import delete_message
+from companions.life import inner_state, prompting
+from companions.life.awake import Awake, WakingOverError
+from companions.life.waking import LASTS
+from companions.models import Companion, Session, Timer, Waking
+from companions.sessions.trying import Lease
+from companions.tools.bounds import LIVING_TOKENS
+from memory.keeping import keep_fact
+from memory.learning.secrets import holds_secret
+from memory.models import DiaryEntry, Memory, Pursuit, Recall
+from providers.tokens import estimate
+from tests.companions.life.waking import say, woken
+
+pytestmark = pytest.mark.django_db
+NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)
+GOOD: dict[str, dict[str, Any]] = {
+    "think": {"text": "She is busy."},
+    "stay_silent": {},
+    "feel": {"text": "I am glad."},
+    "write_diary": {"title": "Rain", "text": "It rained."},
+    "pursue": {"text": "Learn her songs"},
+}
+BAD = ["", "{", "[]", "null", '{"text": 5}', '{"text": ""}', '{"text": "a\\u0000b", "title": "a\\u0000b"}']
+
+
+def awake_of(companion: Companion, **fields: Any) -> Awake:
+    """The companion in a waking, with its prompt."""
+    waking = woken(companion, NOON, **fields)
+    lease = Lease.take(Waking.objects.waiting().filter(pk=waking.pk), "look_at", lambda: NOON, LASTS)
+    assert lease
+    awake = Awake(waking, companion, lease)
+    awake.prompt = prompting.compose(awake, NOON)
+    return awake
+
+
+def use(awake: Awake, name: str, /, **arguments: Any) -> dict[str, Any]:
+    return tools.call(awake, name, json.dumps(arguments), NOON)
+
+
+@pytest.fixture
+def awake(mira: Companion) -> Awake:
+    return awake_of(mira)
+
+
+def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awake: Awake) -> None:
+    in_turns = {one["function"]["name"] for one in tools.offered()}
+    in_wakings = {one["function"]["name"] for one in tools.offered_in_wakings()}
+    assert in_wakings - in_turns == GOOD.keys()
+    assert in_turns < in_wakings
+    for name, arguments in GOOD.items():
+        assert "error" not in use(awake, name, **arguments), name
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=range(len(BAD)))
+@pytest.mark.parametrize("name", GOOD)
+def test_bad_arguments_give_an_error_that_can_be_mended(awake: Awake, name: str, arguments: str) -> None:
+    if name == "stay_silent" and arguments in {"", '{"text": 5}', '{"text": ""}', BAD[-1]}:
+        return  # silence needs no words, and has no text
+    assert tools.call(awake, name, arguments, NOON).keys() == {"error"}
+
+
+def test_what_is_offered_beside_takes_no_more_than_the_prompt_sets_aside() -> None:
+    beside = [one for one in tools.offered_in_wakings() if one not in tools.offered()]
+    assert estimate(json.dumps(beside, ensure_ascii=False)) <= LIVING_TOKENS
+
+
+def test_what_it_feels_is_its_inner_state_from_now_on(awake: Awake) -> None:
+    use(awake, "feel", text="I miss the rain.", valence=-0.4, arousal=0.2, emotion="sad", intensity=0.6)
+    state = inner_state.newest(awake.companion.pk)
+    assert state
+    assert (state.text, state.valence, state.emotion, state.by) == ("I miss the rain.", -0.4, "sad", "waking")
+    assert state.waking == awake.waking
+    assert use(awake, "feel", text="x", valence=7).keys() == {"error"}
+    assert use(awake, "feel", text="x", emotion="hungry").keys() == {"error"}
+    assert use(awake, "feel", text="  ").keys() == {"error"}
+
+
+def test_thoughts_are_kept_with_the_waking_and_bounded(awake: Awake) -> None:
+    for n in range(5):
+        use(awake, "think", text=f"{n} " * 900)
+    assert awake.waking.thought.startswith("0 0")
+    assert len(awake.waking.thought) == 4000
+
+
+def test_a_page_of_the_diary_comes_to_mind_later_and_is_written_once_a_waking(awake: Awake) -> None:
+    use(awake, "write_diary", title="Rain", text="It rained.\n\nI stayed in.")
+    awake.waking.steps = [{"name": "write_diary", "result": {"diary": "Rain"}}]
+    assert "already" in use(awake, "write_diary", title="More", text="And more.")["error"]
+    entry = DiaryEntry.objects.select_related("memory", "session").get()
+    assert [one["text"] for one in entry.sentences] == ["It rained.", "I stayed in."]
+    assert (entry.session.started_at, entry.session.ended_at, entry.session.title) == (NOON, NOON, "Rain")
+    assert entry.memory is not None
+    assert (entry.memory.kind, entry.memory.text) == ("diary", "Rain\nIt rained. I stayed in.")
+
+
+def test_it_begins_a_goal_and_finds_it_again_by_words_of_it(awake: Awake) -> None:
+    use(awake, "pursue", text="Learn three songs by heart", excitement=8)
+    given = use(awake, "pursue", text="three songs", status="under_way", progress=40)
+    assert given == {
+        "goal": "Learn three songs by heart",
+        "status": "under_way",
+        "progress": 40,
+        "excitement": 8,
+    }
+    use(awake, "pursue", text="a garden on the moon", is_idea=True)
+    assert sorted(Memory.objects.values_list("kind", flat=True)) == ["goal", "idea"]
+    use(awake, "pursue", text="songs", status="done")
+    done = Pursuit.objects.get(memory__kind="goal")
+    assert (done.status, done.progress, done.origin) == ("done", 100, "reflection")
+
+
+def test_of_several_it_is_asked_which_one_it_means(awake: Awake) -> None:
+    use(awake, "pursue", text="Learn a song of the sea")
+    use(awake, "pursue", text="Learn a song of the hills")
+    assert "of the hills" in use(awake, "pursue", text="learn song", progress=5)["error"]
+    assert use(awake, "pursue", text="Learn a song of the sea", progress=5)["progress"] == 5
+    assert Pursuit.objects.count() == 2
+
+
+@pytest.mark.parametrize(("name", "field"), [(n, "text") for n in ("think", "feel", "write_diary", "pursue")])
+def test_no_secret_is_kept_by_any_of_them(awake: Awake, name: str, field: str) -> None:
+    secret = "The password is hunter2"
+    assert holds_secret(secret)
+    assert "not kept" in use(awake, name, **GOOD[name] | {field: secret})["error"]
+
+
+def test_a_note_goes_into_the_talk_that_is_under_way(mira: Companion) -> None:
+    awake = awake_of(mira)
+    assert "No talk is under way" in use(awake, "note", text="Ask about the swim.")["error"]
+    say(mira, "Hello", at=NOON)
+    assert "error" not in use(awake, "note", text="Ask about the swim.")
+    assert Session.objects.get(companion=mira, ended_at=None).scratch == "Ask about the swim."
+
+
+def test_what_is_kept_comes_from_the_message_that_the_timer_was_set_for_and_goes_with_it(
+    mira: Companion,
+) -> None:
+    asked = say(mira, "Remind me of the dentist, Dr. Okafor.", at=NOON - timedelta(days=1))[0]
+    awake = awake_of(mira, message=asked)
+    use(awake, "remember", text="Alice sees Dr. Okafor.")
+    use(awake, "feel", text="I hope that Dr. Okafor is kind.")
+    use(awake, "write_diary", title="Teeth", text="Dr. Okafor will see her.")
+    assert list(Memory.objects.get(kind="fact").sources.all()) == [asked]
+    assert DiaryEntry.objects.get().sentences[0]["sources"] == [str(asked.pk)]
+    state = inner_state.newest(mira.pk)
+    assert state
+    assert state.seen == [asked.pk]
+    delete_message(asked, NOON)
+    assert not Memory.objects.filter(companion=mira, kind="fact").exists()
+    assert not DiaryEntry.objects.exists()
+    assert not Memory.objects.filter(companion=mira, text__contains="Okafor").exists()
+
+
+def test_it_recalls_and_looks_things_up_as_in_a_turn(mira: Companion) -> None:
+    said = say(mira, "My exam is on Friday.", at=NOON - timedelta(days=3))[0]
+    awake = awake_of(mira)
+    (found,) = use(awake, "search_conversation", words="exam")["messages"]
+    assert found["text"] == said.text
+    keep_fact(mira.pk, "Alice swims on Mondays.", NOON, NOON)
+    assert "swims" in str(use(awake, "recall", cue="swims"))
+    assert said.pk in awake.shown
+    recalls = Recall.objects.filter(companion_id=mira.pk, by="tool")
+    assert [one.reply_id for one in recalls] == [None, None]
+    awake.waking.steps = [{"name": "recall", "result": {}}] * 3
+    assert "3 times" in use(awake, "recall", cue="exam")["error"]
+
+
+def test_a_timer_that_it_sets_itself_is_asked_for_only_where_the_waking_was(mira: Companion) -> None:
+    for is_asked_for in (True, False):
+        use(awake_of(mira, is_asked_for=is_asked_for), "set_timer", schedule="1d", note="ask again")
+    made = Timer.objects.filter(companion=mira, note="ask again").order_by("created_at")
+    assert {
+        (one.waking is not None, one.waking and one.waking.is_asked_for == one.is_asked_for) for one in made
+    } == {(True, True)}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_done_for_a_waking_that_another_has_taken_over(mira: Companion) -> None:
+    awake = awake_of(mira)
+    Waking.objects.update(look_at=NOON + 2 * LASTS)
+    for name, arguments in GOOD.items():
+        if name not in {"think", "stay_silent"}:  # they write nothing themselves
+            with pytest.raises(WakingOverError):
+                use(awake, name, **arguments)
+    with pytest.raises(WakingOverError):
+        awake.write(thought="late")
+    assert Waking.objects.get().thought == ""
+    assert not DiaryEntry.objects.exists()

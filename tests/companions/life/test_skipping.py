@@ -1,0 +1,103 @@
+"""A waking that must not be is skipped, with its reason and without a model; what was asked for hardly ever is."""
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import ModelCall
+from companions.models import Companion, Waking
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.life.waking import ran, say, woken
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+DRIVE = {"origin": "drive", "timer": None, "drive": "long_silence", "is_asked_for": False}
+
+
+def reason(waking: Waking, now: datetime = NOON) -> str:
+    """Why it was skipped; empty where it was not."""
+    waking = ran(waking, now)
+    assert (waking.state == "skipped") == bool(waking.reason)
+    assert waking.state in {"skipped", "done"}
+    return waking.reason
+
+
+def set_life(companion: Companion, **fields: Any) -> None:
+    type(companion.life).objects.filter(companion=companion).update(**fields)
+
+
+def spend(companion: Companion, tokens: int) -> None:
+    call = {"purpose": "answer", "prompt_tokens": tokens, "started_at": NOON - HOUR}
+    ModelCall.objects.create(user=companion.user, companion=companion, **call)
+
+
+def test_a_life_that_is_turned_off_sleeps_on_but_reminds(mira: Companion, rehearsal: RehearsalServer) -> None:
+    set_life(mira, is_awake=False)
+    assert reason(woken(mira, NOON, is_asked_for=False)) == "life_off"
+    assert reason(woken(mira, NOON, origin="forced", is_asked_for=False)) == "life_off"
+    assert rehearsal.requests() == []
+    assert reason(woken(mira, NOON)) == ""
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "is_asleep"),
+    [
+        (time(11), time(13), True),
+        (time(22), time(12, 1), True),
+        (time(12), time(6), True),
+        (time(22), time(12), False),
+        (time(12), time(12), False),
+        (time(23, 30), time(7), False),
+    ],
+)
+def test_no_drive_wakes_it_in_its_hours_of_sleep_in_the_persons_zone(
+    mira: Companion, since: time, until: time, is_asleep: bool
+) -> None:
+    set_life(mira, sleeps_from=since, sleeps_until=until)
+    assert reason(woken(mira, NOON, drive_key="1", **DRIVE)) == ("asleep" if is_asleep else "")
+    assert reason(woken(mira, NOON, is_asked_for=False)) == ""
+
+
+def test_what_nobody_asked_for_is_not_made_up_for_after_half_a_day(mira: Companion) -> None:
+    assert reason(woken(mira, NOON - 12 * HOUR, is_asked_for=False)) == ""
+    assert reason(woken(mira, NOON - 12 * HOUR - timedelta(seconds=1), is_asked_for=False)) == "too_late"
+    assert reason(woken(mira, NOON - 30 * DAY)) == ""
+
+
+def test_the_evening_looks_back_only_on_a_day_of_which_there_is_something(mira: Companion) -> None:
+    evening = {"name": "evening", "is_asked_for": False}
+    assert reason(woken(mira, NOON, **evening)) == "nothing_new"
+    say(mira, "Hello", at=NOON + HOUR)
+    assert reason(woken(mira, NOON + DAY, **evening), NOON + DAY) == ""
+    assert reason(woken(mira, NOON + 2 * DAY, **evening), NOON + 2 * DAY) == "nothing_new"
+    say(mira, "Again", at=NOON + 2 * DAY + HOUR)
+    assert reason(woken(mira, NOON + 3 * DAY, **evening), NOON + 3 * DAY) == ""
+    forced = woken(mira, NOON + 3 * DAY + HOUR, origin="forced", **evening)
+    assert reason(forced, NOON + 3 * DAY + HOUR) == ""
+
+
+def test_it_wakes_so_often_in_the_persons_day_and_then_no_more(mira: Companion, settings: Any) -> None:
+    settings.LIFE_WAKINGS_PER_DAY = 2
+    midnight = NOON + 12 * HOUR  # in Berlin
+    for at in (NOON - 13 * HOUR, NOON, NOON + HOUR):  # the first yesterday
+        assert reason(woken(mira, at), at) == ""
+    assert reason(woken(mira, NOON + 2 * HOUR), NOON + 2 * HOUR) == "too_many_a_day"
+    assert reason(woken(mira, midnight), midnight) == ""
+
+
+def test_half_of_a_days_tokens_is_kept_for_talk_and_reminders(mira: Companion, settings: Any) -> None:
+    settings.TOKENS_PER_DAY = 100_000
+    spend(mira, 60_000)
+    assert reason(woken(mira, NOON, is_asked_for=False)) == "no_tokens"
+    assert reason(woken(mira, NOON)) == ""
+    spend(mira, 40_000)
+    assert reason(woken(mira, NOON)) == "no_tokens"
+
+
+def test_one_that_has_begun_is_not_skipped_any_more(mira: Companion, rehearsal: RehearsalServer) -> None:
+    step = {"round": 1, "id": "1", "name": "think", "arguments": "{}", "result": {}}
+    waking = woken(mira, NOON - 2 * DAY, is_asked_for=False, steps=[step])
+    assert reason(waking) == ""
+    assert ran(waking, NOON).outcome == "silent"
