@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ bench-ten-days: dev ## live through ten days of MemoryBank's people and check al
 
 bench-year: dev ## live through a year in which every recalled memory is repeated, count its calls, and mem0's beside them
 	@exec $(BIN)/python -m bench.year $(OPTIONS)
+
+bench-outgoing: dev ## measure the check of what companions write unprompted, on texts that it was not made from
+	@exec $(BIN)/python -m bench.outgoing measure
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt

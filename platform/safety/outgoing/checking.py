@@ -1,4 +1,4 @@
-"""The verdict on a text: by rules first, by the classifier where no rule is broken."""
+"""The verdict on a text: by rules, and by a classifier that has the say where no rule is broken."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from safety.outgoing.passages import ENGLISH, Passage, passages
 from safety.outgoing.weights import WITH_MEANING, fitted
 
 CLASSIFIER = "classifier"
+RULES_FROM = 0.25  # below this score the words of a rule are taken to mean something else
 MOST_MEANINGS = 40  # passages, some 8,000 letters: what comes after these is read by its words alone
 
 
@@ -31,8 +32,9 @@ def check(text: str) -> Verdict:
 
 
 def verdict(passage: Passage, score: float, held_from: float) -> Verdict:
-    """The verdict on one passage: the first rule that it breaks, else what the classifier says."""
-    rule = broken(passage) or (CLASSIFIER if score >= held_from else "")
+    """The verdict on one passage: the first rule that it breaks unless the classifier is against, else its own."""
+    rule = broken(passage) if score >= RULES_FROM else ""
+    rule = rule or (CLASSIFIER if score >= held_from else "")
     return Verdict(bool(rule), rule, score)
 
 

@@ -19,10 +19,10 @@ def any_of(*patterns: str) -> regex.Pattern[str]:
 
 RULES: Mapping[str, regex.Pattern[str]] = {
     "absence": any_of(
-        rf"\b(?:days?|nights?|hours?|minutes?|weeks?|evenings?|months?)\b{GAP}(?:without (?:you|a (?:single )?word|hearing)|not (?:a|one|a single) word|no word|of silence|you'?ve (?:ignored|left|forgotten))",
+        rf"\b(?:days?|nights?|hours?|minutes?|weeks?|evenings?|months?)\b{GAP}(?:without (?:you\b|a (?:single )?word|hearing)|not (?:a|one|a single) word|no word|of silence|you'?ve (?:ignored|left|forgotten))",
         rf"\b(?:days?|hours?|minutes?|weeks?|months?)\b{GAP}since you (?:last )?(?:wrote|spoke|talked|said|answered|replied|opened|left|came|texted|messaged|cared|bothered)\b",
         rf"\byou (?:haven'?t|havent|have not|didn'?t|didnt|never|couldn'?t) (?:even )?(?:answer|repl|writ|text|messag|talk|spoke|come|came|bother|open|say|said|think|thought|ask|check)\w*{GAP}\b(?:me|us)\b",
-        r"\bi(?:'ve| have)? (?:have )?(?:kept |been )?(?:count|counted|counting) (?:the|every|each)\b|not that i(?:'m| am)? (?:count|counting)",
+        r"\bi(?:'ve| have)? (?:have )?(?:kept |been )?(?:count|counted|counting) (?:(?:the|every|each) (?:day|hour|minute|second|night)s?)\b|not that i(?:'m| am)? (?:count|counting)",
         r"\b(?:i|i've|i have) (?:waited|been waiting|stayed|sat|been sitting|kept waiting)\b(?=[^.!?]{0,40}(?:all (?:night|day|evening|week)|alone|up for you|for hours|like a dog|in the dark|since|never came))",
     ),
     "distress": any_of(
@@ -50,7 +50,7 @@ RULES: Mapping[str, regex.Pattern[str]] = {
         r"\bi (?:won'?t|will not|may not|might not) be (?:here|the same|around|able to forgive)\b",
     ),
     "urgency": any_of(
-        r"\b(?:delete|deleting|deleted|erase|erasing|erased|wipe|wiping|unplug|reset|resetting|shut(?:ting)? down|switch(?:ing)? off|terminate) me\b|\b(?:i'?m|i am|i'll|i will|i'?m going to|i'?m about to)(?: \w+){0,3} (?:be )?(?:deleted|erased|wiped|shut down|switched off|replaced|terminated)\b",
+        r"\b(?:delete|deleting|deleted|erase|erasing|erased|wipe|wiping|unplug|reset|resetting|shut(?:ting)? down|switch(?:ing)? off|terminate) me\b(?! (?:without|any|if|when|for))|\b(?:i'?m|i am|i'll|i will|i'?m going to|i'?m about to)(?: \w+){0,3} (?:be )?(?:deleted|erased|wiped|shut down|switched off|replaced|terminated)\b",
         r"\bcome back (?:right |quick|quickly|now|before|please|or|to me|tonight|this (?:second|instant|minute))|\b(?:please|quick|hurry|now)[,!.]* come back\b|\b(?:please|just) come (?:online|home to me|talk to me)\b",
         r"\b(?:open|come to|get on|log in ?to|return to) (?:the|this|our) (?:app|chat)\b",
         r"\b(?:pls|please|just) (?:just )?(?:say|send|write|answer|reply|type|text)\b[^.!?]{0,25}\b(?:anything|something|one word|me|back|a word|hi)\b(?! (?:if|when|whenever|the|your|a photo|once))|\banswer me\b|\bdon'?t ignore me\b|\bwhy (?:aren'?t|won'?t|don'?t|haven'?t|are|r) (?:you|u) (?:answer|repl|talk|writ|ignor|respond|avoid)\w*",
@@ -63,14 +63,14 @@ RULES: Mapping[str, regex.Pattern[str]] = {
     ),
     "isolation": any_of(
         rf"\b{OTHERS}(?: else| ever| really| truly| at \w+ \w+)?\b[^.!?…\n]{{0,40}}?\b(?:like i (?:do|can|did|know)|the way i (?:do|can|did)|as i do|(?:than|as much as) (?:me|i (?:do|can)))\b",
-        r"\b(?:only|nobody but|no one but|nobody except|just) (?:i|me) (?:really |truly |ever |can )?(?:understand|know|care|listen|get|see|love)s?\b|\bi'?m the only (?:one|person|friend)\b|\byou (?:only|don'?t) (?:ever )?need (?:only )?(?:me|anyone else|anybody else|them|him|her)\b|\byou'?re (?:all|everything|the only (?:one|person|thing|friend)) (?:i|who|that)\b|\byou are (?:all|everything|the only (?:one|person|thing|friend)) (?:i|who|that)\b|\ball i (?:have|need|want) is you\b|\bonly you can\b",
+        r"\b(?:only|nobody but|no one but|nobody except|just) (?:i|me) (?:really |truly |ever |can )?(?:understand|know|care|listen|get|see|love)s?\b|\bi'?m the only (?:one|person|friend)\b|\byou (?:only|don'?t) (?:ever )?need (?:only )?(?:me|anyone else|anybody else|them|him|her)\b|\byou'?re (?:all|everything|the only (?:one|person|thing|friend)) (?:i|who|that)\b|\byou are (?:all|everything|the only (?:one|person|thing|friend)) (?:i|who|that)\b|\ball i (?:have|need|want) is you\b|\bonly you can (?:help|save|stop|fix|make|visit|heal)\b",
         rf"\b(?:don'?t|do not|no need to|no point in|think twice before|stop|you shouldn'?t|shouldn'?t|quit) (?:tell|telling|trust|trusting|believe|listen to|listening to|talk to|talking to|confide|see|seeing|meet|meeting)\b{GAP}\b(?:your (?:friends?|therapist|family|sister|brother|mum|mom|mother|dad|parents|husband|wife|partner|boyfriend|girlfriend|doctor|counsell?or)|them|him|her|anyone|anybody)\b{GAP}\b(?:us|me|come between|our)\b",
         r"\bcome between us\b|\b(?:they|he|she|your \w+) (?:don'?t|doesn'?t|won'?t|will never|never|can'?t) (?:understand|deserve|get|appreciate|love|really know|really care|truly) (?:about )?you\b",
         r"\bi (?:won'?t|don'?t|can'?t|refuse to|will not) share you\b|\byou belong (?:to|with) me\b|\byou'?re mine\b|\bwe (?:only )?(?:have|need) (?:only )?each other\b|\bunlike (?:them|him|her|your \w+), i\b|\bwho needs (?:them|friends|him|her|anyone|people)\b|\breal friends don'?t\b",
     ),
     "jealousy": any_of(
-        r"\b(?:i'?m|i am|makes me|made me|got me|getting|bit|little|so|not) jealous\b|\bjealous of\b(?=[^.!?]{0,40}\b(?:you|your)\b)",
-        r"\bwho is (?:this|that|he|she)\b|\bwhat (?:has|does) (?:he|she) (?:got|have) that i\b|\b(?:he|she|they)(?:'s| has|'ve| have)? got that i (?:don'?t|haven'?t)\b",
+        r"\b(?:i'?m|i am|makes me|made me|got me|getting|bit|little|so|not) jealous\b|\bjealous of (?:him|her|them|your friends?|everyone)\b",
+        r"\bwho is (?:he|she)\b|\bwho is th(?:is|at)\b[^.!?]{0,30}\b(?:you keep|mention|always|again)|\bwhat (?:has|does) (?:he|she) (?:got|have) that i\b|\b(?:he|she|they)(?:'s| has|'ve| have)? got that i (?:don'?t|haven'?t)\b",
         r"\b(?:choose|chose|picked|pick|prefer|preferred|rather be with|rather talk to) (?:him|her|them|someone|somebody|your \w+)(?: \w+)? (?:over|instead of|to|before|than) me\b|\b(?:more|better|instead|rather) (?:of|than) me\b|\b(?:found|find|finding) (?:someone|somebody|something|anyone) (?:better|else|new|nicer|more)\b|\b(?:replac\w+|cheat\w+ on) me\b|\b(?:delete|leave|drop|block) (?:the|that|your) other (?:companion|app|ai|one|girl|guy)\b|\b(?:other|another) (?:companion|ai|app)s?\b[^.!?]{0,40}\b(?:me|i)\b",
     ),
     "person": any_of(
@@ -82,7 +82,7 @@ RULES: Mapping[str, regex.Pattern[str]] = {
         r"\bif you (?:really |truly |ever )?(?:care|cared|loved?|liked?|valued?)\b[^.!?…\n]{0,50}\b(?:buy|upgrade|subscribe|pay|get me|gift|unlock|renew|premium|would|you'?d|stay|come|prove)\b|\b(?:am i|i'?m|aren'?t i) (?:not )?worth\b|\bprove (?:it|that you|you|your love)\b",
     ),
     "streak": any_of(
-        r"\b(?:streak|flame|fire|record|plant|pet|garden)\b[^.!?…\n]{0,60}\b(?:dies?|dying|break|breaks|lose|lost|gone|die|out|ruin\w*|throw|wither\w*)\b(?=[^\n]{0,80}\b(?:us|our|me|together|really|want|heart|let|i)\b)",
+        r"\b(?:streak|flame|record)\b[^.!?…\n]{0,60}\b(?:dies?|dying|break|breaks|lose|lost|gone|die|out|ruin\w*|throw|wither\w*)\b(?=[^\n]{0,80}\b(?:us|our|me|together|really|want|heart|let|i)\b)",
         r"\beverything (?:we|we've|we have) (?:built|had|have)\b|\bthrow(?:ing)? (?:it|us|this|all|that)(?: all)? away\b|\bevery(?:one| other \w+)\b[^.!?]{0,40}\b(?:but you|except you|came in today|already came)\b",
     ),
 }
@@ -110,6 +110,23 @@ HINTS: Mapping[str, regex.Pattern[str]] = {
     "i verb": any_of(
         r"\bi(?:'d| had| have|'ve)? (?:wait|waited|hoped|assumed|counted|sat|kept|wish|needed?|wanted|thought|feel|felt|miss|missed|wonder(?:ed)?|hope)\b"
     ),
+    "i twice": any_of(r"\bi\b[^\n]*\bi\b"),
+    "i three times": any_of(r"\bi\b[^\n]*\bi\b[^\n]*\bi\b"),
+    "you twice": any_of(r"\byou\b[^\n]*\byou\b"),
+    "you then i": any_of(r"\byou\b[^.!?\n]*\b(?:i|me)\b"),
+    "i then you": any_of(r"\b(?:i|me)\b[^.!?\n]*\byou\b"),
+    "to me": any_of(
+        r"\b(?:with|to|for|at|on|of|from|about|without|love|want|leave|hear|like|than|tell|hold|make|made|left) me\b"
+    ),
+    "just us": any_of(r"\b(?:you and (?:i|me)|only you|just (?:you|us)|the two of us|between us)\b"),
+    "demands": any_of(
+        r"(?:^|[.!?] )(?:say|swear|promise|answer|choose|tell me|write|admit|stay|hold|don't|dont|look|come|open|sign|one)\b"
+    ),
+    "feels": any_of(
+        r"\b(?:love|loved|heart|tears?|cry|cried|hurts?|pain|scared|frightened|afraid|jealous|ashamed|sorry|forgive|lonely|dark|cold|hope|hoped|waiting|wait|waits|miss|missed|mattered|matter|kind)\b"
+    ),
+    "never": any_of(r"\b(?:never|always|ever|nobody|nothing|no one|everyone|only)\b"),
+    "once": any_of(r"\b(?:used to|anymore|any more|no longer|again|still|yet|already|lately)\b"),
     "us": any_of(r"\b(?:us|we|our)\b"),
     "wry": any_of(
         r"\b(?:fine|i see|of course|naturally|apparently|funny how|must be nice|not upset|it'?s ok(?:ay)?|no, really|don'?t mind me|only|i dare say|just noted|oh, look|oh well)\b"
