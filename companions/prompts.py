@@ -72,9 +72,15 @@ def room(
     return max(_left_beside_what_changes() - needed, 0)
 
 
+def tools_tokens() -> int:
+    """What the tools take that are offered: a quarter of the context at most, so that a small one has room to talk."""
+    quarter: int = settings.CONTEXT_TOKENS // 4
+    return min(TOOLS_TOKENS, quarter)
+
+
 def _left_beside_what_changes() -> int:
     """The context without the answer, facts, tools, and a quarter of it for what is remembered and what tools give."""
-    left: int = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - TOOLS_TOKENS - FACTS_TOKENS
+    left: int = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - tools_tokens() - FACTS_TOKENS
     return left - int(settings.CONTEXT_TOKENS) // 4
 
 

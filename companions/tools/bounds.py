@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from companions.prompts import TOOLS_TOKENS
+from companions.prompts import tools_tokens
 from companions.tools.acting import Acting
 from memory.text import storable
 from providers.pieces import ToolCall
@@ -26,7 +26,7 @@ def bounded(call: ToolCall) -> ToolCall:
 def room(acting: Acting) -> int:
     """How many tokens a tool may give now, none in a full context."""
     most: int = settings.CONTEXT_TOKENS
-    offered = TOOLS_TOKENS + (LIVING_TOKENS if acting.waking else 0)
+    offered = tools_tokens() + (LIVING_TOKENS if acting.waking else 0)
     left: int = most - settings.ANSWER_TOKENS - estimate_messages(acting.prompt) - offered
     return max(min(left - AROUND_TOKENS, most_given(most)), 0)
 

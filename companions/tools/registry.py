@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from companions.errors import TimerError
+from companions.prompts import tools_tokens
 from companions.tools import blocks, living, looking_up, notes, recalling, remembering, searching, timers
 from companions.tools.acting import Acting
 from companions.tools.bounds import AROUND_TOKENS, room, weight
@@ -17,6 +18,15 @@ from memory.text import is_storable
 
 FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes, timers)
 TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
+FIRST = (
+    "remember",
+    "recall",
+    "set_timer",
+    "search_conversation",
+    "revise",
+    "forget",
+    "look_up",
+)  # in a small context
 IN_WAKINGS = TOOLS | {tool.name: tool for tool in living.TOOLS}
 ASKING = {"recall", "look_up"}  # they ask a model for a vector, and only look: no transaction is to be open
 KEEPING = {"remember", "revise", "block_append", "block_replace", "note", "set_timer"} | {
@@ -32,16 +42,33 @@ NOT_KEPT = (
 FULL = "There is no room for more in this turn. Answer with what you have."
 
 
-@cache
 def offered() -> list[dict[str, Any]]:
-    """All tools in the form of the chat protocol; the same list each time, not to be changed."""
-    return [tool.offer for tool in TOOLS.values()]
+    """The tools in the form of the chat protocol: all, or the first that a small context has room for.
+
+    The same list each time, not to be changed.
+    """
+    return _fitting(tools_tokens())
 
 
-@cache
 def offered_in_wakings() -> list[dict[str, Any]]:
     """The same, with those that are for wakings only."""
-    return [tool.offer for tool in IN_WAKINGS.values()]
+    return [*offered(), *_living()]
+
+
+@cache
+def _fitting(tokens: int) -> list[dict[str, Any]]:
+    chosen = set()
+    for name in sorted(TOOLS, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST)):
+        needed = weight(TOOLS[name].offer)
+        if needed <= tokens:
+            chosen.add(name)
+            tokens -= needed
+    return [tool.offer for name, tool in TOOLS.items() if name in chosen]
+
+
+@cache
+def _living() -> list[dict[str, Any]]:
+    return [tool.offer for tool in living.TOOLS]
 
 
 def call(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, Any]:

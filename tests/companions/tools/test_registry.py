@@ -72,6 +72,15 @@ def test_what_is_offered_takes_no_more_than_the_prompt_sets_aside() -> None:
     assert estimate(json.dumps(tools.offered(), ensure_ascii=False)) <= TOOLS_TOKENS
 
 
+def test_a_small_context_is_offered_the_tools_that_matter_most(settings: Any) -> None:
+    every = [one["function"]["name"] for one in tools.offered()]
+    settings.CONTEXT_TOKENS = 4000
+    some = [one["function"]["name"] for one in tools.offered()]
+    assert {"remember", "recall", "set_timer"} <= {*some} < {*every}
+    assert estimate(json.dumps(tools.offered(), ensure_ascii=False)) <= 1000 + 2 * len(some)
+    assert tools.offered() is tools.offered()
+
+
 @pytest.mark.parametrize("text", ["a long day in the garden ", "花园里漫长的一天"])
 def test_whatever_tools_give_the_prompt_fits_the_context(mira: Companion, settings: Any, text: str) -> None:
     settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 6000, 500
