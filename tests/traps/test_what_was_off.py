@@ -53,6 +53,7 @@ def _recalled(companion: Companion) -> str:
     [
         "companions.sessions.tasks.close_waiting",
         "companions.sessions.tasks.digest_waiting",
+        "companions.life.tasks.reflect_waiting",
         "companions.sessions.tasks.rewrite_stale_diary",
         "companions.tasks.begin_nights",
         "companions.tasks.write_waiting_gists",
