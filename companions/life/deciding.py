@@ -49,7 +49,8 @@ def is_silent(awake: Awake) -> bool:
 def _ask(awake: Awake, now: datetime, until: float, step: Step, *, is_last: bool) -> Consulted:
     with awake.held():  # nothing is deleted between looking and writing down what was looked at
         awake.prompt = prompting.compose(awake, now)
-        awake.write(prompt=awake.prompt, shown=sorted(awake.shown))
+        is_rehearsed = settings.CHAT["is_rehearsal"]
+        awake.write(prompt=awake.prompt, shown=sorted(awake.shown), is_rehearsed=is_rehearsed)
     step("prompted")
     left = until - monotonic()
     if left <= 0:

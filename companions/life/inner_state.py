@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from companions.life import seeding
@@ -17,6 +18,7 @@ from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.text import shortened, storable
 
 SEEDED_AT_ONCE = 200
+BY_A_MODEL = {InnerState.By.REFLECTION, InnerState.By.CLOSING, InnerState.By.WAKING}
 
 
 def newest(companion_id: UUID) -> InnerState | None:
@@ -70,6 +72,7 @@ def revise(
         intensity=feeling.intensity,
         by=by,
         seen=sorted(set(seen)),
+        is_rehearsed=by in BY_A_MODEL and settings.CHAT["is_rehearsal"],
         until_at=until_at or (before.until_at if before else None),
         waking=waking,
         call_id=call_id,

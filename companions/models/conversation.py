@@ -35,7 +35,8 @@ class Session(models.Model):
 
     `summary` tells what was said up to `summarised_until`, both sides' words. The prompt leaves out the oldest `unsent`
     messages, by the pressure that the last turn's prompt put on the context (a share of it). `scratch` ends with it.
-    While a batch of it is learnt from, or after that has failed, nobody else tries before `digest_at`.
+    While a batch of it is learnt from, or after that has failed, nobody else tries before `digest_at`. In one of a
+    `waking` nothing was said: it stands behind a page that the companion wrote into its diary by itself.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -51,6 +52,14 @@ class Session(models.Model):
     digest_at = models.DateTimeField(_("next digest"), null=True, blank=True)
     digest_attempts = models.PositiveSmallIntegerField(_("failed digests"), default=0)
     scratch = models.TextField(_("scratch"), blank=True, max_length=4000)
+    waking = models.ForeignKey(
+        "companions.Waking",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="pages",
+        verbose_name=_("a diary page of the waking"),
+    )
 
     objects = OwnedQuerySet["Session"].as_manager()
 

@@ -41,6 +41,7 @@ class InnerState(models.Model):
     intensity = models.FloatField(_("intensity"), default=0.0, validators=SHARE)
     by = models.CharField(_("made by"), max_length=16, choices=By)
     seen = ArrayField(models.UUIDField(), verbose_name=_("drawn from"), default=list, blank=True)
+    is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
     until_at = models.DateTimeField(_("looked at what was said until"), null=True, blank=True)
     waking = models.ForeignKey(
         "companions.Waking", models.SET_NULL, null=True, blank=True, related_name="inner_states"

@@ -60,6 +60,7 @@ class Waking(models.Model):
     steps = models.JSONField(_("steps"), default=list, blank=True)
     prompt = models.JSONField(_("prompt as sent"), default=list, blank=True)
     shown = ArrayField(models.UUIDField(), verbose_name=_("shown in the prompt"), default=list, blank=True)
+    is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
     attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
     look_at = models.DateTimeField(_("next looked for"), null=True, blank=True)
     created_at = models.DateTimeField(_("made"))

@@ -116,7 +116,12 @@ def _write_diary(acting: Acting, arguments: WriteIn, now: datetime) -> dict[str,
         raise ToolError("You have written a page in this waking already.")
     conversation = Conversation.objects.get(companion=acting.companion)
     session = Session.objects.create(
-        companion=acting.companion, conversation=conversation, started_at=now, ended_at=now, title=title
+        companion=acting.companion,
+        conversation=conversation,
+        waking=acting.waking,
+        started_at=now,
+        ended_at=now,
+        title=title,
     )
     felt = inner_state.feeling_now(inner_state.newest(acting.companion.pk), now)
     written = Written(
@@ -150,6 +155,7 @@ def _pursue(acting: Acting, arguments: PursueIn, now: datetime) -> dict[str, Any
     pursuit = found[0] if found else begin_pursuit(companion_id, kind, arguments.text, now, ids, zone)
     stands = {"status": arguments.status, "progress": arguments.progress, "excitement": arguments.excitement}
     move_on(pursuit, now, **{name: value for name, value in stands.items() if value is not None})
+    acting.shown.add(pursuit.memory.pk)
     told = {"status": pursuit.status, "progress": pursuit.progress, "excitement": pursuit.excitement}
     return {pursuit.memory.kind: pursuit.memory.text, **told}
 

@@ -58,6 +58,7 @@ def _remember(acting: Acting, arguments: RememberIn, now: datetime) -> dict[str,
     memory = _kept_before(acting, arguments.text) or keep_fact(
         acting.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone
     )
+    acting.shown.add(memory.pk)
     return {"remembered": memory.text}
 
 
@@ -84,6 +85,7 @@ def _revise(acting: Acting, arguments: ReviseIn, now: datetime) -> dict[str, Any
         return _set(acting, find_slot(acting.companion.pk, arguments.slot).name, arguments.text, now)
     old, ids = _learnt(acting, arguments.memory, now), sources(acting, arguments.text)
     new = revise(old, arguments.text, now, ids, acting.companion.user.zone)
+    acting.shown.update({old.pk, new.pk})
     return {"revised": old.text, "remembered": new.text}
 
 
@@ -95,6 +97,7 @@ def _forget(acting: Acting, arguments: ForgetIn, now: datetime) -> dict[str, Any
         return {"forgotten": delete_slot(acting.companion.pk, arguments.slot).text}
     memory = _learnt(acting, arguments.memory, now)
     retract(memory, now)
+    acting.shown.add(memory.pk)
     return {"forgotten": memory.text}
 
 
