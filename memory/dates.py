@@ -79,7 +79,7 @@ def _stretches(term: str, today: date) -> Iterator[tuple[date, date]]:
                 yield (day := date(year, *numbers)), day
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
     """The value of "12" or "十二"; the numerals up to 99."""
     if text.isdecimal():
         return int(text)
@@ -97,7 +97,7 @@ def _calendar_day(year: int | None, month: int, day: int) -> Iterator[str]:
 
 def _numbers(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     year = match["year"]
-    yield from _calendar_day(int(year) if year else None, _number(match["month"]), _number(match["day"]))
+    yield from _calendar_day(int(year) if year else None, number(match["month"]), number(match["day"]))
 
 
 def _named(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
@@ -114,14 +114,14 @@ def _slashed(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
 def _month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     """A month with its year, or the latest such month."""
     name = match["month"]
-    month = MONTHS.index(name[:3]) + 1 if name[:3] in MONTHS else _number(name)
+    month = MONTHS.index(name[:3]) + 1 if name[:3] in MONTHS else number(name)
     year = int(match["year"]) if match["year"] else (today.year - (month > today.month) if today else 0)
     if year and 1 <= month <= 12:
         yield f"@{year:04}-{month:02}"
 
 
 def _ago(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    days = _number(match["days"])
+    days = number(match["days"])
     if today and days < 400:
         yield f"@{today - timedelta(days):%Y-%m-%d}"
 
@@ -137,9 +137,9 @@ def _back(days: int) -> Reader:
 def _weekday(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     """The latest such day before today."""
     name = match["weekday"]
-    number = WEEKDAYS.index(name[:3]) if name[:3] in WEEKDAYS else NUMERALS[name] - 1
+    place = WEEKDAYS.index(name[:3]) if name[:3] in WEEKDAYS else NUMERALS[name] - 1
     if today:
-        yield f"@{today - timedelta((today.weekday() - number - 1) % 7 + 1):%Y-%m-%d}"
+        yield f"@{today - timedelta((today.weekday() - place - 1) % 7 + 1):%Y-%m-%d}"
 
 
 def _last_week(match: "regex.Match[str]", today: date | None) -> Iterator[str]:

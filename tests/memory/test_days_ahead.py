@@ -1,0 +1,93 @@
+"""Days that are still to come, read from texts in English and Chinese as of a Monday."""
+
+from datetime import date
+
+import pytest
+
+from memory.days_ahead import days_ahead, days_told
+
+MONDAY = date(2026, 5, 4)
+
+
+def read(text: str) -> list[str]:
+    return [f"{day:%Y-%m-%d}" for day in days_ahead(text, MONDAY)]
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Tomorrow’s exam", "2026-05-05"),
+        ("the day after tomorrow", "2026-05-06"),
+        ("She will fly tonight", "2026-05-04"),
+        ("an exam on Friday", "2026-05-08"),
+        ("I'll call by Thursday", "2026-05-07"),
+        ("this Monday", "2026-05-04"),
+        ("an exam on Monday", "2026-05-11"),
+        ("next Friday", "2026-05-15"),
+        ("on Friday next week", "2026-05-15"),
+        ("in 3 days", "2026-05-07"),
+        ("in two weeks", "2026-05-18"),
+        ("on May 9th, 2026", "2026-05-09"),
+        ("a trip on 25/12", "2026-12-25"),
+        ("on 2 January", "2027-01-02"),
+        ("an exam on 2026-06-01", "2026-06-01"),
+        ("Fred has an exam on Friday", "2026-05-08"),
+        ("She was told that she has to be there on Friday", "2026-05-08"),
+        ("明天面试", "2026-05-05"),
+        ("后天考试", "2026-05-06"),
+        ("大后天出发", "2026-05-07"),
+        ("今晚要演出", "2026-05-04"),
+        ("周五有考试", "2026-05-08"),
+        ("本周一开会", "2026-05-04"),
+        ("这周日要搬家", "2026-05-10"),
+        ("下周五面试", "2026-05-15"),
+        ("下个星期二见牙医", "2026-05-12"),
+        ("三天后出发", "2026-05-07"),
+        ("两周后回来", "2026-05-18"),
+        ("十五天后", "2026-05-19"),
+        ("下个月三号", "2026-06-03"),
+        ("五月二十日考试", "2026-05-20"),
+        ("12月25日飞", "2026-12-25"),
+        ("2026年6月1日结婚", "2026-06-01"),
+    ],
+)
+def test_a_day_to_come_is_read(text: str, day: str) -> None:
+    assert read(text) == [day]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "an exam",
+        "in May",
+        "every Friday",
+        "She had an exam on Friday",
+        "Yesterday was fine",
+        "She went home today",
+        "on 5/6",
+        "an exam on 3 May",
+        "an exam on 2026-05-03",
+        "in 900 days",
+        "on the 31st of June",
+        "周五考试了",
+        "上周五考试",
+        "每周五跑步",
+        "一周五次",
+        "今天去了公园",
+        "重要的会议周五开过了",
+        "五月",
+        "下个月三十一号",
+    ],
+)
+def test_what_is_past_unclear_or_no_day_is_not(text: str) -> None:
+    assert read(text) == []
+
+
+def test_several_days_come_in_their_order_and_once() -> None:
+    assert read("On 9 May or tomorrow, 明天, then 7 May") == ["2026-05-05", "2026-05-07", "2026-05-09"]
+
+
+def test_a_day_that_was_is_told_where_it_is_written_out() -> None:
+    assert days_told("Born on 3 May 1990", MONDAY) == [date(1990, 5, 3)]
+    assert days_told("She flew home on 25 December", MONDAY) == [date(2025, 12, 25)]
+    assert days_told("Born on 29 February", MONDAY) == [date(2027, 2, 28)]
