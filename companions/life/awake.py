@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from accounts.usage import Payer
+from companions.life.drive import is_gone, may_be_told
 from companions.locking import lock
 from companions.models import Companion, Message, Waking
 from companions.prompts import Line
@@ -52,10 +53,12 @@ class Awake:
     @property
     def about(self) -> Memory | None:
         """What it is about, where models may be told of that."""
-        about = self.waking.about
-        if about is None or about.is_private or about.is_stale:
-            return None
-        return None if about.message and about.message.is_hidden else about
+        return may_be_told(self.waking)
+
+    @property
+    def note(self) -> str:
+        """What it woke for; nothing where that quotes what may not be told any more."""
+        return "" if is_gone(self.waking) else self.waking.note
 
     @property
     def given(self) -> list[UUID]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from companions.life import timers
+from companions.life.drive import named
 from companions.models import Companion, InnerState, Message, Waking
 
 REFLECTED = (InnerState.By.REFLECTION, InnerState.By.CLOSING)
@@ -101,7 +102,7 @@ def _why(companion: Companion, one: Waking) -> str:
 
 def _woken_by(companion: Companion, one: Waking) -> str:
     if one.origin == Waking.Origin.DRIVE:
-        return _("Something of its own made it wake: %(drive)s.") % {"drive": one.drive.replace("_", " ")}
+        return _("Something of its own made it wake: %(drive)s.") % {"drive": named(one.drive)}
     if one.timer is None:
         return _("A timer made it wake, which is gone now.")
     words = timers.in_words(one.timer, companion.user.zone, companion.user.language)
@@ -129,6 +130,7 @@ def _skipped(code: str) -> str:
         "too_late": _("It slept on: that was too long ago."),
         "nothing_new": _("It slept on: you two had not talked since."),
         "too_many_a_day": _("It slept on: it had woken too often that day."),
+        "gone": _("It slept on: what it had thought of is gone."),
         "no_tokens": _("It slept on: the tokens of that day were used up."),
     }
     return sentences.get(code) or _("It slept on.")

@@ -12,6 +12,7 @@ from django.db.models import Max, Q
 from companions.in_mind import inside
 from companions.life import timers
 from companions.life.awake import Awake
+from companions.life.consent import refusal
 from companions.life.mood import felt_now
 from companions.models import Message, Waking
 from companions.prompts import RULES, Line, ago, system
@@ -62,8 +63,11 @@ def _why(awake: Awake, now: datetime) -> list[str]:
         f"You woke by: {_woken_by(awake)}",
         f"They asked you for this: {'yes' if waking.is_asked_for else 'no'}",
     ]
-    if waking.note:
-        lines.append(f"What for: {quoted(waking.note)}")
+    if code := refusal(awake.companion, waking, now):
+        why = code.replace("_", " ")
+        lines.append(f"You may not write to them now: {why}. Whatever else you may do.")
+    if note := awake.note:
+        lines.append(f"What for: {quoted(note)}")
     if about := awake.about:
         on = about.happened_at.astimezone(zone)
         lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(beginning(about.text, MEMORY_TOKENS))}")

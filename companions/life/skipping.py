@@ -6,6 +6,7 @@ from enum import StrEnum
 from django.conf import settings
 
 from accounts.sparing import waits_until
+from companions.life.drive import is_gone
 from companions.life.hours import within
 from companions.models import Companion, Life, Message, Waking
 
@@ -21,6 +22,7 @@ class Reason(StrEnum):
     NOTHING_NEW = "nothing_new"
     TOO_MANY_A_DAY = "too_many_a_day"
     NO_TOKENS = "no_tokens"
+    GONE = "gone"
 
 
 def reason(waking: Waking, companion: Companion, now: datetime) -> Reason | None:
@@ -45,6 +47,8 @@ def _unasked(waking: Waking, companion: Companion, now: datetime) -> Reason | No
     local = now.astimezone(companion.user.zone)
     if waking.origin == Waking.Origin.DRIVE and within(life.sleeps_from, life.sleeps_until, local.time()):
         return Reason.ASLEEP
+    if is_gone(waking):
+        return Reason.GONE
     return Reason.NOTHING_NEW if _has_nothing_new(waking) else None
 
 

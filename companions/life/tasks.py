@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from companions.life import inner_state, predefined, reaching, reflection, waking
+from companions.life import drives, inner_state, predefined, reaching, reflection, waking
 from companions.life import tick as ticking
 
 
@@ -58,3 +58,20 @@ def reflect_waiting() -> None:
     inner_state.seed_missing(now)
     for companion_id in reflection.due(now):
         reflect_upon.delay(str(companion_id))
+
+
+@shared_task
+def seek() -> None:
+    """Look for what moves companions by themselves: the sweep."""
+    now = timezone.now()
+    while claimed := drives.claim(now, drives.CLAIMED_AT_ONCE):
+        for companion_id in claimed:
+            seek_of.delay(str(companion_id))
+
+
+@shared_task
+def seek_of(companion_id: str) -> None:
+    """Look for what moves one companion by itself."""
+    waking_id = drives.seek(UUID(companion_id), timezone.now())
+    if waking_id:
+        wake.delay(str(waking_id))

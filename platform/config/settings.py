@@ -349,6 +349,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": TICK_SECONDS,
         "options": {"expires": 30},
     },
+    "look for drives": {
+        "task": "companions.life.tasks.seek",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     "set missing timers": {
         "task": "companions.life.tasks.set_missing_timers",
         "schedule": 3600.0,

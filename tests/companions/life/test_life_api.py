@@ -93,7 +93,7 @@ def test_a_forced_one_a_drive_and_a_timer_that_is_gone_have_theirs(as_alice: Api
     assert [one["why"] for one in logged(as_alice, mira)["items"]] == [
         "A timer was fired by hand: in 30 seconds.",
         "A timer made it wake, which is gone now.",
-        "Something of its own made it wake: long silence.",
+        "Something of its own made it wake: a long silence.",
     ]
 
 
