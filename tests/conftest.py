@@ -86,6 +86,7 @@ def _start() -> Embedded | None:
 
 def _set_up_django() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    os.environ.setdefault("KITH_VAPID_KEY", "dGhlIG51bWJlciBvZiB0aGUgdGVzdHMnIG93biBrZXk")
     os.environ["KITH_FLASHBACK_PROBABILITY"] = "0"  # what comes to mind is exactly what is asked for
     if WORKER:
         number = int(WORKER.removeprefix("gw")) + 1

@@ -32,6 +32,8 @@ from companions.api import (
     understanding,
 )
 from companions.errors import CompanionsError
+from integrations.push import api as push
+from integrations.push.errors import PushError
 from memory.errors import AlwaysError, DocumentError, PolicyError, UndoError
 
 log = structlog.get_logger(__name__)
@@ -60,6 +62,7 @@ for router in (
     api.add_router("/companions", router)
 api.add_router("/replies", replies.router)
 api.add_router("", reaching.mine)
+api.add_router("/push", push.router)
 
 
 def problem(request: HttpRequest, status: int, code: str, detail: str, **more: object) -> HttpResponse:
@@ -77,7 +80,8 @@ def problem(request: HttpRequest, status: int, code: str, detail: str, **more: o
 
 
 @api.exception_handler(CompanionsError)
-def refused(request: HttpRequest, error: CompanionsError) -> HttpResponse:
+@api.exception_handler(PushError)
+def refused(request: HttpRequest, error: CompanionsError | PushError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail))
 
 

@@ -12,4 +12,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
     path("", include("companions.urls")),
+    path("", include("integrations.push.urls")),
 ]

@@ -6,3 +6,10 @@ class PushConfig(AppConfig):
     name = "integrations.push"
     label = "push"
     verbose_name = _("Notifications")
+
+    def ready(self) -> None:
+        """The channel registers itself: companions know of no front door."""
+        from companions.life.channels import register
+        from integrations.push.channel import Push
+
+        register(Push())

@@ -1,0 +1,90 @@
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+from pydantic import StringConstraints
+
+from companions.api.finding import person
+from companions.schemas import Text
+from integrations.push.address import Address
+from integrations.push.models import Subscription
+from integrations.push.subscribing import ENDPOINT_CHARACTERS, key_of_kith, subscribe
+
+router = Router(tags=["notifications"])
+
+
+class KeyOut(Schema):
+    key: str | None = Field(
+        description="The applicationServerKey; null where there are no notifications here."
+    )
+
+
+class KeysIn(Schema):
+    p256dh: Annotated[Text, StringConstraints(max_length=200)]
+    auth: Annotated[Text, StringConstraints(max_length=200)]
+
+
+class SubscriptionIn(Schema):
+    """What a browser's PushSubscription tells as JSON, and a name for it."""
+
+    endpoint: Text = Field(max_length=ENDPOINT_CHARACTERS)
+    keys: KeysIn
+    browser: Text = Field("", max_length=80)
+
+    @property
+    def address(self) -> Address:
+        return Address(self.endpoint, self.keys.p256dh, self.keys.auth)
+
+
+class SubscriptionOut(Schema):
+    """Address and keys never come back."""
+
+    id: UUID
+    browser: str
+    created_at: datetime
+    used_at: datetime | None
+
+
+class SubscriptionsOut(Schema):
+    items: list[SubscriptionOut]
+    next: str | None = Field(None, description="Always null: all are given at once.")
+
+
+@router.get("/key", response=KeyOut, operation_id="get_push_key", summary="What a browser subscribes with")
+def get_push_key(request: HttpRequest) -> dict[str, Any]:
+    return {"key": key_of_kith()}
+
+
+@router.get(
+    "/subscriptions",
+    response=SubscriptionsOut,
+    operation_id="list_push_subscriptions",
+    summary="The browsers that are notified, newest first",
+)
+def list_push_subscriptions(request: HttpRequest) -> dict[str, Any]:
+    return {"items": list(Subscription.objects.owned_by(person(request))), "next": None}
+
+
+@router.post(
+    "/subscriptions",
+    response={201: SubscriptionOut},
+    operation_id="subscribe_to_push",
+    summary="Have a browser be notified; sent twice it is kept once",
+)
+def subscribe_to_push(request: HttpRequest, body: SubscriptionIn) -> Status[Subscription]:
+    return Status(201, subscribe(person(request), body.address, body.browser, timezone.now()))
+
+
+@router.delete(
+    "/subscriptions/{uuid:subscription_id}",
+    response={204: None},
+    operation_id="unsubscribe_from_push",
+    summary="Notify this browser no more",
+)
+def unsubscribe_from_push(request: HttpRequest, subscription_id: UUID) -> Status[None]:
+    get_object_or_404(Subscription.objects.owned_by(person(request)), pk=subscription_id).delete()
+    return Status(204, None)

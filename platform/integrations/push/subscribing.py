@@ -1,0 +1,90 @@
+"""Letting a browser of a person's be notified, once each, and no other person's by the same browser."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.errors import SealError
+from accounts.models import User
+from integrations.push.address import Address
+from integrations.push.errors import PushError
+from integrations.push.models import Subscription
+from providers.outbound import OutboundError, require_public
+from providers.web_push import WebPushError, browser_keys, public_key
+
+MOST = 20  # of a person
+ENDPOINT_CHARACTERS = 2000
+CONFLICT = 409
+Require = Callable[[str], None]
+
+
+def is_on() -> bool:
+    """Whether this Kith has the key that notifications are signed with."""
+    return bool(settings.VAPID_KEY)
+
+
+def key_of_kith() -> str | None:
+    """What a browser subscribes with, in base64url; None where there are no notifications here."""
+    return public_key(settings.VAPID_KEY) if is_on() else None
+
+
+def subscribe(
+    user: User, address: Address, browser: str, now: datetime, *, require: Require = require_public
+) -> Subscription:
+    """The subscription of this browser, which is kept once however often it comes; PushError where it cannot be.
+
+    A browser's earlier owner, signed out by now, is not notified there any more.
+    """
+    if not is_on():
+        raise PushError("push_off", _("Notifications are not set up on this Kith."), CONFLICT)
+    _check(address, require)
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=user.pk)  # two at once are counted one after the other
+        _take_from_others(user, address)
+        kept = {"sealed": address.sealed(), "browser": browser, "failures": 0}
+        mine = Subscription.objects.owned_by(user)
+        if mine.filter(endpoint_digest=address.digest).update(**kept) == 0:
+            _require_room(user)
+            return Subscription.objects.create(
+                user=user, endpoint_digest=address.digest, created_at=now, **kept
+            )
+        return mine.get(endpoint_digest=address.digest)
+
+
+def unsubscribe(user: User, endpoint: str) -> None:
+    """Notify the person's browser that has this endpoint no more."""
+    digest = Address(endpoint, "", "").digest
+    Subscription.objects.owned_by(user).filter(endpoint_digest=digest).delete()
+
+
+def _check(address: Address, require: Require) -> None:
+    try:
+        browser_keys(address.p256dh, address.auth)
+    except WebPushError as error:
+        raise PushError("bad_keys", _("These are not the keys of a browser's subscription.")) from error
+    if len(address.endpoint) > ENDPOINT_CHARACTERS or not address.endpoint.isascii():
+        raise PushError("bad_address", _("This is not the address of a push service."))
+    try:
+        require(address.endpoint)
+    except OutboundError as error:
+        raise PushError(error.code, _("This is not the address of a push service.")) from error
+
+
+def _require_room(user: User) -> None:
+    if Subscription.objects.owned_by(user).count() >= MOST:
+        detail = _("You have notifications on %(most)s devices already. Remove one first.") % {"most": MOST}
+        raise PushError("too_many_devices", detail, CONFLICT)
+
+
+def _take_from_others(user: User, address: Address) -> None:
+    """Who holds the very keys sits before the very browser; another's endpoint alone takes nothing away."""
+    for other in Subscription.objects.filter(endpoint_digest=address.digest).exclude(user=user):
+        try:
+            is_same = Address.opened(other.sealed) == address
+        except SealError:
+            is_same = False
+        if is_same:
+            other.delete()

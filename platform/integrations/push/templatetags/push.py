@@ -1,0 +1,22 @@
+from typing import Any
+
+from django import template
+from django.template.context import RequestContext
+
+from integrations.push.models import Subscription
+from integrations.push.subscribing import key_of_kith
+
+register = template.Library()
+
+
+@register.inclusion_tag("push/_this_device.html")
+def this_device() -> dict[str, Any]:
+    """The button that lets this browser be notified, and what stands in the way."""
+    return {"key": key_of_kith()}
+
+
+@register.inclusion_tag("push/_devices.html", takes_context=True)
+def devices(context: RequestContext) -> dict[str, Any]:
+    """The browsers of who is signed in, each with a way to remove it."""
+    mine = Subscription.objects.owned_by(context["user"])
+    return {"devices": mine, "csrf_token": context["csrf_token"]}

@@ -1,0 +1,14 @@
+"""Notifications and what makes Kith an app of a phone; to be included at the root."""
+
+from django.urls import path
+
+from integrations.push import manifest, views
+
+urlpatterns = [
+    path("service-worker.js", views.service_worker, name="service_worker"),
+    path("manifest.webmanifest", manifest.manifest, name="manifest"),
+    path("notifications/key/", views.key, name="push_key"),
+    path("notifications/subscribe/", views.subscribe_here, name="push_subscribe"),
+    path("notifications/unsubscribe/", views.unsubscribe_here, name="push_unsubscribe"),
+    path("notifications/<uuid:subscription_id>/remove/", views.remove, name="push_remove"),
+]

@@ -1,0 +1,84 @@
+"""What a push service and a browser agree on: encryption for one browser (RFC 8291), and who sends it (RFC 8292)."""
+
+import base64
+import binascii
+import re
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+import http_ece
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from py_vapid import Vapid02, VapidException
+
+BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
+POINT_BYTES = 65
+SECRET_BYTES = 16
+SIGNED_FOR = timedelta(hours=12)  # RFC 8292 allows a day; clocks differ
+
+
+class WebPushError(Exception):
+    """A key that is none, or an address that nobody can sign for."""
+
+
+def browser_keys(p256dh: str, auth: str) -> tuple[bytes, bytes]:
+    """A browser's public key, 65 bytes of a point on P-256, and its secret, 16 bytes; WebPushError where they are not."""
+    point, secret = _bytes(p256dh), _bytes(auth)
+    if len(point) != POINT_BYTES or len(secret) != SECRET_BYTES:
+        raise WebPushError("wrong length")
+    try:
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+    except ValueError as error:
+        raise WebPushError("not on the curve") from error
+    return point, secret
+
+
+def encrypted(
+    payload: bytes,
+    point: bytes,
+    secret: bytes,
+    *,
+    salt: bytes | None = None,
+    sender: ec.EllipticCurvePrivateKey | None = None,
+) -> bytes:
+    """The payload for one browser in `aes128gcm`: 103 bytes longer; `salt` and `sender` are made anew for each."""
+    sender = sender or ec.generate_private_key(ec.SECP256R1())
+    body: bytes = http_ece.encrypt(
+        payload, salt=salt, private_key=sender, dh=point, auth_secret=secret, version="aes128gcm"
+    )
+    return body
+
+
+def public_key(private_key: str) -> str:
+    """The public key of a private one (32 bytes in base64url), as browsers take it: base64url without padding."""
+    point = _vapid(private_key).public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    return base64.urlsafe_b64encode(point).decode().rstrip("=")
+
+
+def signed(endpoint: str, private_key: str, contact: str, now: datetime) -> str:
+    """The `Authorization` for a push service: who sends, and the e-mail address of who answers for it."""
+    parts = urlsplit(endpoint)
+    claims = {
+        "aud": f"{parts.scheme}://{parts.netloc}",
+        "exp": int((now + SIGNED_FOR).timestamp()),
+        "sub": f"mailto:{contact}",
+    }
+    try:
+        return str(_vapid(private_key).sign(claims)["Authorization"])
+    except VapidException as error:
+        raise WebPushError("nobody can sign for this") from error
+
+
+def _vapid(private_key: str) -> Vapid02:
+    try:
+        return Vapid02.from_raw(private_key.rstrip("=").encode())
+    except (ValueError, binascii.Error) as error:
+        raise WebPushError("no private key") from error
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of base64url, with or without padding; none where it is not."""
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)) if BASE64URL.fullmatch(text) else b""
+    except binascii.Error:
+        return b""
