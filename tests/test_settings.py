@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from config.keys import encryption_keys
+
 PUBLIC = "https://kith.example.org"
 KEY = base64.urlsafe_b64encode(b"k" * 32).decode()
 
@@ -45,6 +47,7 @@ def test_a_public_kith_needs_its_secret() -> None:
         ("KITH_ENCRYPTION_KEY", "too-short"),
         ("KITH_ENCRYPTION_KEY", ","),
         ("KITH_ENCRYPTION_KEY", f"{KEY},no+key/{KEY[8:]}!"),
+        ("KITH_ENCRYPTION_KEY", "+/" + KEY[2:]),
         ("KITH_VAPID_KEY", KEY[:20]),
         ("KITH_VAPID_KEY", "-----BEGIN PRIVATE KEY-----"),
     ],
@@ -59,6 +62,7 @@ def test_a_key_that_is_none_stops_the_start_and_is_not_shown(name: str, text: st
 
 def test_keys_may_be_several_and_without_padding() -> None:
     assert not refusal(KITH_ENCRYPTION_KEY=f"{KEY}, {KEY}", KITH_VAPID_KEY=KEY.rstrip("="))
+    assert encryption_keys(f"{KEY.rstrip('=')} , {KEY}") == [KEY, KEY]
 
 
 PREVIOUS = {"EMBEDDING_PREVIOUS_MODEL": "older"}

@@ -2,9 +2,11 @@
 
 import base64
 import binascii
+import re
 
 from django.core.exceptions import ImproperlyConfigured
 
+BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 KEY_BYTES = 32
 
 
@@ -17,7 +19,7 @@ def encryption_keys(text: str) -> list[str]:
             f"KITH_ENCRYPTION_KEY: key {wrong[0] if wrong else 1} is not 32 bytes in base64url. "
             "Make one: openssl rand -base64 32 | tr +/ -_"
         )
-    return keys
+    return [_padded(key) for key in keys]
 
 
 def vapid_key(text: str) -> str:
@@ -31,6 +33,10 @@ def vapid_key(text: str) -> str:
 
 def _bytes(key: str) -> bytes:
     try:
-        return base64.b64decode(key + "=" * (-len(key) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
+        return base64.urlsafe_b64decode(_padded(key)) if BASE64URL.fullmatch(key) else b""
+    except binascii.Error:
         return b""
+
+
+def _padded(key: str) -> str:
+    return key + "=" * (-len(key) % 4)
