@@ -16,6 +16,7 @@ from companions.replies.database import visit
 from companions.replies.start import start
 from companions.understanding import rewrite
 from config.api import api
+from integrations.push.models import Subscription
 from memory.always import set_slot, write_block
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.always import By
@@ -58,6 +59,7 @@ class Things:
             "entry_id": self.companion.diary.get().pk,
             "notice_id": self.companion.user.notices.get().pk,
             "timer_id": self.companion.timers.get(name="morning").pk,
+            "subscription_id": self.companion.user.push_subscriptions.get().pk,
             "number": 1,  # of a revision
         }
 
@@ -68,6 +70,7 @@ def things(alice: User, mira: Companion) -> Things:
     job = import_log(mira, [Line(role="user", text="Long ago", at=now)], now)
     started = start(mira, "Hello", None, now)
     together.note(alice, now, now)
+    Subscription.objects.create(user=alice, endpoint_digest="d", sealed=b"", created_at=now)
     memory = Memory.objects.get(message=started.message)
     set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
     write_block(mira.pk, "tea", "green", by=By.USER, now=now)
@@ -96,6 +99,8 @@ def who(request: pytest.FixtureRequest) -> User | None:
 
 # -- REST -----------------------------------------------------------------------------------------------------------
 
+# A browser's key, of RFC 8291's example
+POINT = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 BODIES: dict[str, object] = {
     "create_companion": {"name": "New"},
     "change_companion": {"name": "Changed"},
@@ -121,10 +126,12 @@ BODIES: dict[str, object] = {
     "set_timer": {"schedule": "5min", "note": "tea"},
     "import_log": {"messages": []},
     "write_self_concept": {"sentences": ["Curious."]},
+    "subscribe_to_push": {"endpoint": "https://93.184.216.34/", "keys": {"p256dh": POINT, "auth": "A" * 22}},
     "write_user_profile": {"sentences": ["Curious."]},
 }
 QUERIES = {"send_message": "?wait=0"}
 ONES_OWN = {"list_companions", "create_companion", "import_digital_life", "count_unread", "list_notices"}
+ONES_OWN |= {"get_push_key", "list_push_subscriptions", "subscribe_to_push"}
 IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",
@@ -177,7 +184,7 @@ def test_a_child_is_found_only_through_its_own_companion(
 
 # -- pages ----------------------------------------------------------------------------------------------------------
 
-FOR_ALL = {"welcome", "healthz", "set_language", "account_signup"}
+FOR_ALL = {"welcome", "healthz", "set_language", "account_signup", "service_worker", "manifest"}
 NOT_OURS = ("admin", "api", "account_", "jsi18n")
 
 
@@ -216,6 +223,7 @@ def test_nobody_reaches_a_page_about_anothers_things(
     assert Companion.objects.filter(pk=things.companion.pk, name="Mira").exists()
     assert Memory.objects.filter(pk=things.memory.pk, text="Hello", is_pinned=False).exists()
     assert Token.objects.filter(pk=things.token.pk, revoked_at=None).exists()
+    assert Subscription.objects.owned_by(things.companion.user).exists()
 
 
 @pytest.mark.parametrize(("name", "route"), pages())
