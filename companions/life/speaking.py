@@ -41,7 +41,7 @@ def speak(awake: Awake, text: str, now: datetime, step: Step = nothing) -> Outco
             _tell(companion, _said(companion, awake.waking, words.text, now), now)
         outcome = Outcome.HELD if code else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": code, "ended_at": now}
-        awake.lease.give_back(None, text=words.text, **ended)
+        awake.lease.give_back(None, text=words.text if code else "", **ended)  # else the message says it
         step("said")
     return outcome
 

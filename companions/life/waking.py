@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
+from django.db import IntegrityError
 from django.db.models import F
 
 from companions.life import skipping
@@ -44,6 +45,12 @@ def run(waking_id: UUID, now: datetime, step: Step = nothing, clock: Clock | Non
         return
     except ProviderError as error:
         _note_failure(lease, error.code)
+    except IntegrityError:
+        _note_failure(lease, "internal_error")
+        if Waking.objects.filter(
+            pk=waking_id
+        ).exists():  # else its companion was deleted while the model thought
+            raise
     except Exception:
         _note_failure(lease, "internal_error")
         raise
