@@ -86,7 +86,8 @@ def page(conversation: Conversation, before: UUID | None) -> tuple[list[Turn], U
 
 def turn_of(message: Message) -> Turn:
     """The turn that the message begins, as it stands."""
-    answers = Message.objects.filter(parent=message, role=Message.Role.ASSISTANT).order_by("-created_at")[:1]
+    given = Message.objects.filter(parent=message, role=Message.Role.ASSISTANT, waking=None)
+    answers = given.order_by("-created_at")[:1]
     messages = [message, *(answers if message.role == Message.Role.USER else [])]
     return turns_of(history.with_replies(messages))[0]
 
@@ -105,6 +106,9 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
 
 
 def _is_answer(message: Message, turn: Turn) -> bool:
+    """What a companion says by itself is no answer, whatever stands before it."""
+    if message.waking_id:
+        return False
     return turn.answer is None and turn.message is not None and message.parent_id == turn.message.pk
 
 

@@ -14,6 +14,7 @@ from companions.views import (
     memories,
     moving,
     nights,
+    reading,
     talk,
     timers,
     understanding,
@@ -42,6 +43,7 @@ def of_understanding(name: str, about: Revision.About) -> list[URLPattern | URLR
 
 of_companion: list[URLPattern | URLResolver] = [
     path("", talk.talk, name="talk"),
+    path("read/", reading.read, name="read"),
     path("gauge/", talk.gauge, name="gauge"),
     path("turns/", talk.turn_list, name="turns"),
     path("turns/<uuid:message_id>/", talk.turn, name="turn"),
@@ -96,6 +98,7 @@ of_companion: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", companions.welcome, name="welcome"),
     path("language/", set_language, name="set_language"),
+    path("notices/<uuid:notice_id>/seen/", reading.see_notice, name="notice_seen"),
     path("companions/", companions.companions, name="companions"),
     path("companions/new/", companions.new, name="companion_new"),
     path("companions/new/digital-life/", moving.move_in, name="companion_move_in"),

@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import Token, User
 from companions.documents import give_document
 from companions.importing import Line, import_log
+from companions.life import timers
 from companions.models import Companion, Message, Reply
 from companions.replies.database import visit
 from companions.replies.start import start
@@ -59,6 +60,7 @@ class Things:
             "entry_id": self.companion.diary.get().pk,
             "notice_id": self.companion.user.notices.get().pk,
             "timer_id": self.companion.timers.get(name="morning").pk,
+            "waking_id": self.companion.wakings.get().pk,
             "subscription_id": self.companion.user.push_subscriptions.get().pk,
             "number": 1,  # of a revision
         }
@@ -71,6 +73,7 @@ def things(alice: User, mira: Companion) -> Things:
     started = start(mira, "Hello", None, now)
     together.note(alice, now, now)
     Subscription.objects.create(user=alice, endpoint_digest="d", sealed=b"", created_at=now)
+    timers.fire(mira.timers.get(name="morning"), now)
     memory = Memory.objects.get(message=started.message)
     set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
     write_block(mira.pk, "tea", "green", by=By.USER, now=now)

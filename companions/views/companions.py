@@ -17,6 +17,7 @@ from companions.characters import starting
 from companions.deletion import delete_companion, delete_rehearsed
 from companions.errors import LimitError
 from companions.forms import CompanionForm, CompanionSettingsForm, TypedNameForm
+from companions.life.unread import unread
 from companions.models import Companion
 from companions.views.finding import my_companion
 
@@ -35,13 +36,20 @@ def welcome(request: HttpRequest) -> HttpResponse:
 @login_required
 @never_cache
 def companions(request: SignedInRequest) -> HttpResponse:
+    """The inbox: each companion with the last words of their talk and how many are unread, newest first."""
     last = Coalesce("conversation__head__said_at", "created_at")
     mine = (
         Companion.objects.owned_by(request.user)
         .select_related("conversation__head")
         .order_by(last.desc(), "pk")
     )
-    return render(request, "companions/companions.html", {"companions": mine, "today": timezone.localdate()})
+    counts = unread(request.user)
+    context = {
+        "people": [(one, counts.get(one.pk, 0)) for one in mine],
+        "unread_total": sum(counts.values()),
+        "today": timezone.localdate(),
+    }
+    return render(request, "companions/companions.html", context)
 
 
 @require_form

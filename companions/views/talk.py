@@ -19,8 +19,9 @@ from companions.models import Companion, Message, Reply
 from companions.replies import actions
 from companions.replies.database import visit
 from companions.replies.turn import spawn
-from companions.views.finding import my_companion, my_message, my_reply
+from companions.views.finding import my_companion, my_message, my_reply, uuid_of
 from companions.words import talk_words
+from safety import together
 
 TOO_MANY = 429
 
@@ -35,7 +36,11 @@ def _context(companion: Companion, before: UUID | None) -> dict[str, object]:
 @never_cache
 def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = my_companion(request, companion_id)
-    more = {"words": talk_words(companion.name), "ending": ending(companion)}
+    more = {
+        "words": talk_words(companion.name),
+        "ending": ending(companion),
+        "notices": [together.frame(one) for one in together.unseen(request.user, timezone.now())],
+    }
     return render(request, "companions/talk.html", _context(companion, None) | more)
 
 
@@ -55,16 +60,8 @@ def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """The newest turns, or those before a message (`?before=`), as they stand in the talk."""
     companion = my_companion(request, companion_id)
     before = request.GET.get("before")
-    start = my_message(request, companion_id, _uuid(before)).pk if before else None
+    start = my_message(request, companion_id, uuid_of(before)).pk if before else None
     return render(request, "companions/_turns.html", _context(companion, start))
-
-
-def _uuid(text: str) -> UUID:
-    """The id in this text, or one that nothing has."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return UUID(int=0)
 
 
 @require_safe

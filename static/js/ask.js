@@ -6,7 +6,7 @@ export async function fetchPart(url) {
   return response;
 }
 
-export function post(url) {
+export function post(url, fields = {}) {
   const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  return fetch(url, { method: "POST", headers, credentials: "same-origin" });
+  return fetch(url, { method: "POST", headers, body: new URLSearchParams(fields), credentials: "same-origin" });
 }

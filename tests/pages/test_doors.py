@@ -82,6 +82,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "block_add": lambda told: f"{told.path}always/blocks/add/",
     "block": lambda told: f"{told.path}always/blocks/{told.block.pk}/",
     "block_delete": lambda told: f"{told.path}always/blocks/{told.block.pk}/delete/",
+    "read": lambda told: f"{told.path}read/",
     "gauge": lambda told: f"{told.path}gauge/",
     "diary": lambda told: f"{told.path}diary/",
     "closing": lambda told: f"{told.path}diary/closing/",
@@ -146,6 +147,7 @@ POST_ONLY = {
     "timer_cancel",
     "timer_fire",
     "timer_again",
+    "read",
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),

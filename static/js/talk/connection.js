@@ -1,4 +1,4 @@
-// The socket of one companion, opened again with growing pauses whenever it falls.
+// A socket of Kith's, opened again with growing pauses whenever it falls.
 
 const SOONEST_MS = 400;
 const LATEST_MS = 15000;
@@ -13,10 +13,10 @@ export class Connection extends EventTarget {
   #tries = 0;
   #timer = 0;
 
-  constructor(companion) {
+  constructor(path) {
     super();
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    this.url = `${scheme}://${location.host}/ws/companions/${companion}/`;
+    this.url = `${scheme}://${location.host}${path}`;
     addEventListener("online", () => this.open());
     addEventListener("pageshow", (event) => event.persisted && this.open());
     document.addEventListener("visibilitychange", () => document.hidden || this.open());

@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { Outbox } from "./outbox.js";
 import { Place } from "./place.js";
+import { Reading } from "./reading.js";
 import { Replies } from "./replies.js";
 import { Turns } from "./turns.js";
 
@@ -17,11 +18,12 @@ const words = JSON.parse(document.getElementById("talk-words").textContent);
 const line = document.getElementById("connection");
 const stop = document.getElementById("stop");
 
-const connection = new Connection(companion);
+const connection = new Connection(`/ws/companions/${companion}/`);
 const outbox = new Outbox(companion);
 const turns = new Turns(talk);
 const replies = new Replies(turns, words, (frame) => connection.send(frame));
 const place = new Place(talk, () => replies.catchUp());
+const reading = new Reading(talk);
 const composer = new Composer(companion, (text) => write(outbox.add(text)));
 
 // -- sending --
@@ -67,6 +69,7 @@ connection.addEventListener("down", ({ detail: reason }) => {
 
 connection.addEventListener("frame", ({ detail: frame }) => {
   if (frame.type === "message.saved") saved(frame);
+  else if (frame.type === "message.said") said(frame.message);
   else if (frame.type === "error") refused(frame);
   else replies.take(frame);
 });
@@ -77,6 +80,14 @@ function saved({ message, reply }) {
   turns.saved(message);
   if (isEnded) turns.refresh(message.id);
   else replies.expect(message.id, reply.id);
+}
+
+// What the companion says by itself is a turn of its own.
+async function said(message) {
+  if (turns.find(message.id)) return;
+  document.getElementById("beginning")?.remove();
+  await turns.refresh(message.id);
+  announce(`${words.says} ${message.text}`);
 }
 
 function refused({ client_id: clientId, detail }) {
@@ -144,5 +155,6 @@ document.body.addEventListener("talk-changed", async ({ detail }) => {
   composer.area.focus();
 });
 
+turns.addEventListener("arrived", () => reading.look());
 connection.open();
 if (matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });

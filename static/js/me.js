@@ -1,0 +1,79 @@
+// What concerns the person on every page: how much is unread, what companions write by themselves, what must be told.
+
+import { post } from "./ask.js";
+import { Connection } from "./talk/connection.js";
+
+const STAYS_MS = 12000;
+const HERE_MS = 20 * 60 * 1000; // a socket that says nothing for an hour is closed
+const SIGNS = 160;
+
+const place = document.getElementById("arrivals");
+const open = document.getElementById("talk")?.dataset.companion ?? null; // whose talk this page is
+const title = document.title;
+const connection = new Connection("/ws/me/");
+
+connection.addEventListener("frame", ({ detail: frame }) => {
+  if (frame.type === "unread") unread(frame);
+  else if (frame.type === "outreach") outreach(frame);
+  else if (frame.type === "notice") notice(frame);
+});
+
+// What is said in the talk that is open is about to be read: it is counted nowhere.
+function unread({ companions }) {
+  const counts = new Map(Object.entries(companions));
+  if (open && !document.hidden) counts.delete(open);
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  for (const badge of document.querySelectorAll("[data-unread]")) {
+    show(badge, badge.dataset.unread ? (counts.get(badge.dataset.unread) ?? 0) : total);
+  }
+  document.title = total ? `(${total}) ${title}` : title;
+}
+
+function show(badge, count) {
+  badge.hidden = !count;
+  badge.querySelector(".unread-count").textContent = count;
+}
+
+function outreach({ companion, message }) {
+  document.body.dispatchEvent(new CustomEvent("outreach"));
+  if (companion.id === open) return;
+  const line = clone("outreach-template");
+  line.querySelector("a").href = `${place.dataset.companions}${companion.id}/`;
+  line.querySelector(".arrival-who").textContent = companion.name;
+  line.querySelector(".arrival-said").textContent = shortened(message.text);
+  place.append(line);
+  setTimeout(() => line.remove(), STAYS_MS);
+}
+
+function shortened(text) {
+  const signs = [...text];
+  return signs.length > SIGNS ? `${signs.slice(0, SIGNS).join("")}…` : text;
+}
+
+function notice({ id, text }) {
+  if (place.querySelector(`[data-notice="${CSS.escape(id)}"]`)) return;
+  const line = clone("told-template");
+  line.dataset.notice = id;
+  line.querySelector(".arrival-words").textContent = text;
+  place.append(line);
+}
+
+function clone(id) {
+  return document.getElementById(id).content.firstElementChild.cloneNode(true);
+}
+
+place.addEventListener("click", (event) => {
+  if (event.target.closest("[data-dismisses]")) event.target.closest(".arrival").remove();
+});
+
+// A notice is gone at once, and on record as seen.
+place.addEventListener("submit", async (event) => {
+  const line = event.target.closest("[data-notice]");
+  if (!line) return;
+  event.preventDefault();
+  line.remove();
+  await post(place.dataset.notices.replace(/[0-9a-f-]{36}/, line.dataset.notice)).catch(() => {});
+});
+
+setInterval(() => connection.send({ type: "here" }), HERE_MS);
+connection.open();

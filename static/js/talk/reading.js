@@ -1,0 +1,35 @@
+// What was read: the newest message of the companion, once it has been on a screen that somebody can see.
+
+import { post } from "../ask.js";
+
+const PAUSE_MS = 300;
+
+export class Reading {
+  #until = null;
+  #timer = 0;
+
+  constructor(talk) {
+    this.talk = talk;
+    document.addEventListener("visibilitychange", () => this.look());
+    this.look();
+  }
+
+  // Tell soon, once for all that comes together.
+  look() {
+    clearTimeout(this.#timer);
+    if (!document.hidden) this.#timer = setTimeout(() => this.#tell(), PAUSE_MS);
+  }
+
+  async #tell() {
+    const said = [...this.talk.querySelectorAll(".said-by-companion[data-message]")].at(-1);
+    const newest = said?.dataset.message;
+    if (!newest || newest === this.#until || document.hidden) return;
+    this.#until = newest;
+    try {
+      const response = await post(this.talk.dataset.read, { message: newest });
+      if (!response.ok) this.#until = null;
+    } catch {
+      this.#until = null; // the network: told with the next thing that comes
+    }
+  }
+}

@@ -1,0 +1,105 @@
+"""What is unread and becomes read, what is said unprompted in the talk, and what a person must be told."""
+
+import re
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from companions.life.unread import mark_read, unread
+from companions.models import Companion, Conversation, Message, Reply
+from safety import together
+from tests.fixtures.turns import make_companion
+from tests.pages.conftest import Told, answered
+from tests.pages.test_life import spoke
+
+
+@pytest.fixture
+def quiet(mira: Companion) -> Companion:
+    """A companion of whom all is read."""
+    mark_read(mira, timezone.now())
+    return mira
+
+
+def badge(page: str, of: str) -> str:
+    """What the badge of that companion shows; nothing where it is hidden."""
+    found = re.search(rf'data-unread="{of}"( hidden)?><span class="unread-count">(\d+)<', page)
+    assert found, "no badge"
+    return "" if found[1] else found[2]
+
+
+def test_the_list_shows_what_is_unread_of_each_and_in_all(
+    at_home: Client, alice: User, quiet: Companion
+) -> None:
+    other = make_companion(alice, name="Other")
+    mark_read(other, timezone.now())
+    for number in range(2):
+        spoke(quiet, f"Look {number}", timezone.now() + timedelta(seconds=number))
+    page = at_home.get("/companions/").content.decode()
+    assert badge(page, str(quiet.pk)) == "2"
+    assert badge(page, str(other.pk)) == ""
+    assert badge(page, "") == "2"
+
+
+def test_what_was_seen_is_read_up_to_it(at_home: Client, alice: User, quiet: Companion) -> None:
+    at = timezone.now() - timedelta(minutes=3)
+    Conversation.objects.filter(companion=quiet).update(read_until=at - timedelta(minutes=1))
+    first, second = spoke(quiet, "One", at), spoke(quiet, "Two", at + timedelta(minutes=1))
+    path = f"/companions/{quiet.pk}/read/"
+    assert unread(alice) == {quiet.pk: 2}
+    assert at_home.post(path, {"message": str(first.pk)}).status_code == 204
+    assert unread(alice) == {quiet.pk: 1}
+    assert at_home.post(path, {"message": str(second.pk)}).status_code == 204
+    assert unread(alice) == {}
+
+
+def test_nothing_is_read_by_what_is_not_there(at_home: Client, alice: User, quiet: Companion) -> None:
+    spoke(quiet, "Look", timezone.now())
+    path = f"/companions/{quiet.pk}/read/"
+    assert at_home.post(path).status_code == 400
+    assert at_home.post(path, {"message": "newest"}).status_code == 404
+    assert at_home.post(path, {"message": str(uuid4())}).status_code == 404
+    assert unread(alice) == {quiet.pk: 1}
+
+
+def test_what_is_said_unprompted_is_a_turn_of_its_own(at_home: Client, told: Told) -> None:
+    """Even where it follows a message that got no answer."""
+    asked = answered(told.companion, "Are you there?", "", Reply.State.FAILED).message
+    said = spoke(told.companion, "I was **elsewhere**.", timezone.now())
+    Message.objects.filter(pk=said.pk).update(parent=asked)
+    Conversation.objects.filter(companion=told.companion).update(head=said)
+    talk = at_home.get(told.path).content.decode()
+    assert f'id="turn-{said.pk}"' in talk
+    assert "<strong>elsewhere</strong>" in talk
+    assert f"life/#logged-{said.waking_id}" in talk
+    assert "elsewhere" not in at_home.get(f"{told.path}turns/{asked.pk}/").content.decode()
+    assert "elsewhere" in at_home.get(f"{told.path}turns/{said.pk}/").content.decode()
+
+
+def test_the_talk_says_what_it_is_and_what_must_be_told(
+    at_home: Client, alice: User, mira: Companion
+) -> None:
+    (notice,) = together.note(alice, timezone.now(), timezone.now())
+    talk = f"/companions/{mira.pk}/"
+    page = at_home.get(talk).content.decode()
+    assert "Mira is an AI, not a person." in page
+    assert "You are talking with an AI, not with a person." in page
+    response = at_home.post(f"/notices/{notice.pk}/seen/", {"next": talk})
+    assert response["Location"] == talk
+    assert "You are talking with an AI, not with a person." not in at_home.get(talk).content.decode()
+
+
+def test_after_a_notice_nobody_is_sent_elsewhere(at_home: Client, alice: User) -> None:
+    (notice,) = together.note(alice, timezone.now(), timezone.now())
+    response = at_home.post(f"/notices/{notice.pk}/seen/", {"next": "https://evil.example/"})
+    assert response["Location"] == "/companions/"
+
+
+def test_another_persons_notice_does_not_exist(at_home: Client, bob: User) -> None:
+    (notice,) = together.note(bob, timezone.now(), timezone.now())
+    assert at_home.post(f"/notices/{notice.pk}/seen/").status_code == 404
+    notice.refresh_from_db()
+    assert notice.seen_at is None
