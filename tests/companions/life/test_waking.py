@@ -59,7 +59,7 @@ def effects(companion: Companion) -> list[Any]:
 def test_what_was_asked_for_comes_as_a_message_at_the_end_of_the_talk(mira: Companion) -> None:
     said = say(mira, "Hello", "Hello, Alice.", at=NOON - timedelta(hours=1))
     waking = ran(woken(mira, NOON), NOON)
-    assert (waking.state, waking.outcome, waking.reason) == ("done", "spoke", "")
+    assert (waking.state, waking.outcome, waking.reason, waking.text) == ("done", "spoke", "", "")
     message = Message.objects.get(waking=waking)
     assert message.text == REMINDER
     assert (message.role, message.author, message.parent_id) == ("assistant", "Mira", said[-1].pk)
@@ -198,6 +198,19 @@ def test_no_talk_goes_into_the_prompt_and_it_tells_why_it_woke(
     assert waking.prompt == asked["messages"]
 
 
+def test_it_is_told_where_it_may_not_write_and_need_not_where_it_may(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    def told(waking: Waking) -> str:
+        ran(waking, NOON)
+        return str(rehearsal.requests()[-1]["messages"][-1]["content"])
+
+    assert "You may not write to them now: not opted in." in told(woken(mira, NOON, is_asked_for=False))
+    assert "may not write" not in told(woken(mira, NOON))
+    let_speak(mira)
+    assert "may not write" not in told(woken(mira, NOON, is_asked_for=False))
+
+
 def test_what_it_is_about_stands_in_the_prompt_and_on_record(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
@@ -224,11 +237,15 @@ def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
     assert len(rehearsal.requests()) == 1
 
 
-def test_a_companion_deleted_meanwhile_says_nothing(mira: Companion) -> None:
+@pytest.mark.parametrize("when", ["claimed", "started", "prompted", "asked", "used", "checked"])
+def test_a_companion_deleted_meanwhile_says_nothing(
+    mira: Companion, rehearsal: RehearsalServer, when: str
+) -> None:
+    rehearsal.script(calling(*TOOLS[:1]))
     waking = woken(mira, NOON)
 
     def deleting(point: str) -> None:
-        if point == "asked":
+        if point == when and mira.pk:
             mira.delete()
 
     run(waking.pk, NOON, deleting)
