@@ -5,6 +5,7 @@ CompanionsError(code, detail)
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
 ├── ReplyStateError      the reply is not in a state for that
+├── PursuitError         a goal that cannot be a part of that
 └── TimerError           a timer that cannot be set, or fired
     └── ScheduleError    what was written is no schedule, or one that cannot be set
 """
@@ -37,6 +38,10 @@ class LimitError(CompanionsError):
 
 class ReplyStateError(CompanionsError):
     status = 409
+
+
+class PursuitError(CompanionsError):
+    pass
 
 
 class TimerError(CompanionsError):

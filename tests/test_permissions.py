@@ -21,6 +21,7 @@ from integrations.push.models import Subscription
 from memory.always import set_slot, write_block
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.always import By
+from memory.pursuing import begin_pursuit
 from safety import together
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
@@ -61,6 +62,7 @@ class Things:
             "notice_id": self.companion.user.notices.get().pk,
             "timer_id": self.companion.timers.get(name="morning").pk,
             "waking_id": self.companion.wakings.get().pk,
+            "pursuit_id": self.companion.memories.get(kind="goal").pk,
             "subscription_id": self.companion.user.push_subscriptions.get().pk,
             "number": 1,  # of a revision
         }
@@ -75,6 +77,7 @@ def things(alice: User, mira: Companion) -> Things:
     Subscription.objects.create(user=alice, endpoint_digest="d", sealed=b"", created_at=now)
     timers.fire(mira.timers.get(name="morning"), now)
     memory = Memory.objects.get(message=started.message)
+    begin_pursuit(mira.pk, Memory.Kind.GOAL, "Learn to sail", now, [], alice.zone)
     set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
     write_block(mira.pk, "tea", "green", by=By.USER, now=now)
     night = Consolidation.objects.create(
@@ -124,6 +127,7 @@ BODIES: dict[str, object] = {
     "set_slot": {"text": "black"},
     "write_block": {"text": "black"},
     "settle_change": {"keep": "both"},
+    "change_pursuit": {"progress": 40},
     "change_life_settings": {"reaches_out": True},
     "mark_read": {},
     "set_timer": {"schedule": "5min", "note": "tea"},

@@ -25,6 +25,7 @@ from companions.api import (
     messages,
     moving,
     nights,
+    pursuits,
     reaching,
     replies,
     slots,
@@ -57,6 +58,7 @@ for router in (
         reaching,
         life,
         inner_state,
+        pursuits,
     )
 ):
     api.add_router("/companions", router)

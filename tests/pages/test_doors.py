@@ -13,7 +13,8 @@ from accounts.models import User
 from companions.documents import give_document
 from companions.models import Timer, Waking
 from companions.urls import of_companion
-from memory.models import Block, Change, Consolidation, DiaryEntry, Revision, Slot
+from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
+from memory.pursuing import begin_pursuit
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 
@@ -60,6 +61,15 @@ def waking(told: Told) -> UUID:
     due = {"timer_id": timer(told), "due_at": NOW}
     given = {"origin": "timer", "created_at": NOW}
     return Waking.objects.get_or_create(companion=told.companion, **due, defaults=given)[0].pk
+
+
+def goal(told: Told) -> UUID:
+    """A goal of the companion's own."""
+    found = Memory.objects.of(told.companion.pk).filter(kind=Memory.Kind.GOAL).first()
+    if found is None:
+        given = (told.companion.pk, Memory.Kind.GOAL, "Learn to sail", NOW, [])
+        found = begin_pursuit(*given, told.companion.user.zone).memory
+    return found.pk
 
 
 PAGES: dict[str, Callable[[Told], str]] = {
@@ -122,6 +132,8 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "timer_cancel": lambda told: f"{told.path}timers/{timer(told)}/cancel/",
     "timer_fire": lambda told: f"{told.path}timers/{timer(told)}/fire/",
     "timer_again": lambda told: f"{told.path}timers/{timer(told)}/again/",
+    "pursuits": lambda told: f"{told.path}pursuits/",
+    "pursuit_change": lambda told: f"{told.path}pursuits/{goal(told)}/",
     "companion": lambda told: f"{told.path}settings/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
@@ -147,13 +159,14 @@ POST_ONLY = {
     "timer_cancel",
     "timer_fire",
     "timer_again",
+    "pursuit_change",
     "read",
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
-    *("inner_states", "timers", "timer_preview"),
+    *("inner_states", "timers", "timer_preview", "pursuits"),
 }
 every = pytest.mark.parametrize("name", PAGES)
 
