@@ -35,7 +35,7 @@ class PursuitForm(forms.Form):
 
     def __init__(self, *args: Any, pursuit: Pursuit, goals: Iterable[Pursuit] = (), **kwargs: Any) -> None:
         stands = {name: getattr(pursuit, name) for name in self.base_fields}
-        super().__init__(*args, initial=stands, **kwargs)
+        super().__init__(*args, **{"initial": stands, **kwargs})
         if pursuit.memory.kind != Memory.Kind.GOAL:
             del self.fields["parent_id"]
             return
