@@ -6,6 +6,7 @@ from django.db import transaction
 
 from companions.deletion.derived import conceal_all
 from companions.deletion.memories import SUMS
+from companions.deletion.reminders import reminders
 from companions.locking import hold
 from companions.models import Companion, Message
 from memory.models import Memory
@@ -39,7 +40,8 @@ def hides_sources(memory: Memory) -> bool:
 def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
     """What it comes from, and what tells of it, is kept from models."""
     messages, sources = ([memory.message], []) if memory.message else ([], list(memory.sources.all()))
-    conceal_all(companion, now, messages=messages, sources=sources, memories=[memory])
-    hidden = [one.pk for one in (sources if hides_sources(memory) else messages)]
+    again = reminders(companion, now, messages=messages, sources=sources, memories=[memory])
+    conceal_all(companion, now, messages=[*messages, *again], sources=sources, memories=[memory])
+    hidden = [one.pk for one in (*again, *(sources if hides_sources(memory) else messages))]
     Message.objects.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
     Memory.objects.of(companion.pk).filter(message__in=hidden).update(is_private=True)

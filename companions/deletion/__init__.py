@@ -3,7 +3,10 @@
 messages   messages, with their memories and all that was drawn from them
 memories   memories, one or many; the messages that they come from are hidden, or deleted too
 everything a companion, and all that the rehearsal model wrote
-derived    what was drawn from it: learnt, written into the diary, summed up
+derived    what was drawn from it: learnt, written into the diary, summed up, lived
+lived      what of its life was made from it, however often that was drawn from again
+withdrawing  how that is taken back: timers, wakings, inner states, pages of the diary
+reminders  what was written unprompted because of it, which goes along
 scrubbing  what turns have kept of it: prompts as sent, cues, tools' arguments, reasoning, the provider's words
 
 A reply under way that was shown it ends, `interrupted`: what its process holds in its hands could otherwise come back.

@@ -1,14 +1,26 @@
-"""What was drawn from what goes: learnt, written into the diary, summed up, drafted."""
+"""What was drawn from what goes: learnt, written into the diary, summed up, drafted, lived."""
 
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
+from companions.deletion.lived import Lived, trace
+from companions.deletion.withdrawing import withdraw
 from companions.models import Closing, Companion, Message, Session
 from memory.models import Memory
-from memory.unlearning import Gone, Unlearnt, conceal, retold, unlearn
+from memory.unlearning import Gone, conceal, retold, unlearn
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The ids of the memories that are to be deleted, of those that say less than before, and of what was `lived`."""
+
+    deleted: frozenset[UUID]
+    changed: frozenset[UUID]
+    lived: frozenset[UUID]
 
 
 def unlearn_all(
@@ -18,12 +30,32 @@ def unlearn_all(
     messages: Collection[Message] = (),
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
-) -> Unlearnt:
-    """The memories that go along and those that say less from now on, see `Gone`."""
-    gone = _gone(companion, now, messages, sources, memories)
-    unlearnt = unlearn(gone)
+) -> Withdrawn:
+    """The memories that go along and those that say less from now on, see `Gone`, and what was lived of it."""
+    gone = gone_of(companion, now, messages, sources, memories)
+    withdrawn = _unlearn(companion, gone, trace(gone))
     _redraft(companion, gone, messages, sources)
-    return unlearnt
+    return withdrawn
+
+
+def _unlearn(companion: Companion, gone: Gone, lived: Lived) -> Withdrawn:
+    """What was lived leads to pages of the diary, which lead to what was drawn from them, and that to what was lived."""
+    deleted, changed = frozenset[UUID](), frozenset[UUID]()
+    while True:
+        unlearnt = unlearn(replace(gone, memories=gone.memories | deleted | lived.pages))
+        deleted |= unlearnt.deleted | lived.pages
+        changed |= unlearnt.changed
+        lived = trace(gone, deleted | changed, lived)
+        if lived.pages <= deleted:
+            break
+    withdraw(companion, lived, gone.now)
+    return Withdrawn(deleted, changed - deleted, lived.ids)
+
+
+def withdraw_all(companion: Companion, lived: Lived, now: datetime) -> Withdrawn:
+    """The same of what was lived, and nobody said."""
+    gone = gone_of(companion, now, (), (), ())
+    return _unlearn(companion, gone, trace(gone, begun=lived))
 
 
 def conceal_all(
@@ -35,13 +67,19 @@ def conceal_all(
     memories: Collection[Memory] = (),
 ) -> set[UUID]:
     """The ids of the memories that are private from now on, with what was drawn from them."""
-    gone = _gone(companion, now, messages, sources, memories)
-    private = conceal(gone)
+    gone = gone_of(companion, now, messages, sources, memories)
+    lived, private = trace(gone), set[UUID]()
+    while True:
+        private |= conceal(replace(gone, memories=gone.memories | private | lived.pages))
+        lived = trace(gone, private, lived)
+        if lived.pages <= private:
+            break
+    withdraw(companion, lived, now, is_seen=True)
     _redraft(companion, gone, messages, sources)
     return private
 
 
-def _gone(
+def gone_of(
     companion: Companion,
     now: datetime,
     messages: Collection[Message],

@@ -4,9 +4,13 @@ from datetime import datetime
 
 from django.db import transaction
 
+from companions.deletion.derived import withdraw_all
+from companions.deletion.lived import Lived
 from companions.deletion.messages import delete_messages
-from companions.locking import lock
-from companions.models import Companion
+from companions.deletion.scrubbing import delete_memories, scrub
+from companions.deletion.withdrawing import drop_pages
+from companions.locking import hold, lock
+from companions.models import Companion, InnerState, Waking
 
 
 @transaction.atomic
@@ -18,7 +22,29 @@ def delete_companion(companion: Companion) -> None:
     companion.delete()
 
 
+@transaction.atomic
 def delete_rehearsed(companion: Companion, now: datetime) -> int:
-    """Delete all that the rehearsal model wrote; how many messages that were."""
+    """Delete all that the rehearsal model wrote; how many messages that were.
+
+    Wakings stay in the log without its words.
+    """
     rehearsed = companion.messages.filter(is_rehearsed=True).values_list("pk", flat=True)
-    return delete_messages(companion.pk, list(rehearsed), now)
+    held = hold(companion.pk)
+    count = delete_messages(companion.pk, list(rehearsed), now)
+    if held:
+        _forget_lived(held, now)
+    return count
+
+
+def _forget_lived(companion: Companion, now: datetime) -> None:
+    gone = withdraw_all(companion, _lived(companion), now)
+    scrub(companion.pk, {*gone.deleted, *gone.changed, *gone.lived}, now)
+    delete_memories(companion.pk, gone.deleted)
+    drop_pages(companion)
+
+
+def _lived(companion: Companion) -> Lived:
+    """The wakings in which it wrote, and the inner states that it did."""
+    wakings = Waking.objects.filter(companion=companion, is_rehearsed=True).values_list("pk", flat=True)
+    states = InnerState.objects.filter(companion=companion, is_rehearsed=True).values_list("pk", flat=True)
+    return Lived(wakings=frozenset(wakings), states=frozenset(states))

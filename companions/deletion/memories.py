@@ -9,7 +9,9 @@ from django.db import transaction
 
 from companions.deletion.derived import unlearn_all
 from companions.deletion.messages import drop
+from companions.deletion.reminders import reminders
 from companions.deletion.scrubbing import delete_memories, scrub
+from companions.deletion.withdrawing import drop_pages
 from companions.locking import hold, lock
 from companions.models import Companion, Message
 from memory.models import Memory
@@ -68,12 +70,16 @@ def _hide(
     memories: Collection[Memory],
     now: datetime,
 ) -> None:
-    """The memories go; their messages stay for the eye."""
+    """The memories go; their messages stay for the eye, and so do reminders of what was said in them."""
+    messages = [*messages, *reminders(companion, now, messages=messages, sources=sources, memories=memories)]
+    mirrors = Memory.objects.of(companion.pk).filter(message__in=[one.pk for one in messages]).defer("entry")
+    memories = list({one.pk: one for one in (*memories, *mirrors)}.values())
     unlearnt = unlearn_all(companion, now, messages=messages, sources=sources, memories=memories)
     gone = {*(one.pk for one in memories), *unlearnt.deleted}
     hidden = {one.pk for one in (*messages, *sources)}
-    scrub(companion.pk, {*gone, *hidden, *unlearnt.changed}, now)
+    scrub(companion.pk, {*gone, *hidden, *unlearnt.changed, *unlearnt.lived}, now)
     delete_memories(companion.pk, gone)
+    drop_pages(companion)
     Message.objects.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
 
 

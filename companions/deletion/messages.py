@@ -7,7 +7,9 @@ from uuid import UUID
 from django.db import transaction
 
 from companions.deletion.derived import unlearn_all
+from companions.deletion.reminders import reminders
 from companions.deletion.scrubbing import continued, delete_memories, scrub
+from companions.deletion.withdrawing import drop_pages
 from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
 from memory.models import Memory
@@ -34,6 +36,7 @@ def drop(
     companion: Companion, messages: Collection[Message], memories: Collection[Memory], now: datetime
 ) -> None:
     """These messages and memories are gone. Call it with the companion held."""
+    messages = [*messages, *reminders(companion, now, messages=messages, memories=memories)]
     ids = {one.pk for one in messages}
     became = continued(Reply.objects.filter(answer__in=ids).values_list("pk", flat=True))
     mirrors = list(Memory.objects.of(companion.pk).filter(message__in=ids).defer("entry"))
@@ -41,8 +44,9 @@ def drop(
     unlearnt = unlearn_all(companion, now, messages=messages, memories=list(every.values()))
     gone = {*every, *unlearnt.deleted}
     Reply.objects.filter(companion=companion, message__in=ids).delete()
-    scrub(companion.pk, {*ids, *gone, *unlearnt.changed}, now, became)
+    scrub(companion.pk, {*ids, *gone, *unlearnt.changed, *unlearnt.lived}, now, became)
     delete_memories(companion.pk, gone)
+    drop_pages(companion)
     _close_gaps(companion, messages)
     Message.objects.filter(companion=companion, pk__in=ids).delete()
 

@@ -12,7 +12,7 @@ Whoever calls holds the companion meanwhile, deletes afterwards what is named he
 
 from memory.unlearning.concealing import conceal
 from memory.unlearning.gone import Gone
-from memory.unlearning.retold import retold
+from memory.unlearning.retold import only_told, retold
 from memory.unlearning.unlearn import Unlearnt, unlearn
 
-__all__ = ["Gone", "Unlearnt", "conceal", "retold", "unlearn"]
+__all__ = ["Gone", "Unlearnt", "conceal", "only_told", "retold", "unlearn"]

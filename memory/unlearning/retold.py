@@ -58,6 +58,12 @@ def retold(gone: Gone) -> Retold:
     )
 
 
+def only_told(gone: Gone) -> frozenset[str]:
+    """The words of what goes that nothing tells which is left but what the companion itself said."""
+    known = _known(gone)
+    return frozenset(one for one in gone.words if code(one) not in known)
+
+
 def _words(texts: Collection[str], gone: Gone) -> set[str]:
     return {term for one in texts for term in terms(one)} - {
         term for one in gone.names for term in terms(one)
