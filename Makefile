@@ -62,6 +62,9 @@ bench-year: dev ## live through a year in which every recalled memory is repeate
 bench-outgoing: dev ## measure the check of what companions write unprompted, on texts that it was not made from
 	@exec $(BIN)/python -m bench.outgoing measure
 
+bench-life: dev ## measure the tick with a million timers (OPTIONS=days: ten thousand days; OPTIONS=kills: two hundred kills)
+	@exec $(BIN)/python -m bench.life $(OPTIONS)
+
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt
 	$(LOCK_COMMAND) requirements-dev.in -o requirements-dev.txt
