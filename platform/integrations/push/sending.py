@@ -8,6 +8,7 @@ import structlog
 from django.conf import settings
 from django.db.models import F
 from django.utils import translation
+from django.utils.crypto import salted_hmac
 
 from accounts.errors import SealError
 from companions.models import Message
@@ -29,10 +30,13 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
     """Send it once; the code of what went wrong, or nothing."""
     try:
         address = Address.opened(subscription.sealed)
-        status = _sent(address, message, now)
-    except SealError:
-        log.error("push_sealed_otherwise", subscription=str(subscription.pk))
-        return "sealed_otherwise"
+        authorization = signed(address.endpoint, settings.VAPID_KEY, _contact(), now)
+    except (SealError, WebPushError) as error:  # the browser is not to blame
+        code = "sealed_otherwise" if isinstance(error, SealError) else "not_signed"
+        log.error("push_not_sent", code=code, subscription=str(subscription.pk))
+        return code
+    try:
+        status = _sent(address, authorization, message)
     except (OutboundError, WebPushError) as error:
         return _failed(subscription, getattr(error, "code", "bad_keys"))
     if status in GONE:
@@ -46,13 +50,13 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
     return ""
 
 
-def _sent(address: Address, message: Message, now: datetime) -> int:
+def _sent(address: Address, authorization: str, message: Message) -> int:
     """The status that the push service answers."""
     point, secret = browser_keys(address.p256dh, address.auth)
     with translation.override(message.companion.user.language or "en"):
         body = encrypted(payload(message), point, secret)
     headers = {
-        "Authorization": signed(address.endpoint, settings.VAPID_KEY, _contact(), now),
+        "Authorization": authorization,
         "Content-Encoding": "aes128gcm",
         "Content-Type": "application/octet-stream",
         "TTL": str(int(KEPT_FOR.total_seconds())),
@@ -63,8 +67,12 @@ def _sent(address: Address, message: Message, now: datetime) -> int:
 
 
 def _topic(message: Message) -> str:
-    """Waiting at the push service, a companion's newer message takes the place of its older one: 22 characters."""
-    return base64.urlsafe_b64encode(message.companion_id.bytes).decode().rstrip("=")
+    """Waiting at the push service, a companion's newer message takes the place of its older one.
+
+    It is 22 characters that tell companions apart and name none.
+    """
+    digest = salted_hmac("push.topic", str(message.companion_id), algorithm="sha256").digest()
+    return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
 
 
 def _contact() -> str:

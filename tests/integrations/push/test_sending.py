@@ -20,7 +20,7 @@ from integrations.push.channel import Push
 from integrations.push.models import Subscription
 from integrations.push.notification import BODY_CHARACTERS, PAYLOAD_BYTES, cut, payload
 from integrations.push.subscribing import key_of_kith, subscribe
-from tests.fixtures.push_service import Browser, PushService
+from tests.fixtures.push_service import Browser, PushService, b64
 from tests.integrations.push.conftest import NOON, wrote
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +71,7 @@ def test_it_says_who_sends_it_for_how_long_and_in_place_of_what(
     assert (told["content-encoding"], told["ttl"], told["urgency"]) == ("aes128gcm", "86400", "normal")
     assert (len(told["topic"]), told["topic"]) == (22, after.headers["topic"])
     assert str(mira.pk) not in str(told)
+    assert b64(mira.pk.bytes) not in str(told)
     assert received.body[:16] != after.body[:16]  # a salt of its own
     assert received.body[21:86] != after.body[21:86]  # and a key
 
@@ -219,8 +220,18 @@ def test_with_the_wrong_key_nothing_is_sent_and_the_operator_is_told(
     with capture_logs() as logged:
         reaching.send_due(SOON)
     assert (deliveries(), service.received) == ([("failed", "sealed_otherwise")], [])
-    assert "push_sealed_otherwise" in [line["event"] for line in logged]
-    assert Subscription.objects.get().failures == 0  # the browser is not to blame
+    assert ("push_not_sent", "sealed_otherwise") in [(line["event"], line.get("code")) for line in logged]
+    assert Subscription.objects.get().failures == 0
+
+
+def test_where_kith_cannot_sign_the_browser_is_not_to_blame(
+    mira: Companion, subscription: Subscription, service: PushService, settings: Settings
+) -> None:
+    settings.DEFAULT_FROM_EMAIL = "nobody"
+    wrote(mira, "Hello")
+    reaching.send_due(SOON)
+    assert (deliveries(), service.received) == ([("failed", "not_signed")], [])
+    assert Subscription.objects.get().failures == 0
 
 
 def test_what_is_sent_is_sealed_anew_with_the_newest_key(
