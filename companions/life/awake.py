@@ -83,7 +83,9 @@ class Awake:
     def hold(self) -> None:
         """Keep what is said to the companion, and deleted, as it is until the transaction ends; WakingOverError."""
         lock(self.companion.pk)
-        if not self.lease.mine.exists():
+        if not self.lease.mine.select_for_update().values_list(
+            "pk"
+        ):  # nobody takes it over until all is written
             raise WakingOverError
 
     def write(self, **fields: Any) -> None:

@@ -1,9 +1,12 @@
 """What is said unprompted: where that is wanted, at the end of the talk, told to whoever listens."""
 
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from structlog.testing import capture_logs
 
 from accounts.models import User
@@ -164,3 +167,27 @@ def test_a_reminder_that_itself_presses_is_held_back(mira: Companion, rehearsal:
     rehearsal.script({"answer": PRESSING, "when": "<kith-waking>"})
     waking = ran(woken(mira, NOON, PRESSING), NOON)
     assert (waking.outcome, unprompted(mira)) == ("held", [])
+
+
+def test_whoever_takes_over_while_it_speaks_waits_and_finds_it_done(mira: Companion) -> None:
+    made = woken(mira, NOON)
+    others: list[threading.Thread] = []
+
+    def overtake(point: str) -> None:
+        """Just as it has begun to speak its lease runs out, and another worker looks for what is due."""
+        if point == "speaking":
+            other = threading.Thread(target=take_over)
+            others.append(other)
+            other.start()
+            time.sleep(0.5)
+
+    def take_over() -> None:
+        run(made.pk, NOON + timedelta(hours=1))
+        connection.close()
+
+    run(made.pk, NOON, step=overtake)
+    for one in others:
+        one.join(timeout=20)
+    made.refresh_from_db()
+    assert (len(others), made.state, made.outcome, made.attempts) == (1, "done", "spoke", 0)
+    assert Message.objects.filter(waking=made).count() == 1
