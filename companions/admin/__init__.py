@@ -3,6 +3,8 @@
 from companions.admin.closing import ClosingAdmin
 from companions.admin.companion import CompanionAdmin, JobAdmin
 from companions.admin.conversation import ConversationAdmin, SessionAdmin
+from companions.admin.feeling import DeliveryAdmin, InnerStateAdmin, LifeAdmin
+from companions.admin.life import TimerAdmin, WakingAdmin
 from companions.admin.memory import ErasableMemoryAdmin
 from companions.admin.message import MessageAdmin
 from companions.admin.reply import PromptAdmin, ReplyAdmin
@@ -11,10 +13,15 @@ __all__ = [
     "ClosingAdmin",
     "CompanionAdmin",
     "ConversationAdmin",
+    "DeliveryAdmin",
     "ErasableMemoryAdmin",
+    "InnerStateAdmin",
     "JobAdmin",
+    "LifeAdmin",
     "MessageAdmin",
     "PromptAdmin",
     "ReplyAdmin",
     "SessionAdmin",
+    "TimerAdmin",
+    "WakingAdmin",
 ]

@@ -7,7 +7,19 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from companions.models import Closing, Companion, Job, Message, Prompt, Reply, Session
+from companions.models import (
+    Closing,
+    Companion,
+    Delivery,
+    InnerState,
+    Job,
+    Message,
+    Prompt,
+    Reply,
+    Session,
+    Timer,
+    Waking,
+)
 from memory.models import (
     Block,
     Consolidation,
@@ -23,7 +35,7 @@ from memory.models import (
 from safety.admin import PrivateAdmin, moment
 
 BELOW: tuple[type[Model], ...] = (
-    *(Message, Session, Closing, Reply, Prompt),
+    *(Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
     *(Memory, Recall, DiaryEntry, Revision, Slot, Block, Pursuit, Document, Learning, Consolidation),
 )
 

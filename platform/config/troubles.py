@@ -1,4 +1,4 @@
-"""What has failed for good and waits for an operator: sessions that were not closed, and nights that came to nothing."""
+"""What has failed for good and waits for an operator: sessions, nights, wakings, and timers that were set aside."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import ngettext
 
-from companions.models import Closing
+from companions.models import Closing, Timer, Waking
 from memory.models import Consolidation
 
-NIGHTS_SHOWN = timedelta(days=7)
+LATELY = timedelta(days=7)
 
 
 def failed_closings() -> QuerySet[Closing]:
@@ -22,18 +22,31 @@ def failed_closings() -> QuerySet[Closing]:
 
 def failed_nights() -> QuerySet[Consolidation]:
     """Those of the last week: a later night looks at what an earlier one did not."""
-    since = timezone.now() - NIGHTS_SHOWN
+    since = timezone.now() - LATELY
     return Consolidation.objects.filter(state=Consolidation.State.FAILED, asked_at__gte=since)
+
+
+def failed_wakings() -> QuerySet[Waking]:
+    """Those of the last week."""
+    since = timezone.now() - LATELY
+    return Waking.objects.filter(state=Waking.State.FAILED, due_at__gte=since)
+
+
+def timers_aside() -> QuerySet[Timer]:
+    """Those that nobody looks for any more."""
+    return Timer.objects.filter(state=Timer.State.SET_ASIDE)
 
 
 def alarms() -> list[dict[str, Any]]:
     """For each kind of which there is any, a sentence and where to look."""
     closings, nights = failed_closings().count(), failed_nights().count()
+    wakings, timers = failed_wakings().count(), timers_aside().count()
     told = [
         (
             closings,
             ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
             "companions_closing",
+            "failed",
         ),
         (
             nights,
@@ -43,14 +56,31 @@ def alarms() -> list[dict[str, Any]]:
                 nights,
             ),
             "memory_consolidation",
+            "failed",
+        ),
+        (
+            wakings,
+            ngettext(
+                "%(n)d waking of the last week came to nothing.",
+                "%(n)d wakings of the last week came to nothing.",
+                wakings,
+            ),
+            "companions_waking",
+            "failed",
+        ),
+        (
+            timers,
+            ngettext("%(n)d timer was set aside.", "%(n)d timers were set aside.", timers),
+            "companions_timer",
+            "set_aside",
         ),
     ]
     return [
         {
             "sentence": words % {"n": count},
-            "link": f"{reverse(f'admin:{name}_changelist')}?state__exact=failed",
+            "link": f"{reverse(f'admin:{name}_changelist')}?state__exact={state}",
         }
-        for count, words, name in told
+        for count, words, name, state in told
         if count
     ]
 
@@ -60,5 +90,7 @@ def badges() -> dict[str, str]:
     counted = {
         "companions.Closing": failed_closings().count(),
         "memory.Consolidation": failed_nights().count(),
+        "companions.Waking": failed_wakings().count(),
+        "companions.Timer": timers_aside().count(),
     }
     return {label: str(count) for label, count in counted.items() if count}

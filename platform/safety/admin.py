@@ -14,8 +14,17 @@ from accounts.models import ModelCall, User
 from safety.audit import record
 from safety.models import AuditEntry
 from safety.private_admin import PrivateAdmin, link_to, marks, moment
+from safety.told_admin import NoticeAdmin, TogetherAdmin
 
-__all__ = ["AuditEntryAdmin", "PrivateAdmin", "link_to", "marks", "moment"]
+__all__ = [
+    "AuditEntryAdmin",
+    "NoticeAdmin",
+    "PrivateAdmin",
+    "TogetherAdmin",
+    "link_to",
+    "marks",
+    "moment",
+]
 
 
 @admin.register(AuditEntry)

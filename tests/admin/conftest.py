@@ -9,8 +9,20 @@ from django.test import Client
 from accounts.models import Invitation, ModelCall, Token, User
 from accounts.opening import open_account
 from companions.making import create
-from companions.models import Closing, Companion, Job, Message, Prompt, Reply, Session
+from companions.models import (
+    Closing,
+    Companion,
+    Delivery,
+    Job,
+    Message,
+    Prompt,
+    Reply,
+    Session,
+    Timer,
+    Waking,
+)
 from companions.saying import open_session, say
+from integrations.push.models import Subscription
 from memory.always import set_slot, write_block
 from memory.keeping import keep_fact
 from memory.models import (
@@ -29,6 +41,7 @@ from memory.models import (
     Space,
 )
 from memory.models.always import By
+from safety import together
 from tests.admin.walk import MARKER
 from tests.fixtures.people import PASSWORD
 
@@ -171,8 +184,39 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
         companion=companion, consolidation=night, number=1, kind="insight", memory=fact
     ).others.add(Memory.objects.get(message=message))
     Pursuit.objects.create(companion=companion, memory=fact)
+    wake(companion, message)
     Memory.objects.filter(pk=fact.pk).update(
         quotes=[{"message": str(message.pk), "text": f"my {MARKER}"}], is_private=True
+    )
+
+
+def wake(companion: Companion, message: Message) -> None:
+    """One of each that comes of a life of its own; the failed waking and the timer set aside are the newest."""
+    Timer.objects.filter(companion=companion).update(note=f"Think of the {MARKER}.", message=message)
+    timer = Timer.objects.get(companion=companion, name="morning")
+    aside = {"state": "set_aside", "error": "bad_schedule", "due_at": None, "look_at": None}
+    Timer.objects.create(companion=companion, schedule=MARKER, by="user", created_at=NOON, **aside)
+    used = {"round": 1, "id": "c1", "name": "think", "arguments": f'{{"text": "{MARKER}"}}', "result": {}}
+    words = {
+        "note": MARKER,
+        "thought": MARKER,
+        "text": f"My {MARKER}",
+        "prompt": sent(1, MARKER),
+        "steps": [used],
+    }
+    Waking.objects.create(
+        companion=companion,
+        timer=timer,
+        origin="timer",
+        state="failed",
+        due_at=NOON,
+        created_at=NOON,
+        **words,
+    )
+    Delivery.objects.create(companion=companion, message=message, channel="email", due_at=NOON)
+    together.note(companion.user, NOON, NOON)
+    Subscription.objects.create(
+        user=companion.user, endpoint_digest=MARKER, sealed=MARKER.encode(), browser=MARKER, created_at=NOON
     )
 
 

@@ -1,0 +1,21 @@
+"""The browsers that are notified, for operators: no address and no key."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from integrations.push.models import Subscription
+from safety.admin import PrivateAdmin, moment
+
+
+@admin.register(Subscription)
+class SubscriptionAdmin(PrivateAdmin):
+    owner_path = "user"
+    search_ids = ("pk", "user")
+    list_display: Any = (
+        *("short_id", "owner", "failures"),
+        *(moment("created_at", _("made")), moment("used_at", _("last reached"))),
+    )
+    list_filter = ("failures", "created_at")
+    fields = ("id", "owner", "browser", "failures", "created_at", "used_at")

@@ -1,0 +1,84 @@
+"""Operators and lives: what was sent in a waking, timers set aside and wakings that failed, and another try for each."""
+
+import pytest
+from django.db.models import Model
+from django.test import Client
+
+from accounts.models import User
+from companions.models import Companion, Timer, Waking
+from integrations.push.models import Subscription
+from safety.models import AuditEntry
+from tests.admin.conftest import Scene
+from tests.admin.walk import MARKER, listing, page
+
+
+def act(desk: Client, thing: Model, deed: str) -> str:
+    chosen = {"action": deed, "_selected_action": [str(thing.pk)]}
+    return desk.post(listing(type(thing)), chosen, follow=True).content.decode()
+
+
+def test_a_waking_shows_what_was_sent_used_thought_and_held_back(desk: Client, scene: Scene) -> None:
+    shown = desk.get(page(Waking.objects.get())).content.decode()
+    for words in (f"You are {MARKER}.", "1 · think", f"My {MARKER}"):
+        assert words in shown
+
+
+@pytest.mark.parametrize(("model", "state"), [(Waking, "failed"), (Timer, "set_aside")])
+def test_what_went_wrong_is_found_by_a_filter(
+    desk: Client, scene: Scene, model: type[Model], state: str
+) -> None:
+    found = desk.get(listing(model), {"state__exact": state}).context["cl"].result_list
+    assert [one.state for one in found] == [state]
+
+
+def test_a_failed_waking_is_tried_again_on_record(desk: Client, scene: Scene, alice: User) -> None:
+    waking = Waking.objects.get()
+    assert "Done for 1." in act(desk, waking, "again")
+    waking.refresh_from_db()
+    assert (waking.state, waking.attempts, waking.ended_at) == ("waiting", 0, None)
+    assert waking.steps
+    entry = AuditEntry.objects.get(deed="changed")
+    assert (entry.kind, entry.object_id, entry.owner) == ("companions.Waking", str(waking.pk), alice)
+    assert "1 is not in a state for that." in act(desk, waking, "again")
+    assert AuditEntry.objects.filter(deed="changed").count() == 1
+    act(desk, waking, "cancel")
+    waking.refresh_from_db()
+    assert (waking.state, waking.reason) == ("skipped", "cancelled")
+
+
+def test_a_timer_is_fired_by_force_on_record(desk: Client, scene: Scene) -> None:
+    timer = Timer.objects.get(name="evening")
+    assert "Done for 1." in act(desk, timer, "fire")
+    fired = Waking.objects.get(timer=timer)
+    assert (fired.origin, fired.is_asked_for) == ("forced", False)
+    entry = AuditEntry.objects.get(deed="changed")
+    assert (entry.kind, entry.object_id) == ("companions.Timer", str(timer.pk))
+
+
+def test_a_timer_set_aside_is_set_again_where_it_can_be_read(desk: Client, scene: Scene) -> None:
+    timer = Timer.objects.get(state="set_aside")
+    assert "1 is not in a state for that." in act(desk, timer, "again")
+    assert not AuditEntry.objects.filter(deed="changed").exists()
+    Timer.objects.filter(pk=timer.pk).update(schedule="cron:0 9 * * *")
+    assert "Done for 1." in act(desk, timer, "again")
+    timer.refresh_from_db()
+    assert (timer.state, timer.error, timer.attempts) == ("active", "", 0)
+
+
+def test_whoever_may_only_look_does_neither(client: Client, scene: Scene, opal: User) -> None:
+    client.force_login(opal)
+    act(client, Waking.objects.get(), "again")
+    act(client, Timer.objects.get(name="evening"), "fire")
+    assert Waking.objects.get().state == "failed"
+
+
+def test_a_subscription_shows_no_secret(desk: Client, scene: Scene) -> None:
+    shown = desk.get(page(Subscription.objects.get())).content.decode()
+    assert "sealed" not in shown
+    assert "endpoint" not in shown
+
+
+def test_a_companions_page_leads_to_its_life(desk: Client, scene: Scene, mira: Companion) -> None:
+    shown = desk.get(page(scene.companion)).content.decode()
+    for model in (Timer, Waking):
+        assert f"{listing(model)}?companion__id__exact={scene.companion.pk}" in shown
