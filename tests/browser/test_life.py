@@ -1,0 +1,143 @@
+"""A life of its own in a browser, on the real clock: a reminder that comes, a badge, timers, mute.
+
+What workers and beat do is done here by a thread: it runs the very functions of their tasks twice a second.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.person import Person
+from tests.fixtures.live import ROOT, Live
+
+pytestmark = pytest.mark.browser
+DUE_MS = 75_000  # thirty seconds, and time for the tick, the waking and a busy machine
+
+LIVING = """
+import time
+from django.utils import timezone
+from companions.life import tick, waking
+while True:
+    now = timezone.now()
+    tick.begin(tick.claim(now, 100), now)
+    for waking_id in waking.due(now):
+        waking.run(waking_id, now, clock=timezone.now)
+    time.sleep(0.5)
+"""
+
+
+@pytest.fixture
+def living(live: Live) -> Iterator[None]:
+    """A process beside the web one in which companions wake."""
+    command = [sys.executable, str(ROOT / "manage.py"), "shell", "-v0", "-c", LIVING]
+    with (live.home / "living.log").open("ab") as log:
+        process = subprocess.Popen(command, env=live.environment, cwd=ROOT, stdout=log, stderr=log)
+    yield
+    process.kill()
+    process.wait()
+
+
+def place(person: Person) -> str:
+    return person.page.url.removeprefix(person.live.url)
+
+
+def ask_for(person: Person, seconds: int) -> None:
+    """Ask in words for a reminder, and wait for the answer."""
+    person.write(f"Remind me in {seconds}s to stretch")
+    expect(person.answers).to_have_count(2)
+    expect(person.open_replies).to_have_count(0)
+
+
+@pytest.mark.usefixtures("living")
+def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
+    person.make_companion()
+    page = person.page
+    expect(page.locator(".is-ai")).to_have_text("Mira is an AI, not a person.")
+    ask_for(person, 30)
+    expect(person.answers).to_have_count(3, timeout=DUE_MS)
+    expect(person.last_answer).to_contain_text("stretch")
+    page.locator(".turn").last.get_by_role("link", name="why it wrote").click()
+    expect(page.locator(".logged-spoke")).to_contain_text("It wrote to you.")
+    expect(page.locator(".logged-spoke")).to_contain_text("in 30 seconds")
+    page.get_by_role("link", name="Back to Mira").click()
+    expect(person.last_answer).to_contain_text("stretch")
+    person.visit("/companions/")
+    expect(page.locator(".person .unread:visible")).to_have_count(0)
+
+
+@pytest.mark.usefixtures("living")
+def test_it_comes_as_a_badge_where_the_talk_is_closed(person: Person) -> None:
+    person.make_companion(name="Badger")
+    page, talk = person.page, place(person)
+    ask_for(person, 30)
+    person.visit("/settings/")
+    badge = page.locator(".top .unread-count")
+    expect(badge).to_be_visible(timeout=DUE_MS)
+    expect(page.locator(".arrival").last).to_contain_text("stretch")
+    expect(page).to_have_title(re.compile(r"^\(1\) "))
+    person.visit("/companions/")
+    card = page.locator(f'a.person[href="{talk}"]')
+    expect(card.locator(".unread-count")).to_have_text("1")
+    expect(card).to_contain_text("stretch")
+    card.click()
+    expect(person.last_answer).to_contain_text("stretch")
+    expect(page).to_have_title("Badger · Kith")
+    with page.expect_response("**/read/"):
+        page.reload()
+    person.visit("/companions/")
+    expect(card.locator(".unread-count")).to_be_hidden()
+
+
+def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
+    person.make_companion()
+    page = person.page
+    person.visit(f"{place(person)}timers/")
+    page.get_by_text("Again and again").click()
+    expect(page.get_by_label("How long from now")).to_be_hidden()
+    page.get_by_label("On which days").select_option("1-5")
+    page.get_by_label("At what time").fill("08:00")
+    expect(page.locator("#preview")).to_contain_text("every weekday at 08:00")
+    expect(page.locator("#preview time")).to_have_count(5)
+    page.get_by_label("What for").fill("Water the plants")
+    page.get_by_role("button", name="Set the timer").click()
+    timer = page.locator(".timer", has_text="Water the plants")
+    expect(timer).to_contain_text("set by you")
+    page.get_by_text("As cron").click()
+    page.get_by_label("Five fields").fill("60 8 * * *")
+    expect(page.locator("#preview")).to_contain_text("The minutes of a cron are 0 to 59.")
+    timer.get_by_role("button", name="Now").click()
+    expect(page.locator(".notices")).to_contain_text("Mira wakes for it now.")
+    timer.get_by_role("button", name="Cancel").click()
+    expect(timer).to_have_count(0)
+
+
+def test_a_companion_is_muted_with_one_tap_and_its_life_changed_by_keyboard(person: Person) -> None:
+    person.make_companion()
+    page = person.page
+    person.visit(f"{place(person)}life/")
+    page.get_by_role("button", name="Mute").press("Enter")
+    expect(page.get_by_role("button", name="Unmute")).to_be_visible()
+    page.get_by_label("may write first").press("Space")
+    page.get_by_role("button", name="Save").press("Enter")
+    expect(page.locator(".notices")).to_contain_text("Saved.")
+    expect(page.get_by_label("may write first")).to_be_checked()
+    expect(page.get_by_role("button", name="Unmute")).to_be_visible()
+
+
+def test_a_notice_is_told_on_any_page_and_dismissed_once(person: Person, page: Page) -> None:
+    person.make_companion()
+    person.write("Hello")
+    expect(person.answers).to_have_count(2)
+    notice = page.locator(".arrival", has_text="You are talking with an AI")
+    if notice.count() == 0:  # told in an earlier test of this day, and still open
+        page.reload()
+    expect(notice).to_have_count(1)
+    notice.get_by_role("button", name="OK").click()
+    expect(notice).to_have_count(0)
+    page.reload()
+    expect(page.locator("#send")).to_be_enabled()
+    expect(notice).to_have_count(0)
