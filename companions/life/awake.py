@@ -83,9 +83,8 @@ class Awake:
     def hold(self) -> None:
         """Keep what is said to the companion, and deleted, as it is until the transaction ends; WakingOverError."""
         lock(self.companion.pk)
-        if not self.lease.mine.select_for_update().values_list(
-            "pk"
-        ):  # nobody takes it over until all is written
+        mine = self.lease.mine.select_for_update()  # nobody takes it over until all is written
+        if not mine.values_list("pk"):
             raise WakingOverError
 
     def write(self, **fields: Any) -> None:
