@@ -48,6 +48,8 @@ def test_a_public_kith_needs_its_secret() -> None:
         ("KITH_ENCRYPTION_KEY", ","),
         ("KITH_ENCRYPTION_KEY", f"{KEY},no+key/{KEY[8:]}!"),
         ("KITH_ENCRYPTION_KEY", "+/" + KEY[2:]),
+        ("KITH_VAPID_KEY", "A" * 43),
+        ("KITH_VAPID_KEY", "_" * 42 + "8"),
         ("KITH_VAPID_KEY", KEY[:20]),
         ("KITH_VAPID_KEY", "-----BEGIN PRIVATE KEY-----"),
     ],

@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 KEY_BYTES = 32
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of its points
 
 
 def encryption_keys(text: str) -> list[str]:
@@ -24,7 +25,8 @@ def encryption_keys(text: str) -> list[str]:
 
 def vapid_key(text: str) -> str:
     """The private key of notifications, or nothing; ImproperlyConfigured where it is not 32 bytes in base64url."""
-    if text and len(_bytes(text)) != KEY_BYTES:
+    number = int.from_bytes(_bytes(text), "big")
+    if text and (len(_bytes(text)) != KEY_BYTES or not 0 < number < P256_ORDER):
         raise ImproperlyConfigured(
             "KITH_VAPID_KEY is not the number of a private key on P-256: 32 bytes in base64url."
         )

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of its points
+from config.keys import P256_ORDER
 
 
 def _vapid_key() -> str:
