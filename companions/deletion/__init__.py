@@ -16,6 +16,7 @@ Whatever writes such things holds the companion's row meanwhile.
 from companions.deletion.everything import delete_companion, delete_rehearsed
 from companions.deletion.memories import forget, forget_every, forget_gists, forget_many, forget_newest
 from companions.deletion.messages import delete_message, delete_messages
+from companions.deletion.reminders import reminders_of
 
 __all__ = [
     "delete_companion",
@@ -27,4 +28,5 @@ __all__ = [
     "forget_gists",
     "forget_many",
     "forget_newest",
+    "reminders_of",
 ]

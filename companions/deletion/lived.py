@@ -38,7 +38,7 @@ def trace(gone: Gone, more: Collection[UUID] = (), begun: Lived | None = None) -
 
     `more` are memories that go, or say less, beside those of `gone`; `begun` is what is known to go already.
     """
-    lived, asked = begun or Lived(), timers_for(gone)
+    lived, asked = begun or Lived(), NONE if begun else timers_for(gone)
     ids = gone.all_messages | gone.memories | frozenset(more)
     while (wider := _wider(gone, lived, asked, ids)) != lived:
         lived = wider
@@ -49,8 +49,8 @@ def _wider(gone: Gone, lived: Lived, asked: frozenset[UUID], ids: frozenset[UUID
     mine = Waking.objects.filter(companion=gone.companion_id)
     timers = lived.timers | asked | timers_set_in(gone, lived.wakings)
     woken = frozenset(mine.filter(Q(timer__in=timers) | Q(about__in=ids)).values_list("pk", flat=True))
-    shown = Q(shown__overlap=list(ids | lived.ids)) | Q(pages__diary_entry__memory__in=ids)
-    wakings = lived.wakings | lived.woken | woken | frozenset(mine.filter(shown).values_list("pk", flat=True))
+    shown = mine.filter(shown__overlap=list(ids | lived.ids))
+    wakings = lived.wakings | lived.woken | woken | frozenset(shown.values_list("pk", flat=True))
     return Lived(
         timers=timers,
         wakings=wakings,
@@ -69,12 +69,15 @@ def _wrote(gone: Gone, ids: Collection[UUID]) -> frozenset[UUID]:
 
 def timers_for(gone: Gone) -> frozenset[UUID]:
     """The timers that were set in answer to what goes, and those of its companion that alone tell it again."""
-    mine = Timer.objects.filter(companion=gone.companion_id)
-    set_in = mine.filter(message__in=gone.all_messages).values_list("pk", "message", "note")
-    found = {pk for pk, message_id, note in set_in if message_id in gone.messages or gone.tells(note)}
-    others = mine.filter(by=Timer.By.COMPANION, waking=None).exclude(note="")
-    noted = others.exclude(message__in=gone.all_messages).values_list("pk", "note", "message__text")
-    again = {pk: gone.read(note) for pk, note, text in noted if gone.tells(note, [text or ""])}
+    mine, told_by = Timer.objects.filter(companion=gone.companion_id), gone.all_messages
+    noted = Q(by=Timer.By.COMPANION, waking=None) & ~Q(note="")
+    rows = mine.filter(Q(message__in=told_by) | noted).values_list("pk", "message", "note", "message__text")
+    found = {pk for pk, id, note, _ in rows if id in gone.messages or (id in told_by and gone.tells(note))}
+    again = {
+        pk: gone.read(note)
+        for pk, id, note, text in rows
+        if id not in told_by and gone.tells(note, [text or ""])
+    }
     told = only_told(gone) if again else frozenset()
     return frozenset(found | {pk for pk, words in again.items() if words & told})
 

@@ -36,11 +36,12 @@ def drop(
     companion: Companion, messages: Collection[Message], memories: Collection[Memory], now: datetime
 ) -> None:
     """These messages and memories are gone. Call it with the companion held."""
-    messages = [*messages, *reminders(companion, now, messages=messages, memories=memories)]
+    mirrors = _mirrors(companion, messages)
+    again = reminders(companion, now, messages=messages, memories=[*mirrors, *memories])
+    messages = [*messages, *again]
     ids = {one.pk for one in messages}
     became = continued(Reply.objects.filter(answer__in=ids).values_list("pk", flat=True))
-    mirrors = list(Memory.objects.of(companion.pk).filter(message__in=ids).defer("entry"))
-    every = {one.pk: one for one in (*mirrors, *memories)}
+    every = {one.pk: one for one in (*mirrors, *_mirrors(companion, again), *memories)}
     unlearnt = unlearn_all(companion, now, messages=messages, memories=list(every.values()))
     gone = {*every, *unlearnt.deleted}
     Reply.objects.filter(companion=companion, message__in=ids).delete()
@@ -49,6 +50,11 @@ def drop(
     drop_pages(companion)
     _close_gaps(companion, messages)
     Message.objects.filter(companion=companion, pk__in=ids).delete()
+
+
+def _mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
+    """The memories of what was said in them."""
+    return list(Memory.objects.of(companion.pk).filter(message__in=messages).defer("entry"))
 
 
 def _close_gaps(companion: Companion, messages: Collection[Message]) -> None:

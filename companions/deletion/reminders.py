@@ -36,6 +36,12 @@ def reminders(
         found |= {one.pk: one for one in new}
 
 
+def reminders_of(message: Message, now: datetime) -> list[Message]:
+    """What goes with the message if that is deleted."""
+    mirrors = Memory.objects.of(message.companion_id).filter(message=message).defer("entry")
+    return reminders(message.companion, now, messages=[message], memories=list(mirrors))
+
+
 def _said_for(gone: Gone) -> list[Message]:
     """What was said in wakings that came of it directly."""
     mine = Waking.objects.filter(companion=gone.companion_id)

@@ -78,12 +78,12 @@ def _claimed(channel: Channel, now: datetime) -> list[Delivery]:
 
 
 def _put_off(waiting: QuerySet[Delivery], channel: Channel, now: datetime) -> None:
-    """Who was written to a short while ago waits until the pause is over."""
+    """Who was written to a short while ago waits until the pause is over. What is being deleted is left to that."""
     lately = Delivery.objects.filter(channel=channel.name, attempted_at__gt=now - channel.pause)
     for user_id, at in lately.values_list("companion__user").annotate(Max("attempted_at")):
-        waiting.filter(companion__user=user_id, due_at__lt=at + channel.pause).update(
-            due_at=at + channel.pause
-        )
+        soon = waiting.filter(companion__user=user_id, due_at__lt=at + channel.pause)
+        ids = list(soon.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
+        Delivery.objects.filter(pk__in=ids).update(due_at=at + channel.pause)
 
 
 def _is_wanted(delivery: Delivery, channel: Channel) -> bool:

@@ -83,7 +83,8 @@ def _held(timer_ids: Collection[UUID], now: datetime) -> list[Timer]:
     with connection.cursor() as cursor:
         cursor.execute(HOLD, [list(asked.values_list("companion_id", flat=True))])
         free = [id for (id,) in cursor.fetchall()]
-    asked.exclude(companion__in=free).update(look_at=now + SOON)
+    busy = asked.exclude(companion__in=free).select_for_update(of=("self",), skip_locked=True)
+    Timer.objects.filter(pk__in=list(busy.values_list("pk", flat=True))).update(look_at=now + SOON)
     locked = asked.filter(companion__in=free).select_for_update(of=("self",))
     return list(locked.select_related("companion__user").order_by("pk"))
 

@@ -7,7 +7,18 @@ from typing import Any
 import orjson
 from django.db import models
 
-from companions.models import Companion, Conversation, Message, Reply, Session
+from companions.models import (
+    Companion,
+    Conversation,
+    Delivery,
+    InnerState,
+    Life,
+    Message,
+    Reply,
+    Session,
+    Timer,
+    Waking,
+)
 from companions.replies.database import visit
 from memory.models import (
     Block,
@@ -34,6 +45,11 @@ SECTIONS: dict[
     "sessions": (Session, "companion"),
     "messages": (Message, "companion"),
     "replies": (Reply, "companion"),
+    "life": (Life, "companion"),
+    "inner_states": (InnerState, "companion"),
+    "timers": (Timer, "companion"),
+    "wakings": (Waking, "companion"),
+    "deliveries": (Delivery, "companion"),
     "memories": (Memory, "companion"),
     "pursuits": (Pursuit, "companion"),
     "diary": (DiaryEntry, "companion"),
@@ -55,7 +71,8 @@ NOT_EXPORTED = {
     "memory.Embedding": "vectors, made of the texts that are here",
     "accounts.ModelCall": "what was used, counted for the account and not for its companion",
 }
-NO_WORDS = {"entry", "lease_by", "lease_at", "user_id"}  # how a row is read, who works on it, whose it is
+# How a row is read, who works on it, whose it is, and what was sent, which is left out of replies as well.
+NO_WORDS = {"entry", "lease_by", "lease_at", "user_id", "prompt", "shown"}
 
 
 async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:

@@ -107,9 +107,16 @@ async def _made_anew(
 def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
     """Ask whether to delete a message, with its answer or without; then do it."""
     message = my_message(request, companion_id, message_id)
-    answer = message.children.filter(role=Message.Role.ASSISTANT).order_by("-created_at").first()
+    answers = message.children.filter(role=Message.Role.ASSISTANT, waking=None)
+    answer = answers.order_by("-created_at").first()
     if request.method != "POST":
-        context = {"companion": message.companion, "message": message, "answer": answer}
+        reminders = deletion.reminders_of(message, timezone.now())
+        context = {
+            "companion": message.companion,
+            "message": message,
+            "answer": answer,
+            "reminders": reminders,
+        }
         return render(request, "companions/delete_message.html", context)
     left = _delete(
         message, answer if message.role == Message.Role.USER else None, "with_answer" in request.POST
