@@ -171,7 +171,7 @@ def test_on_a_phone_the_name_stays_and_all_pages_are_reached(person: Person) -> 
         assert box["width"] >= 80
         page.locator(".ways:visible .menu > summary").click()
         links = page.locator(".ways:visible .menu-list a:visible")
-        expect(links).to_have_count(8)
+        expect(links).to_have_count(11)
         links.first.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
