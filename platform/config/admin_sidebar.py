@@ -42,6 +42,14 @@ def navigation(request: HttpRequest) -> list[Entry]:
             "companions.Prompt": "receipt_long",
             "companions.Job": "hourglass_empty",
         },
+        _("Lives"): {
+            "companions.Life": "nightlight",
+            "companions.Waking": "wb_twilight",
+            "companions.Timer": "alarm",
+            "companions.InnerState": "mood",
+            "companions.Delivery": "outgoing_mail",
+            "push.Subscription": "notifications",
+        },
         _("Memory"): {
             "memory.Memory": "bookmark",
             "memory.DiaryEntry": "menu_book",
@@ -59,7 +67,12 @@ def navigation(request: HttpRequest) -> list[Entry]:
             "memory.Embedding": "scatter_plot",
             "memory.Space": "grid_view",
         },
-        _("Safety"): {"safety.AuditEntry": "visibility", "auth.Group": "group"},
+        _("Safety"): {
+            "safety.AuditEntry": "visibility",
+            "safety.Notice": "info",
+            "safety.Together": "timelapse",
+            "auth.Group": "group",
+        },
     }
     home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
     counted = badges()
