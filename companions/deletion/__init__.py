@@ -10,7 +10,8 @@ reminders  what was written unprompted because of it, which goes along
 scrubbing  what turns have kept of it: prompts as sent, cues, tools' arguments, reasoning, the provider's words
 
 A reply under way that was shown it ends, `interrupted`: what its process holds in its hands could otherwise come back.
-Whatever writes such things holds the companion's row meanwhile.
+Whatever writes such things holds the companion's row meanwhile. What has gone out by e-mail or as a notification is out
+of reach; what is still on its way is dropped.
 """
 
 from companions.deletion.everything import delete_companion, delete_rehearsed

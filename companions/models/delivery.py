@@ -1,4 +1,5 @@
 import uuid
+from collections.abc import Iterable
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -6,6 +7,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.message import Message
+
+
+class DeliveryQuerySet(OwnedQuerySet["Delivery"]):
+    def gone_out(self, messages: Iterable[Message]) -> "DeliveryQuerySet":
+        """Those of these messages that may have reached their person: nobody calls them back."""
+        return self.filter(message__in=messages, state__in=[Delivery.State.ATTEMPTED, Delivery.State.SENT])
 
 
 class Delivery(models.Model):
@@ -33,7 +40,7 @@ class Delivery(models.Model):
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
     error = models.CharField(_("error"), max_length=40, blank=True)
 
-    objects = OwnedQuerySet["Delivery"].as_manager()
+    objects = DeliveryQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("delivery")

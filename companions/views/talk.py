@@ -15,7 +15,7 @@ from accounts.signed_in import SignedInRequest
 from companions import deletion, turns
 from companions.diary import ending
 from companions.errors import CompanionsError
-from companions.models import Companion, Message, Reply
+from companions.models import Companion, Delivery, Message, Reply
 from companions.replies import actions
 from companions.replies.database import visit
 from companions.replies.turn import spawn
@@ -116,6 +116,7 @@ def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
             "message": message,
             "answer": answer,
             "reminders": reminders,
+            "is_sent": Delivery.objects.gone_out([message, *reminders]).exists(),
         }
         return render(request, "companions/delete_message.html", context)
     left = _delete(

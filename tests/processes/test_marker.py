@@ -64,3 +64,36 @@ def test_a_word_deleted_while_it_is_talked_about_is_nowhere(house: House, alice:
         there.say("What was my password again?", "four")
         there.ending(there.saved("four")["reply"]["id"])
     assert MARKER not in str(house.rehearsal.requests()[-1])
+
+
+def test_a_word_that_a_companion_came_back_to_by_itself_is_nowhere(house: House, alice: Person) -> None:
+    """Through a timer's note, the waking, its thought, feeling, page and reminder, and what was said to that."""
+    when, note = "<kith-waking>", f"open the locker with {MARKER}"
+    lived = [
+        ("think", {"text": f"{MARKER}, I remember."}),
+        ("feel", {"text": f"I think of {MARKER}."}),
+        ("write_diary", {"title": f"Of {MARKER}", "text": f"It was {MARKER}."}),
+        ("set_timer", {"schedule": "1d", "note": f"ask about {MARKER}"}),
+    ]
+    house.rehearsal.script(
+        {"tool_calls": [{"name": "set_timer", "arguments": {"schedule": "2s", "note": note}}]},
+        {"answer": "I will."},
+        {"tool_calls": [{"name": name, "arguments": told} for name, told in lived], "when": when},
+        {"answer": f"Now is the time to {note}.", "thought": f"{MARKER}!", "when": when},
+    )
+    with alice.socket(0) as here, alice.socket(1) as there:
+        here.say(f"Remind me in a moment to {note}.", "one")
+        first = here.saved("one")
+        here.ending(first["reply"]["id"])
+        said = there.first("message.said", seconds=40.0)
+        assert MARKER in said["message"]["text"]
+        eventually(lambda: house.rows(Embedding).filter(companion_id=alice.companion_id).count() >= 3)
+        assert {
+            *("companions_timer", "companions_waking", "companions_innerstate", "companions_session"),
+            *("companions_message", "companions_prompt", "memory_diaryentry", "memory_memory"),
+        } <= tables_with(MARKER, ALIAS).keys()
+        address = f"{alice.path}/messages/{first['message']['id']}"
+        assert alice.api(1).delete(address).status_code == 204
+    assert tables_with(MARKER, ALIAS) == {}
+    assert keys_with(MARKER, house.services.redis_url) == []
+    assert files_with(house, MARKER) == []

@@ -2,7 +2,7 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
-from django.db import models
+from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
@@ -54,6 +54,13 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.email
+
+    @transaction.atomic
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        """The account goes with all that is theirs, once nobody is at any of their companions."""
+        for companion in self.companions.select_for_update(no_key=True).order_by("pk"):
+            list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
+        return super().delete(using=using, keep_parents=keep_parents)
 
     @property
     def zone(self) -> ZoneInfo:

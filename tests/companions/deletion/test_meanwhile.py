@@ -1,0 +1,214 @@
+"""What is deleted while a companion wakes, reflects or is woken does not come back, and nobody waits forever."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from accounts.models import User
+from companions.deletion import delete_companion, delete_message
+from companions.life import inner_state, reaching, reflection, tick, timers, waking
+from companions.life.mood import Feeling
+from companions.models import Companion, InnerState, Message, Timer, Waking
+from memory.always import set_slot
+from memory.models.always import By
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
+from tests.companions.everywhere import tables_with
+from tests.companions.life.waking import as_it_is, calling
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
+LATER = NOW + timedelta(hours=1)
+POINTS = ["claimed", "started", "prompted", "asked", "using", "used", "checked", "speaking", "said", "ended"]
+PATIENCE = 60
+
+
+def beside(*deeds: Callable[[], object]) -> list["Future[None]"]:
+    """The deeds, begun each in a thread of its own."""
+    pool = ThreadPoolExecutor(len(deeds))
+    begun = [pool.submit(_done, one) for one in deeds]
+    pool.shutdown(wait=False)
+    return begun
+
+
+def _done(deed: Callable[[], object]) -> None:
+    try:
+        deed()
+    finally:
+        connections.close_all()
+
+
+def joined(begun: list["Future[None]"]) -> None:
+    """All of them are done; what went wrong in one is raised."""
+    for one in begun:
+        one.result(PATIENCE)
+
+
+@contextmanager
+def at(point: str, deed: Callable[[], object]) -> Iterator[Callable[[str], None]]:
+    """A step that begins the deed beside as it comes to the point: there may be a lock on which that waits."""
+    begun: list[Future[None]] = []
+
+    def step(reached: str) -> None:
+        if reached == point and not begun:
+            begun.extend(beside(deed))
+            wait(begun, 0.5)
+
+    yield step
+    assert begun
+    joined(begun)
+
+
+def woken(companion: Companion, message: Message, note: str) -> Waking:
+    """A waking that is due, of a timer that was set in answer to the message."""
+    given = {"by": Timer.By.COMPANION, "is_asked_for": True, "now": NOW, "message": message}
+    timer = timers.set_timer(companion, "1h", note, **given)
+    (waking_id,) = tick.begin([timer.pk], LATER)
+    return as_it_is(waking_id)
+
+
+def acts() -> list[dict[str, Any]]:
+    """A waking in which the marked word is put wherever that is possible, and said."""
+    calls = [
+        ("think", {"text": f"It was {MARKER}."}),
+        ("feel", {"text": f"I think of {MARKER}."}),
+        ("write_diary", {"title": f"Of {MARKER}", "text": f"Alice opens it with {MARKER}."}),
+        ("set_timer", {"schedule": "1d", "note": f"ask about {MARKER}"}),
+        ("remember", {"text": f"The locker opens with {MARKER}."}),
+    ]
+    return [calling(*calls), {"answer": f"Your locker opens with {MARKER}.", "when": "<kith-waking>"}]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_waking_does_not_bring_back_the_message_that_asked_for_it(
+    mira: Companion, rehearsal: RehearsalServer, point: str
+) -> None:
+    said = say(mira, SECRET, "I will.", "I like tea.", at=NOW)
+    rehearsal.script(*acts())
+    one = woken(mira, said[0], f"open the locker with {MARKER}")
+    with at(point, partial(delete_message, said[0], LATER)) as step:
+        waking.run(one.pk, LATER, step)
+    for hours in (1, 2):
+        waking.run(one.pk, LATER + timedelta(hours=hours))
+    assert tables_with(MARKER) == {}
+    assert as_it_is(one.pk).state in ("done", "skipped")
+    assert [state.by for state in InnerState.objects.filter(companion=mira)] == ["seed"]
+    assert not Message.objects.filter(waking=one).exists()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_waking_that_was_shown_it_happens_all_the_same(
+    mira: Companion, rehearsal: RehearsalServer, point: str
+) -> None:
+    said = say(mira, SECRET, "I will.", "I like tea.", at=NOW)
+    set_slot(mira.pk, "locker", f"It is {MARKER}", by=By.COMPANION, now=NOW, source_ids=[said[0].pk])
+    rehearsal.script(*acts()[:1], {"answer": "Good day.", "when": "<kith-waking>"})
+    one = woken(mira, said[2], "drink tea")
+    with at(point, partial(delete_message, said[0], LATER)) as step:
+        waking.run(one.pk, LATER, step)
+    for hours in (1, 2):
+        rehearsal.script({"answer": "Good day.", "when": "<kith-waking>"})
+        waking.run(one.pk, LATER + timedelta(hours=hours))
+    assert tables_with(MARKER) == {}
+    ended = as_it_is(one.pk)
+    assert (ended.state, ended.outcome) == ("done", "spoke")
+    assert [message.text for message in Message.objects.filter(waking=one)] == ["Good day."]
+
+
+@pytest.mark.parametrize("point", ["gathered", "asked", "writing", "written"])
+def test_a_reflection_does_not_go_on_from_what_is_taken_back(
+    mira: Companion, rehearsal: RehearsalServer, point: str
+) -> None:
+    secret = say(mira, SECRET, "I will.", at=NOW)[0]
+    by, told = InnerState.By.REFLECTION, f"Alice told me of {MARKER}."
+    inner_state.revise(mira.pk, told, Feeling(), by=by, now=NOW, seen=[secret.pk], until_at=LATER)
+    say(mira, *(f"Thing {number}" for number in range(10)), at=LATER + timedelta(minutes=1))
+    after = LATER + timedelta(hours=1)
+    felt = {"valence": 0.1, "arousal": 0.1, "emotion": "think", "intensity": 0.2}
+    answers = [json.dumps({"text": text, **felt}) for text in (f"I like {MARKER}.", "I feel calm.")]
+    rehearsal.script(*({"task": "reflection", "answer": one} for one in answers))
+    with at(point, partial(delete_message, secret, after)) as step:
+        reflection.run(mira.pk, after, step)
+    assert tables_with(MARKER) == {}
+    if point in ("gathered", "asked"):
+        assert inner_state.newest(mira.pk).text == "I feel calm."
+
+
+def test_nobody_waits_forever_and_nothing_comes_back(
+    mira: Companion, tian: Companion, rehearsal: RehearsalServer
+) -> None:
+    """Ticks, wakings, reflections and deliveries beside deletions, all at the same rows."""
+    for companion in (mira, tian):
+        companion.life.by_email = True
+        companion.life.save()
+    said = [say(one, *[SECRET, "I will."] * 6, at=NOW) for one in (mira, tian)]
+    for one, messages in zip((mira, tian), said, strict=True):
+        for message in messages[::2]:
+            given = {"by": Timer.By.COMPANION, "is_asked_for": True, "now": NOW, "message": message}
+            timers.set_timer(one, "1h", f"open it with {MARKER}", **given)
+    over = threading.Event()
+
+    def again(deed: Callable[[datetime], object]) -> None:
+        now = LATER
+        while not over.is_set():
+            deed(now)
+            now += timedelta(seconds=20)
+
+    def wake(now: datetime) -> None:
+        for id in waking.due(now):
+            waking.run(id, now)
+
+    def reflect(now: datetime) -> None:
+        for one in (mira, tian):
+            reflection.run(one.pk, now)
+
+    begun = [lambda now: tick.begin(tick.claim(now, 5), now)] * 2
+    at_work = beside(*(partial(again, deed) for deed in (*begun, wake, wake, reflect, reaching.send_due)))
+    deleting = beside(*(partial(_delete_all, messages[::2]) for messages in said))
+    try:
+        joined(deleting)
+    finally:
+        over.set()
+    joined(at_work)
+    assert tables_with(MARKER) == {}
+    assert not Timer.objects.active().filter(name="").exists()
+
+
+def _delete_all(messages: list[Message]) -> None:
+    for one in messages:
+        delete_message(one, LATER)
+
+
+@pytest.mark.parametrize("what", ["companion", "account"])
+def test_who_is_deleted_while_they_live_leaves_nothing(
+    alice: User, mira: Companion, tian: Companion, rehearsal: RehearsalServer, what: str
+) -> None:
+    message = say(mira, SECRET, "I will.", at=NOW)[0]
+    given = {"by": Timer.By.COMPANION, "is_asked_for": True, "now": NOW, "message": message}
+    for number in range(20):
+        timers.set_timer(mira, "1h", f"{number}: {MARKER}", **{**given, "message": None})
+    over = threading.Event()
+
+    def live() -> None:
+        now = LATER
+        while not over.is_set():
+            for id in tick.begin(tick.claim(now, 3), now):
+                waking.run(id, now)
+            reaching.send_due(now)
+            now += timedelta(seconds=20)
+
+    living = beside(live, live)
+    try:
+        joined(beside(partial(delete_companion, mira) if what == "companion" else alice.delete))
+    finally:
+        over.set()
+    joined(living)
+    assert tables_with(MARKER) == {}
+    assert not Waking.objects.exclude(companion=tian).exists()
