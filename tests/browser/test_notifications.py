@@ -1,0 +1,126 @@
+"""Notifications in a real browser: asked for by the button, shown by the worker, and leading to the talk."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import CDPSession, Page, expect
+
+from tests.browser.person import Person
+
+pytestmark = pytest.mark.browser
+SHOWN = """async () => {
+  const { active } = await navigator.serviceWorker.ready;
+  const registration = await navigator.serviceWorker.getRegistration("/");
+  const found = await registration.getNotifications();
+  return found.map(({ title, body, tag, data }) => ({ title, body, tag, data }));
+}"""
+REGISTER = """async () => {
+  await navigator.serviceWorker.register("/service-worker.js");
+  await navigator.serviceWorker.ready;
+}"""
+
+
+class Worker:
+    """The page's service worker, to which the browser delivers pushes as a push service would."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self._page, self._url = page, url
+        self._registrations: list[str] = []
+        self._session: CDPSession = page.context.new_cdp_session(page)
+        self._session.on("ServiceWorker.workerRegistrationUpdated", self._note)
+        self._session.send("ServiceWorker.enable")
+
+    def _note(self, event: dict[str, Any]) -> None:
+        found = event["registrations"]
+        self._registrations += [one["registrationId"] for one in found if self._url in one["scopeURL"]]
+
+    def delivers(self, told: str) -> None:
+        sent = {"origin": self._url, "registrationId": self._registrations[-1], "data": told}
+        self._session.send("ServiceWorker.deliverPushMessage", sent)
+
+
+@pytest.fixture
+def worker(person: Person) -> Iterator[Worker]:
+    """The worker of somebody who lets this browser notify."""
+    page = person.page
+    page.context.grant_permissions(["notifications"], origin=person.live.url)
+    person.visit("/companions/")
+    worker = Worker(page, person.live.url)
+    page.evaluate(REGISTER)
+    yield worker
+    page.context.clear_permissions()
+
+
+def told(path: str, **more: Any) -> str:
+    mute = {"title": "Mute", "url": f"{path}life/mute/"}
+    return json.dumps(
+        {"title": "Mira", "body": "Hello", "url": path, "mute": mute, "life": f"{path}life/", **more}
+    )
+
+
+def shown(page: Page, many: int) -> list[dict[str, Any]]:
+    """The notifications that the browser shows, once there are so many."""
+    for _ in range(400):
+        found: list[dict[str, Any]] = page.evaluate(SHOWN)
+        if len(found) >= many:
+            return found
+        page.wait_for_timeout(50)
+    return []
+
+
+def test_a_push_is_shown_and_leads_nowhere_else(worker: Worker, page: Page) -> None:
+    worker.delivers(told("/companions/x/", tag="companion-x"))
+    worker.delivers(told("https://elsewhere.example.org/x", tag="elsewhere"))
+    worker.delivers("no JSON")
+    found = {one["tag"]: one for one in shown(page, 3)}
+    hers = found["companion-x"]
+    assert (hers["title"], hers["body"], hers["data"]["url"]) == ("Mira", "Hello", "/companions/x/")
+    assert found["elsewhere"]["data"]["url"] == "/companions/"
+    assert (found[""]["title"], found[""]["data"]["url"]) == ("Kith", "/companions/")
+
+
+# Only a real press of a real notification may open or focus a page: here the worker says what it would do.
+SAYS = """() => {
+  self.went = [];
+  clients.openWindow = async (url) => went.push(`opens ${url}`);
+  WindowClient.prototype.focus = async function () { went.push(`focuses ${new URL(this.url).pathname}`); };
+}"""
+
+
+def test_a_press_goes_to_the_talk_and_mute_mutes(worker: Worker, person: Person, page: Page) -> None:
+    person.make_companion()
+    path = urlsplit(page.url).path
+    inside = page.context.service_workers[0]
+    inside.evaluate(SAYS)
+    inside.evaluate("url => open(url)", path)
+    inside.evaluate("url => open(url)", "/companions/other/")
+    inside.evaluate("told => mute(told)", json.loads(told(path)))
+    assert inside.evaluate("went") == [f"focuses {path}", "opens /companions/other/"]
+    person.visit(f"{path}life/")
+    expect(page.get_by_text("Mira is muted")).to_be_visible()
+    page.context.clear_cookies()
+    inside.evaluate("told => mute(told)", json.loads(told(path)))
+    assert inside.evaluate("went")[2:] == [f"focuses {path}life/"]
+
+
+DENIED = "Object.defineProperty(Notification, 'permission', { get: () => 'denied' });"
+LACKING = "delete window.PushManager;"
+
+
+def test_the_settings_say_what_stands_in_the_way_and_ask_for_nothing(person: Person, page: Page) -> None:
+    button = page.get_by_role("button", name="Notifications on this device", exact=True)
+    page.add_init_script("Notification.requestPermission = () => { throw new Error('asked') };")
+    person.visit("/settings/")
+    expect(page.get_by_text("This device is not notified.")).to_be_visible()
+    expect(button).to_be_visible()
+    page.add_init_script(DENIED)
+    person.visit("/settings/")
+    expect(page.get_by_text("This browser blocks notifications of Kith.")).to_be_visible()
+    expect(button).to_be_hidden()
+    page.add_init_script(LACKING)
+    person.visit("/settings/")
+    expect(page.get_by_text("This browser cannot show notifications here.")).to_be_visible()
+    expect(button).to_be_hidden()
