@@ -4,7 +4,7 @@ import regex
 
 from companions.comparing import Piece, compare
 
-SENTENCE = regex.compile(r"[^.!?。！？…\n]+(?:[.!?。！？…]+[”’\"')）」]*|\n|$)")
+SENTENCE = regex.compile(r".+?(?:[.!?…]+[”’\"')]*(?=\s|$)|[。！？…]+[”’」）]*|(?=\n)|$)", regex.DOTALL)
 
 
 def changed(before: str, after: str) -> list[list[Piece]]:

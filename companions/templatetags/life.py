@@ -6,6 +6,7 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 from django.utils.dates import WEEKDAYS
+from django.utils.formats import date_format
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
@@ -13,7 +14,7 @@ from companions.life import timers
 from companions.life.inner_state import feeling_of
 from companions.life.mood import Feeling
 from companions.models import InnerState, Timer
-from companions.templatetags.talk import moment
+from companions.templatetags.talk import clock
 from memory.emotion import Emotion
 
 register = template.Library()
@@ -71,6 +72,12 @@ def in_words(timer: Timer) -> str:
 
 
 @register.filter
+def comes_again(timer: Timer) -> bool:
+    """Whether it is due more than once: then its schedule says more than its next due time."""
+    return timer.schedule.startswith("cron:")
+
+
+@register.filter
 def upcoming(timer: Timer) -> list[datetime]:
     """Its next due times."""
     return timers.upcoming(timer, timezone.get_current_timezone())
@@ -78,9 +85,11 @@ def upcoming(timer: Timer) -> list[datetime]:
 
 @register.filter
 def weekday(at: datetime) -> str:
-    """Date and time with the day of the week before."""
-    local = timezone.localtime(at)
-    return _("%(weekday)s, %(moment)s") % {"weekday": WEEKDAYS[local.weekday()], "moment": moment(at)}
+    """Day of the week, date and time where the reader lives; the year where it is another."""
+    local, this_year = timezone.localtime(at), timezone.localdate().year
+    form = pgettext("this year", "j F") if local.year == this_year else pgettext("another year", "j F Y")
+    named = {"weekday": WEEKDAYS[local.weekday()], "day": date_format(local, form), "time": clock(at)}
+    return _("%(weekday)s, %(day)s, %(time)s") % named
 
 
 @register.filter

@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.life import inner_state
+from companions.life.changes import changed
 from companions.life.mood import Feeling
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from companions.saying import open_session, say
@@ -102,6 +103,19 @@ def test_a_revision_shows_what_it_says_anew(at_home: Client, mira: Companion) ->
     assert "and tired" in newest
     assert "away" in newest.split("<del>")[1]
     assert "after thinking about your talk" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("I said “Hello.”, and left. It is 3.5 km.", ["I said “Hello.”, and left.", "It is 3.5 km."]),
+        ("今天很累。我想睡", ["今天很累。", "我想睡"]),
+        ("One\nTwo", ["One", "Two"]),
+        ("", []),
+    ],
+)
+def test_it_is_compared_sentence_by_sentence(text: str, lines: list[str]) -> None:
+    assert [line[0].text for line in changed(text, text)] == lines
 
 
 def test_revisions_come_by_pages(at_home: Client, mira: Companion) -> None:

@@ -125,6 +125,15 @@ def test_a_timer_says_who_set_it_and_why(at_home: Client, told: Told) -> None:
     assert "Mira was made with it" in shown
 
 
+def test_one_that_comes_once_is_told_by_its_time(at_home: Client, mira: Companion) -> None:
+    """“In two hours” is no longer true an hour later."""
+    due = made(mira).due_at
+    assert due is not None
+    shown = page(at_home, mira)
+    assert f'<h4><time datetime="{due.astimezone(mira.user.zone).isoformat()}' in shown
+    assert "next " not in shown.split("Stretch")[0].split("<h4>")[-1]
+
+
 def test_a_timer_is_cancelled(at_home: Client, mira: Companion) -> None:
     timer = made(mira)
     shown = at_home.post(path(mira, f"{timer.pk}/cancel/"), follow=True).content.decode()
