@@ -21,8 +21,10 @@ from companions.models import Message, Reply
 from config.up.child import Child
 from config.up.embedded import Embedded
 from config.up.ports import LOOPBACK, free_port, is_answering
+from config.up.secrets_file import MAKERS
 from config.up.servers import web, worker
 from providers.rehearsal.running import RehearsalServer
+from tests.fixtures.push_service import PushService
 from tests.processes.person import Person
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +41,7 @@ QUICK = {
     "LLM_SILENCE_SECONDS": "20",
     "LLM_RETRIES": "0",
 }
+SECRETS = {name: MAKERS[name]() for name in ("KITH_VAPID_KEY", "KITH_ENCRYPTION_KEY")}
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
@@ -59,6 +62,7 @@ class House:
         self.home = home
         self.services = Embedded(home / "data")
         self.rehearsal = RehearsalServer(port=free_port())
+        self.push = PushService()
         self.ports = [free_port(), free_port()]
         self.webs = [Child(web(port), home / f"web{number}.log") for number, port in enumerate(self.ports)]
         self.worker = Child(worker(), home / "worker.log")
@@ -68,12 +72,14 @@ class House:
         addresses = {"DATABASE_URL": self.services.database_url, "REDIS_URL": self.services.redis_url}
         model = {"LLM_BASE_URL": self.rehearsal.url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
         mine = {"KITH_HOME": str(self.home), "PYTHONPATH": f"{ROOT / 'platform'}"}
-        return {**mine, **addresses, **model, **QUICK, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        push = {"KITH_OUTBOUND_ALLOWED": self.push.host, **SECRETS}
+        return {**mine, **addresses, **model, **push, **QUICK, "DJANGO_SETTINGS_MODULE": "config.settings"}
 
     def prepare(self) -> None:
         """Services, tables, and everything else."""
         self.services.start()
         self.rehearsal.start()
+        self.push.__enter__()
         environment = self.environment()
         for child in (*self.webs, self.worker):
             child.program = child.program.within(ROOT, environment)
@@ -101,6 +107,7 @@ class House:
         for child in (*self.webs, self.worker):
             child.kill()
         self.rehearsal.stop()
+        self.push.__exit__(None, None, None)
         self.services.stop()
 
     def redis(self) -> redis.Redis:
