@@ -5,9 +5,8 @@ import re
 from memory.text import shortened, storable
 
 MOST_CHARACTERS = 4000  # of what is said unprompted
-SILENCE = re.compile(
-    r"(?i)[\s.…·*_()\[\]<>（）【】。-]*(?:silen(?:t|ce)|stay(?:s|ing)? silent|沉默|不说话)?[\s.…·*_()\[\]<>（）【】。-]*"
-)
+AROUND = r"[\s.…·*_()\[\]<>（）【】。-]*+"  # possessive: a model may go on with dots for as long as it likes
+SILENCE = re.compile(rf"(?i){AROUND}(?:silen(?:t|ce)|stay(?:s|ing)? silent|沉默|不说话)?{AROUND}")
 OTHERS = ("user", "person", "human", "用户")
 
 
@@ -18,5 +17,5 @@ def spoken(text: str, companion: str, user: str) -> str:
     """
     words = re.sub(rf"(?i)^\s*\**{re.escape(companion)}\**\s*[:：]\s*", "", storable(text))
     names = "|".join(re.escape(name) for name in (*OTHERS, user) if name.strip())
-    words = re.split(rf"(?im)^\s*\**(?:{names})\**\s*[:：]", words, maxsplit=1)[0].strip()
+    words = re.split(rf"(?im)^[^\S\n]*+\**+(?:{names})\**\s*[:：]", words, maxsplit=1)[0].strip()
     return "" if SILENCE.fullmatch(words) else shortened(words, MOST_CHARACTERS)
