@@ -9,9 +9,11 @@ from django.db import models
 from django.test import AsyncClient
 
 from accounts.models import User
-from companions.models import Companion
+from companions.life import timers
+from companions.models import Companion, Delivery, Message, Waking
 from companions.moving.exporting import BATCH, NOT_EXPORTED, SECTIONS
 from companions.replies.database import visit
+from integrations.push.models import Subscription
 from memory.keeping import keep_fact
 from memory.models import Memory
 from tests.companions.deletion.conftest import MARKER, NOW, learnt, say
@@ -58,6 +60,38 @@ async def test_what_was_said_and_learnt_is_in_it_with_quotes_and_sources(
     assert set(SECTIONS) <= whole.keys()
     assert "His secret." not in json.dumps(whole)
     assert "user_id" not in whole["companion"]
+
+
+async def test_what_it_lived_is_in_it_without_what_was_sent(alice: User, mira: Companion) -> None:
+    def live() -> None:
+        given = {"by": "user", "now": NOW, "is_asked_for": True}
+        timer = timers.set_timer(mira, "1h", "drink tea", **given)
+        (message, *_rest) = say(mira, "Remind me.", "I will.")
+        kept = {"timer": timer, "origin": "timer", "due_at": NOW, "created_at": NOW, "thought": "Tea, then."}
+        waking = Waking.objects.create(
+            companion=mira,
+            **kept,
+            prompt=[{"content": MARKER}],
+            shown=[message.pk],
+            steps=[{"name": "think"}],
+        )
+        Delivery.objects.create(companion=mira, message=message, channel="email", due_at=NOW)
+        Subscription.objects.create(
+            user=alice, endpoint_digest="digest", sealed=b"sealed-words", created_at=NOW
+        )
+        Message.objects.filter(pk=message.pk).update(waking=waking)
+
+    await visit(live)
+    whole = await exported(alice, mira)
+    assert "drink tea" in [one["note"] for one in whole["timers"]]
+    assert [(one["thought"], one["steps"]) for one in whole["wakings"]] == [
+        ("Tea, then.", [{"name": "think"}])
+    ]
+    assert [one["by"] for one in whole["inner_states"]] == ["seed"]
+    assert [one["most_a_day"] for one in whole["life"]] == [2]
+    assert [one["channel"] for one in whole["deliveries"]] == ["email"]
+    assert MARKER not in json.dumps(whole)
+    assert "sealed" not in json.dumps(whole)
 
 
 async def test_more_than_a_batch_is_in_it_once(alice: User, mira: Companion) -> None:
