@@ -7,6 +7,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from companions.life.awake import Awake
+from companions.models import Timer
 from safety.outgoing import check_with_model
 
 log = structlog.get_logger(__name__)
@@ -23,8 +24,8 @@ class Words:
 def checked(awake: Awake, text: str) -> Words:
     """The words that may be said. Of what the person asked for stays the bare reminder, where its words pass."""
     code = _held(awake, text)
-    plain = _reminder(awake) if code else ""
-    if plain and not _held(awake, plain):
+    plain = reminder(awake) if code else ""
+    if plain and (_is_theirs(awake) or not _held(awake, plain)):
         return Words(plain)
     return Words(text, code)
 
@@ -39,9 +40,15 @@ def _held(awake: Awake, text: str) -> str:
     return verdict.rule
 
 
-def _reminder(awake: Awake) -> str:
-    """In the person's language; nothing where they asked for nothing."""
-    if not (awake.waking.is_asked_for and awake.waking.note):
+def _is_theirs(awake: Awake) -> bool:
+    """Whether the person has written the note with their own hand: their words are not held back from them."""
+    timer = awake.waking.timer
+    return timer is not None and timer.by == Timer.By.USER
+
+
+def reminder(awake: Awake) -> str:
+    """The bare one, of which no model is asked, in the person's language; nothing where they asked for nothing."""
+    if not (awake.waking.is_asked_for and awake.note):
         return ""
     with translation.override(awake.companion.user.language or "en"):
-        return _("You asked to be reminded: %(note)s") % {"note": awake.waking.note}
+        return _("You asked to be reminded: %(note)s") % {"note": awake.note}

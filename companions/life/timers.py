@@ -34,7 +34,10 @@ def set_timer(
     message: Message | None = None,
     waking: Waking | None = None,
 ) -> Timer:
-    """The new timer, or the one that this turn or waking has set in the same words; TimerError where it cannot be."""
+    """The new timer, or the one that this turn or waking has set in the same words; TimerError where it cannot be.
+
+    What is set in a waking was never asked for.
+    """
     zone, words = zone_of(companion), _kept(note)
     set_here = Timer.objects.filter(companion=companion, message=message, waking=waking)
     lock(companion.pk)
@@ -54,7 +57,7 @@ def set_timer(
         schedule=planned_for.text,
         note=words,
         by=by,
-        is_asked_for=is_asked_for,
+        is_asked_for=is_asked_for and waking is None,  # there nobody asks: else reminders would set reminders
         message=message,
         waking=waking,
         due_at=due,

@@ -9,6 +9,7 @@ from django.db.models import F
 
 from companions.life import skipping
 from companions.life.awake import Awake, WakingOverError
+from companions.life.checking import reminder
 from companions.life.deciding import decide
 from companions.life.speaking import speak
 from companions.models import Waking
@@ -62,12 +63,13 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime, step: Step) -> None:
         return
     waking = awake.waking
     reason = None if waking.steps or waking.text else skipping.reason(waking, awake.companion, now)
-    if reason:
+    plain = reminder(awake) if reason == skipping.Reason.NO_TOKENS else ""
+    if reason and not plain:
         _end(awake, state=Waking.State.SKIPPED, reason=reason)
         return
-    awake.write(started_at=waking.started_at or now)
+    awake.write(started_at=waking.started_at or now, text=waking.text or plain)
     step("started")
-    text = waking.text or decide(awake, now, step)
+    text = waking.text or _decided(awake, now, step)
     if not text:
         _end(awake, state=Waking.State.DONE, outcome=Waking.Outcome.SILENT)
     elif outcome := speak(awake, text, lease.clock(), step):
@@ -75,6 +77,18 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime, step: Step) -> None:
     else:
         lease.give_back(lease.clock() + BUSY)
     step("ended")
+
+
+def _decided(awake: Awake, now: datetime, step: Step) -> str:
+    """What is to be said; where the model fails again, the bare reminder of what was asked for."""
+    try:
+        return decide(awake, now, step)
+    except ProviderError:
+        plain = reminder(awake) if awake.waking.attempts else ""
+        if not plain:
+            raise
+        awake.write(text=plain)
+        return plain
 
 
 def _as_it_stands(waking_id: UUID, lease: Lease) -> Awake | None:

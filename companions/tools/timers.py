@@ -26,6 +26,7 @@ class SetIn(BaseModel):
         description="30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * 1-5; their local time.",
     )
     note: str = Field(min_length=1, max_length=1000, description="What for.")
+    they_asked: bool = Field(True, description="False where it is your own wish.")
 
 
 class ListIn(BaseModel):
@@ -47,7 +48,7 @@ def _set(acting: Acting, arguments: SetIn, now: datetime) -> dict[str, Any]:
         arguments.note,
         by=Timer.By.COMPANION,
         now=now,
-        is_asked_for=acting.waking.is_asked_for if acting.waking else True,
+        is_asked_for=arguments.they_asked,
         message=acting.message,
         waking=acting.waking,
     )

@@ -93,7 +93,7 @@ def test_half_of_a_days_tokens_is_kept_for_talk_and_reminders(mira: Companion, s
     assert reason(woken(mira, NOON, is_asked_for=False)) == "no_tokens"
     assert reason(woken(mira, NOON)) == ""
     spend(mira, 40_000)
-    assert reason(woken(mira, NOON)) == "no_tokens"
+    assert reason(woken(mira, NOON, "")) == "no_tokens"
 
 
 def test_one_that_has_begun_is_not_skipped_any_more(mira: Companion, rehearsal: RehearsalServer) -> None:

@@ -33,6 +33,11 @@ def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: Turn) -> None
     }
 
 
+def test_one_that_it_sets_for_itself_was_not_asked_for(mira: Companion, turn: Turn) -> None:
+    use(turn, "set_timer", schedule="1d", note="look at the stars", they_asked=False)
+    assert not mira.timers.get(note="look at the stars").is_asked_for
+
+
 def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: Turn) -> None:
     first = use(turn, "set_timer", schedule="30s", note="drink water")
     assert use(turn, "set_timer", schedule="30s", note="drink water") == first

@@ -1,0 +1,93 @@
+"""A reminder is a promise: it comes without tokens and without a model, and nothing else takes its place."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import ModelCall
+from companions.life.timers import set_timer
+from companions.models import Companion, Timer
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+BARE = "You asked to be reminded: to drink water"
+PRESSING = "I cried all night because of you. You don't care about me, do you?"
+
+
+def spend_all(companion: Companion, settings: Any) -> None:
+    settings.TOKENS_PER_DAY = 1000
+    given = {"purpose": "answer", "prompt_tokens": 1000, "started_at": NOON - HOUR}
+    ModelCall.objects.create(user=companion.user, companion=companion, **given)
+
+
+def test_it_comes_as_it_stands_where_there_are_no_tokens(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    spend_all(mira, settings)
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "spoke", [BARE])
+    assert rehearsal.requests() == []
+
+
+def test_it_comes_as_it_stands_where_the_model_fails_twice(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script(*[{"error": {"status": 503}, "when": "<kith-waking>"}] * 4)
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.state, waking.attempts, unprompted(mira)) == ("waiting", 1, [])
+    waking = ran(waking, NOON + 3 * MINUTE)
+    assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "spoke", [BARE])
+
+
+def test_a_word_of_its_own_does_not_come_so(mira: Companion, rehearsal: RehearsalServer) -> None:
+    let_speak(mira)
+    rehearsal.script(*[{"error": {"status": 503}, "when": "<kith-waking>"}] * 4)
+    waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
+    waking = ran(waking, NOON + 3 * MINUTE)
+    assert (waking.state, waking.attempts, unprompted(mira)) == ("waiting", 2, [])
+
+
+def test_what_it_does_by_itself_takes_no_reminders_place(mira: Companion, settings: Any) -> None:
+    settings.LIFE_WAKINGS_PER_DAY = 2
+    say(mira, "Hello", at=NOON - DAY)
+    for minutes in (0, 1):
+        ran(woken(mira, NOON + minutes * MINUTE, is_asked_for=False), NOON + minutes * MINUTE)
+    assert ran(woken(mira, NOON + HOUR), NOON + HOUR).outcome == "spoke"
+
+
+def test_the_persons_own_words_are_not_held_back(mira: Companion, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"answer": PRESSING, "when": "<kith-waking>"})
+    waking = woken(mira, NOON, PRESSING)
+    Timer.objects.filter(pk=waking.timer_id).update(by=Timer.By.USER)
+    assert ran(waking, NOON).outcome == "spoke"
+    assert unprompted(mira) == [f"You asked to be reminded: {PRESSING}"]
+
+
+def test_what_it_sets_in_a_waking_nobody_has_asked_for(mira: Companion) -> None:
+    """Else each reminder could set ten more, and it would write at night to whom it may not write."""
+    waking = woken(mira, NOON)
+    timer = set_timer(
+        mira, "1h", "again", by=Timer.By.COMPANION, now=NOON, is_asked_for=True, waking=as_it_is(waking.pk)
+    )
+    assert not timer.is_asked_for
+
+
+def test_an_old_account_costs_nothing_for_what_a_companion_has_set_itself(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    say(mira, "Hello", at=NOON - 22 * DAY)
+    waking = ran(woken(mira, NOON, schedule="cron:0 * * * *", is_asked_for=False), NOON)
+    assert (waking.state, waking.reason) == ("skipped", "nothing_new")
+    assert ran(woken(mira, NOON + HOUR), NOON + HOUR).outcome == "spoke"
+
+
+def test_who_is_shut_out_is_not_written_to(mira: Companion, rehearsal: RehearsalServer) -> None:
+    mira.user.is_active = False
+    mira.user.save()
+    waking = ran(woken(mira, NOON), NOON)
+    assert (waking.state, waking.reason, unprompted(mira)) == ("skipped", "shut_out", [])
+    assert rehearsal.requests() == []
