@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from companions.models import Message, Reply, Session
 from companions.saying import SPEAKERS
 from memory.learning.talk import Line, Talk
-from memory.models import Recalled
+from memory.models import Memory, Recalled
 from providers.tokens import estimate, split
 
 MARKS_TOKENS = 20  # number, time and name of a line
@@ -94,7 +94,21 @@ def _given(companion_id: UUID, ids: Collection[UUID]) -> dict[UUID, list[str]]:
     given: dict[UUID, list[str]] = defaultdict(list)
     for id, text in found.values_list("recall__reply__answer", "memory__text"):
         given[id].append(text)
+    for id, texts in _shown_in_wakings(companion_id, ids).items():
+        given[id] += texts
     return given
+
+
+def _shown_in_wakings(companion_id: UUID, ids: Collection[UUID]) -> dict[UUID, list[str]]:
+    """What the wakings were shown, of memories and of what was said, in which these messages were written."""
+    woken = Message.objects.filter(companion=companion_id, pk__in=ids, waking__isnull=False)
+    shown = {id: set(theirs) for id, theirs in woken.values_list("pk", "waking__shown")}
+    every = set().union(*shown.values())
+    if not every:
+        return {}
+    there = Memory.objects.of(companion_id).filter(Q(pk__in=every) | Q(message__in=every))
+    rows = list(there.values_list("pk", "message", "text"))
+    return {id: [text for pk, said, text in rows if {pk, said} & theirs] for id, theirs in shown.items()}
 
 
 def _tokens(text: str) -> int:
