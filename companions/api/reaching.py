@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone, translation
 from ninja import Field, Router, Schema, Status
+from pydantic import AwareDatetime
 
 from companions.api.finding import my_companion, person
 from companions.life import unread
@@ -46,7 +47,9 @@ class LifePatch(Schema):
 
 
 class ReadIn(Schema):
-    until: datetime | None = Field(None, description="What was said until then is read; without it, all.")
+    until: AwareDatetime | None = Field(
+        None, description="What was said until then is read; without it, all."
+    )
 
 
 class UnreadOut(Schema):

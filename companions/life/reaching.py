@@ -1,7 +1,7 @@
 """Reaching a person with a message that they may not see: each channel and address at most once."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 
 import structlog
@@ -13,6 +13,7 @@ from companions.models import Delivery, Message
 
 log = structlog.get_logger(__name__)
 BATCH = 200
+LEASE = timedelta(minutes=10)  # then another sends what is left of it
 State = Delivery.State
 
 
@@ -44,9 +45,10 @@ def send_due(now: datetime) -> int:
 def _send(channel: Channel, now: datetime) -> int:
     claimed = _claimed(channel, now)
     return sum(
-        _send_together(channel, together, now)
+        _send_together(channel, attempted, now)
         for _person, theirs in groupby(sorted(claimed, key=_whom), key=_whom)
         for together in _parts(channel, list(theirs))
+        if (attempted := _attempted(together, now))
     )
 
 
@@ -60,7 +62,7 @@ def _whom(delivery: Delivery) -> tuple[int, str]:
 
 @transaction.atomic
 def _claimed(channel: Channel, now: datetime) -> list[Delivery]:
-    """What is due and still wanted, marked as attempted; what was read meanwhile, or muted, is dropped."""
+    """What is due and still wanted, for some minutes nobody else's; what was read meanwhile, or muted, is dropped."""
     waiting = Delivery.objects.filter(channel=channel.name, state=State.WAITING)
     if channel.gathers:
         _put_off(waiting, channel, now)
@@ -72,7 +74,7 @@ def _claimed(channel: Channel, now: datetime) -> list[Delivery]:
     related = ("message", "companion__user", "companion__life", "companion__conversation")
     found = list(rows.select_related(*related)[:BATCH])
     wanted = [one for one in found if _is_wanted(one, channel)]
-    _mark(wanted, State.ATTEMPTED, attempted_at=now)
+    _mark(wanted, State.WAITING, due_at=now + LEASE)
     _mark([one for one in found if one not in wanted], State.DROPPED, ended_at=now)
     return wanted
 
@@ -89,7 +91,19 @@ def _put_off(waiting: QuerySet[Delivery], channel: Channel, now: datetime) -> No
 def _is_wanted(delivery: Delivery, channel: Channel) -> bool:
     companion = delivery.companion
     is_unread = delivery.message.said_at > companion.conversation.read_until
+    if not companion.user.is_active:
+        return False
     return is_unread and not companion.life.is_muted and channel.wanted(companion.life)
+
+
+def _attempted(deliveries: Sequence[Delivery], now: datetime) -> Sequence[Delivery]:
+    """Those that are still ours, marked as attempted right before they are: who dies leaves the others to others."""
+    ours = Delivery.objects.filter(pk__in=[one.pk for one in deliveries], state=State.WAITING)
+    with transaction.atomic():
+        ids = set(ours.filter(due_at=now + LEASE).select_for_update().values_list("pk", flat=True))
+        mine = [one for one in deliveries if one.pk in ids]
+        _mark(mine, State.ATTEMPTED, attempted_at=now)
+    return mine
 
 
 def _send_together(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> int:

@@ -83,6 +83,11 @@ def test_nobody_reads_ahead(as_alice: Api, mira: Companion) -> None:
     assert as_alice.get("/unread").json()["total"] == 1
 
 
+@pytest.mark.parametrize("until", ["2026-05-05T10:00:00", "yesterday", "99999-01-01T00:00:00Z", 10**18])
+def test_what_is_no_moment_is_refused(as_alice: Api, mira: Companion, until: object) -> None:
+    problem(as_alice.post(f"/companions/{mira.pk}/read", {"until": until}), 422, "not_valid")
+
+
 def test_a_notice_is_listed_until_it_is_seen(as_alice: Api, alice: User) -> None:
     now = timezone.now()
     together.note(alice, now, now)
