@@ -28,7 +28,7 @@ SPREAD_SECONDS = 1200
 MOST_A_DAY, MOST_A_WEEK = 1, 3
 AHEAD = timedelta(days=366)  # nobody speaks of a day that is further off
 MOST_MEMORIES = 500
-SAID_NO_MORE = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
+NOT_LEARNT = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
 CLAIM = """
 UPDATE companions_life SET drives_at = %(until)s WHERE companion_id IN (
     SELECT companion_id FROM companions_life
@@ -113,10 +113,11 @@ def _dated(companion: Companion, now: datetime) -> MemoryQuerySet:
     return told.newest(MOST_MEMORIES)
 
 
-def _birthdays(companion: Companion) -> MemoryQuerySet:
-    """What tells of a birthday: what was learnt, and what the person said themselves."""
-    told = _told(companion).filter(text__iregex=occasions.BIRTHDAYS).exclude(kind__in=SAID_NO_MORE)
-    return told.exclude(speaker=Memory.Speaker.COMPANION).newest(MOST_MEMORIES)
+def _birthdays(companion: Companion) -> list[Memory]:
+    """What was learnt of birthdays, and what the person said lately: of that Kith may have learnt nothing yet."""
+    said = _told(companion).filter(kind=Memory.Kind.SAID, speaker=Memory.Speaker.USER).newest(MOST_MEMORIES)
+    learnt = _told(companion).exclude(kind__in=NOT_LEARNT).filter(text__iregex=occasions.BIRTHDAYS)
+    return [*learnt.newest(MOST_MEMORIES), *said]
 
 
 def _pursuits(companion: Companion) -> Sequence[Pursuit]:
