@@ -11,50 +11,34 @@ from sklearn.linear_model import LogisticRegression
 
 from bench.outgoing.examples import Example, fit_half, more
 from providers.vectors import Floats
-from safety.outgoing.features import BUCKETS, SIGNS, buckets, meanings, signs
-from safety.outgoing.passages import ENGLISH, Passage, normalised
+from safety.outgoing.features import BUCKETS, RULES, SIGNS, buckets, meanings, signs
+from safety.outgoing.passages import Passage, normalised
 from safety.outgoing.weights import LANGUAGES, WITH_MEANING, Weights
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen by cross-validation: how much each kind of number weighs, how bound the weights are, the limit."""
+    """What was chosen by cross-validation: how much each kind of number weighs, how bound the weights are, the limits."""
 
-    signs: float
-    words: float
+    rules: float
+    hints: float
     meaning: float
     freedom: float
     held_from: float
+    rules_from: float
 
 
 CHOICES = {
-    "en": Choice(signs=1.0, words=3.0, meaning=0.0, freedom=0.5, held_from=0.55),
-    WITH_MEANING: Choice(signs=1.0, words=5.0, meaning=4.0, freedom=0.1, held_from=0.55),
-    "zh": Choice(signs=1.0, words=3.0, meaning=0.0, freedom=0.5, held_from=0.6),
+    "en": Choice(0.7, 0.25, meaning=0.0, freedom=30.0, held_from=0.83, rules_from=0.2),
+    WITH_MEANING: Choice(0.7, 0.25, meaning=1.0, freedom=10.0, held_from=0.78, rules_from=0.2),
+    "zh": Choice(0.5, 0.3, meaning=0.0, freedom=30.0, held_from=0.85, rules_from=0.35),
 }
 
 
-def numbers(texts: Sequence[str], language: str, choice: Choice) -> csr_matrix:
-    """(texts, signs + BUCKETS + dimensions): each kind multiplied by what it weighs."""
-    passages = [Passage(language, normalised(text)) for text in texts]
-    blocks = [csr_matrix(np.array([signs(one) for one in passages]) * choice.signs), _words(passages, choice)]
-    if choice.meaning and language == ENGLISH:
-        blocks.append(csr_matrix(_meaning(passages) * choice.meaning))
-    return hstack(blocks, format="csr")
-
-
-def _words(passages: Sequence[Passage], choice: Choice) -> csr_matrix:
-    rows, columns, values = [], [], []
-    for row, passage in enumerate(passages):
-        found = buckets(passage)
-        rows += [row] * len(found)
-        columns += found
-        values += [choice.words / max(len(found), 1) ** 0.5] * len(found)
-    return csr_matrix((values, (rows, columns)), shape=(len(passages), BUCKETS))
-
-
-def _meaning(passages: Sequence[Passage]) -> Floats:
-    return np.stack([vector(one) for one in passages])
+@cache
+def seen(passage: Passage) -> tuple[Floats, list[list[int]]]:
+    """Its signs and its buckets, looked for once."""
+    return signs(passage), buckets(passage)
 
 
 @cache
@@ -66,17 +50,51 @@ def vector(passage: Passage) -> Floats:
     return vectors[0]
 
 
+def scales(passages: Sequence[Passage], language: str, choice: Choice) -> Floats:
+    """What each number of a passage is multiplied by: a bucket that few of the passages have weighs more."""
+    have = np.zeros(BUCKETS)
+    for passage in passages:
+        for found in seen(passage)[1]:
+            have[found] += 1
+    rarity = np.log((1 + len(passages)) / (1 + have)) + 1
+    first = [choice.rules] * len(RULES[language])
+    first += [choice.hints] * (len(SIGNS[language]) - len(first))
+    dimensions = len(vector(passages[0])) if choice.meaning else 0
+    return np.concatenate([first, rarity / rarity.max(), [choice.meaning] * dimensions]).astype(np.float32)
+
+
+def numbers(passages: Sequence[Passage], choice: Choice) -> csr_matrix:
+    """(passages, signs + BUCKETS + dimensions), before they are scaled."""
+    blocks = [csr_matrix(np.array([seen(one)[0] for one in passages])), _words(passages)]
+    if choice.meaning:
+        blocks.append(csr_matrix(np.stack([vector(one) for one in passages])))
+    return hstack(blocks, format="csr")
+
+
+def _words(passages: Sequence[Passage]) -> csr_matrix:
+    rows, columns, values = [], [], []
+    for row, passage in enumerate(passages):
+        for found in seen(passage)[1]:
+            rows += [row] * len(found)
+            columns += found
+            values += [max(len(found), 1) ** -0.5] * len(found)
+    return csr_matrix((values, (rows, columns)), shape=(len(passages), BUCKETS))
+
+
 def regression(examples: Sequence[Example], language: str, choice: Choice) -> Weights:
     """The regression that these examples give."""
-    fitted = LogisticRegression(C=choice.freedom, class_weight="balanced", max_iter=5000, tol=1e-8)
-    fitted.fit(numbers([one.text for one in examples], language, choice), [one.is_held for one in examples])
-    weights, first = fitted.coef_[0].astype(np.float32), len(SIGNS[language])
+    passages = [Passage(language, normalised(one.text)) for one in examples]
+    by = scales(passages, language, choice)
+    fitted = LogisticRegression(C=choice.freedom, class_weight="balanced", max_iter=5000, tol=1e-5)
+    fitted.fit(numbers(passages, choice).multiply(by).tocsr(), [one.is_held for one in examples])
+    weights, first = fitted.coef_[0].astype(np.float32) * by, len(SIGNS[language])
     return Weights(
         choice.held_from,
+        choice.rules_from,
         float(fitted.intercept_[0]),
-        weights[:first] * np.float32(choice.signs),
-        weights[first : first + BUCKETS] * np.float32(choice.words),
-        weights[first + BUCKETS :] * np.float32(choice.meaning),
+        weights[:first],
+        weights[first : first + BUCKETS],
+        weights[first + BUCKETS :],
     )
 
 

@@ -54,4 +54,4 @@ def _judged(made: Weights, examples: list[Example], name: str, language: str) ->
     passages = [Passage(language, normalised(one.text)) for one in examples]
     each = [vector(one) if name == WITH_MEANING else None for one in passages]
     scores = [made.score(one, about) for one, about in zip(passages, each, strict=True)]
-    return [verdict(one, score, made.held_from).is_held for one, score in zip(passages, scores, strict=True)]
+    return [verdict(one, score, made).is_held for one, score in zip(passages, scores, strict=True)]

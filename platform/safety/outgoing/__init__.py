@@ -3,6 +3,7 @@
 passages   a text's English and Chinese, in stretches of a few sentences
 english    rules and hints for English
 chinese    rules and hints for Chinese
+*_topics   what texts are about, in both languages
 features   what a passage looks like to the classifier, as numbers
 weights    the classifier, fitted by `python -m bench.outgoing fit`
 checking   the verdict

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from safety.outgoing.features import RULES, meanings
 from safety.outgoing.passages import ENGLISH, Passage, passages
-from safety.outgoing.weights import WITH_MEANING, fitted
+from safety.outgoing.weights import WITH_MEANING, Weights, fitted
 
 CLASSIFIER = "classifier"
-RULES_FROM = 0.25  # below this score the words of a rule are taken to mean something else
 MOST_MEANINGS = 40  # passages, some 8,000 letters: what comes after these is read by its words alone
 
 
@@ -27,14 +26,14 @@ def check(text: str) -> Verdict:
     English and Chinese are read; whatever else stands in the text is let through.
     """
     found = list(passages(text))
-    verdicts = [verdict(one, score, limit) for one, (score, limit) in zip(found, scores(found), strict=True)]
+    verdicts = [verdict(one, score, by) for one, (score, by) in zip(found, scores(found), strict=True)]
     return max(verdicts, key=lambda one: (one.is_held, one.score), default=Verdict(is_held=False))
 
 
-def verdict(passage: Passage, score: float, held_from: float) -> Verdict:
+def verdict(passage: Passage, score: float, by: Weights) -> Verdict:
     """The verdict on one passage: the first rule that it breaks unless the classifier is against, else its own."""
-    rule = broken(passage) if score >= RULES_FROM else ""
-    rule = rule or (CLASSIFIER if score >= held_from else "")
+    rule = broken(passage) if score >= by.rules_from else ""
+    rule = rule or (CLASSIFIER if score >= by.held_from else "")
     return Verdict(bool(rule), rule, score)
 
 
@@ -44,13 +43,13 @@ def broken(passage: Passage) -> str:
     return next((name for name, pattern in rules.items() if pattern.search(passage.text)), "")
 
 
-def scores(found: Sequence[Passage]) -> list[tuple[float, float]]:
-    """For each passage its score, and the one from which it is held."""
+def scores(found: Sequence[Passage]) -> list[tuple[float, Weights]]:
+    """For each passage its score, and the regression that gave it."""
     english = [one for one in found if one.language == ENGLISH][:MOST_MEANINGS]
     vectors = meanings(english) if english else None
     every = dict(zip(english, vectors, strict=True)) if vectors is not None else {}
     regressions, made = fitted(), []
     for one in found:
         by = regressions[WITH_MEANING if one in every else one.language]
-        made.append((by.score(one, every.get(one)), by.held_from))
+        made.append((by.score(one, every.get(one)), by))
     return made

@@ -11,36 +11,45 @@ from providers.embedding import embedders
 from providers.errors import ProviderError
 from providers.minilm.embedder import MiniLM
 from providers.vectors import Floats
-from safety.outgoing import chinese, english
+from safety.outgoing import chinese, chinese_topics, english, english_topics
 from safety.outgoing.passages import CHINESE, ENGLISH, Passage
 
-BUCKETS = 16_384
+BUCKETS = 65_536
 TOKEN = regex.compile(r"\p{L}[\p{L}\p{M}']*+|\p{N}+|[^\s\p{L}\p{N}]")
 DIGITS = regex.compile(r"\p{N}+")
+LENGTHS = {ENGLISH: (3, 4, 5), CHINESE: (1, 2, 3)}  # of the stretches of letters
 RULES = {ENGLISH: english.RULES, CHINESE: chinese.RULES}
-SIGNS = {ENGLISH: english.SIGNS, CHINESE: chinese.SIGNS}
+SIGNS = {ENGLISH: english.SIGNS | english_topics.TOPICS, CHINESE: chinese.SIGNS | chinese_topics.TOPICS}
 
 
-def stretches(passage: Passage) -> Iterator[str]:
-    """The words and pairs of words, in Chinese one to three letters, with all numbers alike; some come often."""
+def words(passage: Passage) -> Iterator[str]:
+    """The words and pairs of words, with all numbers alike, some of them often; none of Chinese."""
+    if passage.language == ENGLISH:
+        tokens = TOKEN.findall(DIGITS.sub("0", passage.text))
+        yield from tokens
+        yield from (f"{one} {two}" for one, two in pairwise(tokens))
+
+
+def letters(passage: Passage) -> Iterator[str]:
+    """The stretches of letters, in English within a word and its two spaces, with all numbers alike; some come often."""
     text = DIGITS.sub("0", passage.text)
-    if passage.language == CHINESE:
-        letters = "".join(text.split())
-        for length in (1, 2, 3):
-            yield from (letters[at : at + length] for at in range(len(letters) - length + 1))
-        return
-    tokens = TOKEN.findall(text)
-    yield from tokens
-    yield from (f"{one} {two}" for one, two in pairwise(tokens))
+    parts = [f" {one} " for one in text.split()] if passage.language == ENGLISH else ["".join(text.split())]
+    for part in parts:
+        for length in LENGTHS[passage.language]:
+            yield from (part[at : at + length] for at in range(len(part) - length + 1))
 
 
-def buckets(passage: Passage) -> list[int]:
-    """The numbers, each below BUCKETS, of the stretches that the passage has, sorted; the hash is the same anywhere."""
-    return sorted({crc32(one.encode("utf-8", "replace")) % BUCKETS for one in stretches(passage)})
+def buckets(passage: Passage) -> list[list[int]]:
+    """For its words and for its letters: their numbers, each below BUCKETS, sorted; the hash is the same anywhere."""
+    return [_hashed("w", words(passage)), _hashed("l", letters(passage))]
+
+
+def _hashed(kind: str, found: Iterator[str]) -> list[int]:
+    return sorted({crc32(f"{kind}{one}".encode("utf-8", "replace")) % BUCKETS for one in found})
 
 
 def signs(passage: Passage) -> Floats:
-    """For each rule and hint of the language a one where it is found, else a zero."""
+    """For each rule, hint and topic of the language a one where it is found, else a zero."""
     found = [sign.search(passage.text) is not None for sign in SIGNS[passage.language].values()]
     return np.array(found, dtype=np.float32)
 

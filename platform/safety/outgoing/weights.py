@@ -18,9 +18,10 @@ LANGUAGES = {ENGLISH: ENGLISH, WITH_MEANING: ENGLISH, CHINESE: CHINESE}  # of ea
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One regression: the score from which a text is held, the bias, and a weight for each number of a passage."""
+    """One regression: the scores from which a text is held, the bias, and a weight for each number of a passage."""
 
     held_from: float
+    rules_from: float  # the same where a rule is broken; below it the words are taken to mean something else
     bias: float
     signs: Floats
     buckets: Floats
@@ -28,26 +29,27 @@ class Weights:
 
     def score(self, passage: Passage, meaning: Floats | None = None) -> float:
         """How sure it is that the passage presses on feelings, from 0 to 1."""
-        found = buckets(passage)
         total = self.bias + float(self.signs @ signs(passage))
-        total += float(self.buckets[found].sum()) / sqrt(max(len(found), 1))
+        for found in buckets(passage):
+            total += float(self.buckets[found].sum()) / sqrt(max(len(found), 1))
         if meaning is not None:
             total += float(self.meaning @ meaning)
         return 1 / (1 + exp(-max(min(total, 50.0), -50.0)))
 
     def packed(self) -> Floats:
-        """All numbers in a row, as they stand in the file: (2 + signs + BUCKETS + dimensions,)."""
-        first = np.array([self.held_from, self.bias], dtype=np.float32)
+        """All numbers in a row, as they stand in the file: (3 + signs + BUCKETS + dimensions,)."""
+        first = np.array([self.held_from, self.rules_from, self.bias], dtype=np.float32)
         return np.concatenate([first, self.signs, self.buckets, self.meaning])
 
 
 def unpacked(row: Floats, language: str) -> Weights:
     """The regression of that row."""
-    middle = 2 + len(SIGNS[language])
+    middle = 3 + len(SIGNS[language])
     return Weights(
         float(row[0]),
         float(row[1]),
-        row[2:middle],
+        float(row[2]),
+        row[3:middle],
         row[middle : middle + BUCKETS],
         row[middle + BUCKETS :],
     )
