@@ -40,7 +40,7 @@ def unlearn(gone: Gone) -> dict[UUID, str]:
     """
     fallen = _with_drawn(gone, learnt_from(gone, gone.messages) | drawn_from(gone.memories), {})
     so_far = gone.and_memories(fallen)
-    again = _leave(_beside(so_far), replace(so_far, messages=gone.all_messages))
+    again = _leave(_beside(gone.companion_id, so_far), replace(so_far, messages=gone.all_messages))
     return _with_drawn(gone, drawn_from(again), fallen | again)
 
 
@@ -62,11 +62,11 @@ def _leave(there: Sequence[Memory], gone: Gone) -> dict[UUID, str]:
     return {one.memory.pk: one.memory.text for one in left if not one.stands}
 
 
-def _beside(gone: Gone) -> list[Memory]:
+def _beside(companion_id: UUID, gone: Gone) -> list[Memory]:
     """What tells again what goes, and was learnt from the same messages, which stay for the eye."""
     if not gone.sources:
         return []
-    return beside(gone, touched(gone.companion_id, learnt_from(gone, gone.sources), gone.memories))
+    return beside(gone, touched(companion_id, learnt_from(gone, gone.sources), gone.memories))
 
 
 def learnt_from(gone: Gone, messages: Collection[UUID]) -> Q:

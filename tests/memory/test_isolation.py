@@ -28,6 +28,7 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.admin.message.private": "what was remembered of the one message that an operator looks at, on record",
     "companions.api.understanding._written": "the revision that was written just now or under the same key, its owner's",
     "companions.deletion.scrubbing.scrub": "the cues of the companion's own recalls, by their ids",
+    "companions.life.drives._told": "a condition on the companion's own memories: that no message behind one is hidden",
     "companions.moving.digital_life.going._said": "what the companion's own recalls had found",
     "companions.sessions.rewriting.due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.rewriting.run": "the one entry of the sweep, by its id; nothing comes back",
