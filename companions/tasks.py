@@ -1,3 +1,4 @@
+from datetime import timedelta
 from uuid import UUID
 
 from celery import shared_task
@@ -10,15 +11,22 @@ from companions.models import Prompt, Waking
 from memory.consolidating import night
 from memory.documents import gists
 
+SKIPPED_KEPT = timedelta(days=90)
 CALLS_A_RUN = 4  # of one document; no task may take longer than the broker waits for it
 
 
 @shared_task
 def drop_old_prompts() -> None:
-    """Drop the prompts as sent that are older than thirty days."""
-    since = timezone.now() - settings.PROMPTS_KEPT
+    """Drop the prompts as sent that are older than thirty days, and the wakings of which nothing came for three months.
+
+    Those of a drive stay: by them their occasion is known.
+    """
+    now = timezone.now()
+    since = now - settings.PROMPTS_KEPT
     Prompt.objects.filter(created_at__lt=since).delete()
     Waking.objects.filter(created_at__lt=since).exclude(prompt=[]).update(prompt=[])
+    nothing_came = Waking.objects.filter(state=Waking.State.SKIPPED, started_at=None, drive_key="")
+    nothing_came.filter(created_at__lt=now - SKIPPED_KEPT).delete()
 
 
 @shared_task

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from companions.life import inner_state
 from companions.life.mood import CALM
-from companions.models import Companion, InnerState, Message
+from companions.models import Companion, InnerState, Message, Waking
 from companions.tasks import drop_old_prompts
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.life.waking import as_it_is, calling, ran, woken
@@ -149,3 +149,15 @@ def test_a_prompt_as_sent_is_dropped_after_thirty_days_and_the_rest_stays(
     drop_old_prompts()
     assert (as_it_is(old.pk).prompt, as_it_is(old.pk).outcome) == ([], "spoke")
     assert as_it_is(new.pk).prompt == new.prompt != []
+
+
+def test_of_what_was_slept_through_nothing_is_kept_for_ever(mira: Companion) -> None:
+    now, days = timezone.now(), timedelta(days=1)
+    kept = [
+        woken(mira, now - 80 * days, state="skipped"),
+        woken(mira, now - 100 * days, state="done", outcome="silent"),
+        woken(mira, now - 100 * days, origin="drive", timer=None, drive_key="1", state="skipped"),
+    ]
+    woken(mira, now - 100 * days, state="skipped")
+    drop_old_prompts()
+    assert {*Waking.objects.filter(companion=mira)} == {*kept}
