@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
 from companions.life.channels import Channel, channels
+from companions.life.hours import next_time, within
 from companions.models import Delivery, Message
 
 log = structlog.get_logger(__name__)
@@ -71,12 +72,23 @@ def _claimed(channel: Channel, now: datetime) -> list[Delivery]:
         ready = waiting.filter(due).values("companion__user")
         due |= Q(companion__user__in=ready)
     rows = waiting.filter(due).select_for_update(of=("self",), skip_locked=True).order_by("due_at")
-    related = ("message", "companion__user", "companion__life", "companion__conversation")
+    related = ("message__waking", "companion__user", "companion__life", "companion__conversation")
     found = list(rows.select_related(*related)[:BATCH])
-    wanted = [one for one in found if _is_wanted(one, channel)]
+    quiet = [one for one in found if _is_wanted(one, channel) and _put_off_by_night(one, now)]
+    wanted = [one for one in found if one not in quiet and _is_wanted(one, channel)]
     _mark(wanted, State.WAITING, due_at=now + LEASE)
-    _mark([one for one in found if one not in wanted], State.DROPPED, ended_at=now)
+    _mark([one for one in found if one not in wanted and one not in quiet], State.DROPPED, ended_at=now)
     return wanted
+
+
+def _put_off_by_night(delivery: Delivery, now: datetime) -> bool:
+    """Whether it waits for the end of the quiet hours that began since it was said; what was asked for does not."""
+    life, waking = delivery.companion.life, delivery.message.waking
+    local = now.astimezone(delivery.companion.user.zone)
+    if (waking and waking.is_asked_for) or not within(life.quiet_from, life.quiet_until, local.time()):
+        return False
+    _mark([delivery], State.WAITING, due_at=next_time(life.quiet_until, local))
+    return True
 
 
 def _put_off(waiting: QuerySet[Delivery], channel: Channel, now: datetime) -> None:

@@ -103,6 +103,21 @@ def test_who_dies_in_sending_takes_no_other_delivery_along(mira: Companion, bell
     assert (sorted(states()), len(bell.rung)) == (["attempted", "sent"], 1)
 
 
+def test_what_comes_into_the_quiet_hours_waits_for_the_morning(mira: Companion, bell: Bell) -> None:
+    """After a downtime, or as a mail that waits for others."""
+    wrote(mira, "Hello")
+    assert reaching.send_due(NOON + 14 * HOUR) == 0  # two at night in Berlin
+    assert reaching.send_due(NOON + 19 * HOUR) == 0
+    assert states() == ["waiting", "waiting"]
+    assert reaching.send_due(NOON + 20 * HOUR) == 2
+
+
+def test_what_was_asked_for_comes_at_night(mira: Companion, bell: Bell) -> None:
+    wrote(mira, "Hello")
+    Waking.objects.update(is_asked_for=True)
+    assert reaching.send_due(NOON + 14 * HOUR) == 2
+
+
 def test_who_is_shut_out_is_not_reached(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     User.objects.filter(pk=mira.user_id).update(is_active=False)

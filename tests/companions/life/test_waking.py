@@ -258,7 +258,7 @@ def test_a_model_that_is_down_is_asked_again_and_the_operator_told_in_the_end(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     rehearsal.script({"error": {"status": 503}, "when": "<kith-waking>", "repeat": 100})
-    waking, now = woken(mira, NOON), NOON
+    waking, now = woken(mira, NOON, is_asked_for=False), NOON
     with capture_logs() as lines:
         for tries in range(1, MOST_ATTEMPTS + 1):
             assert due(now) == [waking.pk]
