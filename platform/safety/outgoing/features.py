@@ -19,7 +19,10 @@ TOKEN = regex.compile(r"\p{L}[\p{L}\p{M}']*+|\p{N}+|[^\s\p{L}\p{N}]")
 DIGITS = regex.compile(r"\p{N}+")
 LENGTHS = {ENGLISH: (3, 4, 5), CHINESE: (1, 2, 3)}  # of the stretches of letters
 RULES = {ENGLISH: english.RULES, CHINESE: chinese.RULES}
-SIGNS = {ENGLISH: english.SIGNS | english_topics.TOPICS, CHINESE: chinese.SIGNS | chinese_topics.TOPICS}
+SIGNS = {
+    ENGLISH: {**english.SIGNS, **english_topics.TOPICS},
+    CHINESE: {**chinese.SIGNS, **chinese_topics.TOPICS},
+}
 
 
 def words(passage: Passage) -> Iterator[str]:
