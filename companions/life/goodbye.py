@@ -37,5 +37,5 @@ def goodbye(text: str) -> Goodbye | None:
         return Goodbye.LASTING
     found = list(TODAY.finditer(text))
     if found and (len(text) <= SHORT or found[-1].end() >= len(text.rstrip()) - SHORT // 2):
-        return None if text.rstrip().endswith(("?", "?")) else Goodbye.TODAY
+        return None if text.rstrip().endswith(("?", "？")) else Goodbye.TODAY
     return None

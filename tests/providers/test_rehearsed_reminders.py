@@ -47,6 +47,7 @@ def said_after(question: str, result: dict[str, Any]) -> str:
         ("提醒我在2小时后关火", "2h", "关火"),
         ("明天上午9点半提醒我开会", "once:2026-11-21 09:30", "开会"),
         ("每天8点提醒我吃药", "cron:0 8 * * *", "吃药"),
+        ("明天8：30提醒我：吃药！", "once:2026-11-21 08:30", "吃药"),
     ],
 )
 def test_a_plain_wish_sets_a_timer(question: str, schedule: str, note: str) -> None:

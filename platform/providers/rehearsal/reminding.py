@@ -19,10 +19,10 @@ CLOCK = re.compile(
     r"(?i)(?:\b(?P<before>tomorrow|today|every day|every weekday) )?"
     r"\bat (?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?: ?(?P<half>am|pm))?\b(?: (?P<after>tomorrow|today|every day))?"
     r"|(?P<day>今天|明天|每天|(?:每个)?工作日)?(?P<part>早上|上午|下午|晚上)?"
-    r"(?P<hours>\d{1,2})(?:[::](?P<minutes>\d\d)|点(?:(?P<thirty>半)|(?P<past>\d{1,2})分?)?)"
+    r"(?P<hours>\d{1,2})(?:[:：](?P<minutes>\d\d)|点(?:(?P<thirty>半)|(?P<past>\d{1,2})分?)?)"
 )
 CRONS = {"every day": "*", "每天": "*", "every weekday": "1-5", "每个工作日": "1-5", "工作日": "1-5"}
-AROUND = " \t\n.,;:!?。,;:!?"
+AROUND = " \t\n.,;:!?。，；：！？"
 
 
 def asked_for(question: str, now: datetime | None) -> tuple[str, dict[str, Any]] | None:

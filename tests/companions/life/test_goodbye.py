@@ -35,6 +35,7 @@ NONE = (
     "I wrote my aunt a long letter about how we said good night to each other every evening when I was a child, "
     "in the old house by the river, and she cried.",
     "你晚安的时候会想什么呢?",
+    "要睡了吗？",
     "我想学游泳",
     "Remind me to call mum",
     "",
