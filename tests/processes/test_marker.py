@@ -22,6 +22,17 @@ def files_with(house: House, word: str) -> list[str]:
     return [path.name for path in kept if word.lower().encode() in path.read_bytes().lower()]
 
 
+def delete(person: Person, message_id: str) -> None:
+    """The message, through the memory of it."""
+    (said,) = [
+        memory
+        for memory in person.api(1).get(f"{person.path}/memories").json()["items"]
+        if message_id in [one["message_id"] for one in memory["sources"]] and memory["kind"] == "said"
+    ]
+    address = f"{person.path}/memories/{said['id']}?with_message=true"
+    assert person.api(1).delete(address).status_code == 204
+
+
 def test_a_word_deleted_while_it_is_talked_about_is_nowhere(house: House, alice: Person) -> None:
     remember = {"name": "remember", "arguments": {"text": f"The password is {MARKER}."}}
     house.rehearsal.script(
@@ -48,14 +59,7 @@ def test_a_word_deleted_while_it_is_talked_about_is_nowhere(house: House, alice:
             "memory_recall",
             "accounts_modelcall",
         } <= before.keys()
-        (said,) = [
-            memory
-            for memory in alice.api(1).get(f"{alice.path}/memories").json()["items"]
-            if first["message"]["id"] in [one["message_id"] for one in memory["sources"]]
-            and memory["kind"] == "said"
-        ]
-        address = f"{alice.path}/memories/{said['id']}?with_message=true"
-        assert alice.api(1).delete(address).status_code == 204
+        delete(alice, first["message"]["id"])
         assert there.ending(reply_id)["type"] == "reply.interrupted"
         assert tables_with(MARKER, ALIAS) == {}
         assert keys_with(MARKER, house.services.redis_url) == []
@@ -92,8 +96,7 @@ def test_a_word_that_a_companion_came_back_to_by_itself_is_nowhere(house: House,
             *("companions_timer", "companions_waking", "companions_innerstate", "companions_session"),
             *("companions_message", "companions_prompt", "memory_diaryentry", "memory_memory"),
         } <= tables_with(MARKER, ALIAS).keys()
-        address = f"{alice.path}/messages/{first['message']['id']}"
-        assert alice.api(1).delete(address).status_code == 204
+        delete(alice, first["message"]["id"])
     assert tables_with(MARKER, ALIAS) == {}
     assert keys_with(MARKER, house.services.redis_url) == []
     assert files_with(house, MARKER) == []
