@@ -92,6 +92,8 @@ def _feel(acting: Acting, arguments: FeelIn, now: datetime) -> dict[str, Any]:
     acting.hold()
     if not arguments.text.strip():
         raise ToolError("text: is empty")
+    if acting.waking and _has_used("feel", acting.waking.steps):
+        raise ToolError("You have changed your inner state in this waking already.")
     state = inner_state.revise(
         acting.companion.pk,
         arguments.text,
@@ -112,7 +114,7 @@ def _write_diary(acting: Acting, arguments: WriteIn, now: datetime) -> dict[str,
     title, lines = arguments.title.strip(), [one.strip() for one in arguments.text.splitlines()]
     if not title or not any(lines):
         raise ToolError("title and text: must not be empty")
-    if acting.waking and _has_written(acting.waking.steps):
+    if acting.waking and _has_used("write_diary", acting.waking.steps):
         raise ToolError("You have written a page in this waking already.")
     conversation = Conversation.objects.get(companion=acting.companion)
     session = Session.objects.create(
@@ -138,8 +140,8 @@ def _write_diary(acting: Acting, arguments: WriteIn, now: datetime) -> dict[str,
     return {"diary": entry.title}
 
 
-def _has_written(steps: list[dict[str, Any]]) -> bool:
-    return any(one["name"] == "write_diary" and "error" not in one["result"] for one in steps)
+def _has_used(name: str, steps: list[dict[str, Any]]) -> bool:
+    return any(one["name"] == name and "error" not in one["result"] for one in steps)
 
 
 @transaction.atomic

@@ -82,6 +82,8 @@ def test_what_it_feels_is_its_inner_state_from_now_on(awake: Awake) -> None:
     assert use(awake, "feel", text="x", valence=7).keys() == {"error"}
     assert use(awake, "feel", text="x", emotion="hungry").keys() == {"error"}
     assert use(awake, "feel", text="  ").keys() == {"error"}
+    awake.waking.steps = [{"name": "feel", "result": {"inner_state": 2}}]
+    assert "already" in use(awake, "feel", text="And again.")["error"]
 
 
 def test_thoughts_are_kept_with_the_waking_and_bounded(awake: Awake) -> None:
