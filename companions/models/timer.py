@@ -85,6 +85,9 @@ class Timer(models.Model):
                 fields=["look_at"], condition=models.Q(state="active"), name="timer_look"
             ),  # the tick
             models.Index(fields=["companion", "due_at"], name="timer_companion_due"),  # what is planned
+            models.Index(
+                fields=["created_at"], condition=models.Q(state="set_aside"), name="timer_set_aside"
+            ),  # what waits for an operator
         ]
 
     def __str__(self) -> str:

@@ -88,6 +88,9 @@ class Waking(models.Model):
             models.Index(
                 fields=["look_at"], condition=models.Q(state="waiting"), name="waking_look"
             ),  # the tick
+            models.Index(
+                fields=["due_at"], condition=models.Q(state="failed"), name="waking_failed"
+            ),  # what waits for an operator
         ]
 
     def __str__(self) -> str:

@@ -138,7 +138,7 @@ def test_the_first_page_tells_the_day(
     desk: Client, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     ModelCall.objects.filter(pk=scene.call.pk).update(outcome="unavailable")
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(17):
         response = desk.get(reverse("admin:index"))
     assert response.status_code == 200
     numbers = {one["name"]: (one["number"], one["more"]) for one in response.context["numbers"]}
