@@ -55,7 +55,7 @@ def test_an_ending_is_asked_with_what_was_understood_before(mira: Companion, had
 def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[Digest]) -> None:
     shown = json.loads(text)
     read = answer.model_validate(shown)
-    assert set(shown) == set(answer.model_fields)
+    assert set(shown) == set(answer.model_fields) - {"inner_state"}  # asked for only beside the one before
     assert set(shown["memories"][0]) == set(Learnt.model_fields)
     assert len(read.memories) == 1
     if isinstance(read, Ending):
