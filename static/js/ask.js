@@ -8,5 +8,6 @@ export async function fetchPart(url) {
 
 export function post(url, fields = {}) {
   const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  return fetch(url, { method: "POST", headers, body: new URLSearchParams(fields), credentials: "same-origin" });
+  const body = new URLSearchParams(fields);
+  return fetch(url, { method: "POST", headers, body, credentials: "same-origin", keepalive: true }); // also as one leaves
 }

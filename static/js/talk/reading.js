@@ -11,6 +11,7 @@ export class Reading {
   constructor(talk) {
     this.talk = talk;
     document.addEventListener("visibilitychange", () => this.look());
+    addEventListener("pagehide", () => this.#timer && this.#tell(true)); // whoever leaves at once has seen it, too
     this.look();
   }
 
@@ -20,10 +21,11 @@ export class Reading {
     if (!document.hidden) this.#timer = setTimeout(() => this.#tell(), PAUSE_MS);
   }
 
-  async #tell() {
+  async #tell(isLeaving = false) {
+    this.#timer = 0;
     const said = [...this.talk.querySelectorAll(".said-by-companion[data-message]")].at(-1);
     const newest = said?.dataset.message;
-    if (!newest || newest === this.#until || document.hidden) return;
+    if (!newest || newest === this.#until || (document.hidden && !isLeaving)) return;
     this.#until = newest;
     try {
       const response = await post(this.talk.dataset.read, { message: newest });
