@@ -6,7 +6,7 @@ At the end each due time, reckoned apart from Kith's schedules, must have exactl
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import takewhile
 from random import Random
 from zoneinfo import ZoneInfo
@@ -191,4 +191,6 @@ def moment(local: datetime, zone: ZoneInfo) -> datetime:
         != local
     ):
         local += MINUTE
-    return local.replace(tzinfo=zone, fold=0)
+    return local.replace(tzinfo=zone, fold=0).astimezone(
+        UTC
+    )  # a time that comes twice equals none of another zone
