@@ -1,6 +1,7 @@
 """Reflecting: after ten messages a companion's inner state is written anew, apart from the talk. It says nothing."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,9 +14,8 @@ from companions.life.reflecting import Material, Reflected, reflect
 from companions.locking import lock
 from companions.models import InnerState, Life, Reply, Session
 from companions.sessions.stretch import said, told
-from companions.sessions.trying import MOST_ATTEMPTS, SOON, Clock, Lease, Step, again_at, nothing
+from companions.sessions.trying import MOST_ATTEMPTS, SOON, Clock, Lease, Step, again_at, counted, nothing
 from memory import nudging
-from providers.errors import ProviderError
 
 log = structlog.get_logger(__name__)
 
@@ -71,15 +71,8 @@ def run(companion_id: UUID, now: datetime, step: Step = nothing, clock: Clock | 
     if lease is None:
         return
     step("claimed")
-    try:
-        later = _go_on(companion_id, lease, now, step)
-    except ProviderError as error:
-        _note_failure(companion_id, lease, error.code)
-    except Exception:
-        _note_failure(companion_id, lease, "internal_error")
-        raise
-    else:
-        lease.give_back(later)
+    with counted(partial(_note_failure, companion_id, lease)):
+        lease.give_back(_go_on(companion_id, lease, now, step))
 
 
 def _go_on(companion_id: UUID, lease: Lease, now: datetime, step: Step) -> datetime | None:

@@ -1,6 +1,8 @@
 """One waking, step by step: claimed, thought over, ended in speech or in silence. Killed anywhere, it goes on."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -13,7 +15,7 @@ from companions.life.checking import reminder
 from companions.life.deciding import decide
 from companions.life.speaking import speak
 from companions.models import Waking
-from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, nothing
+from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, counted, nothing
 from providers.errors import ProviderError
 
 log = structlog.get_logger(__name__)
@@ -41,20 +43,11 @@ def run(waking_id: UUID, now: datetime, step: Step = nothing, clock: Clock | Non
         return
     step("claimed")
     try:
-        _go_on(waking_id, lease, now, step)
-    except WakingOverError:
-        return
-    except ProviderError as error:
-        _note_failure(lease, error.code)
+        with counted(partial(_note_failure, lease)), suppress(WakingOverError):
+            _go_on(waking_id, lease, now, step)
     except IntegrityError:
-        _note_failure(lease, "internal_error")
-        if Waking.objects.filter(
-            pk=waking_id
-        ).exists():  # else its companion was deleted while the model thought
-            raise
-    except Exception:
-        _note_failure(lease, "internal_error")
-        raise
+        if Waking.objects.filter(pk=waking_id).exists():
+            raise  # else its companion was deleted while the model thought
 
 
 def _go_on(waking_id: UUID, lease: Lease, now: datetime, step: Step) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -13,8 +14,7 @@ from companions.sessions import digests
 from companions.sessions.drafting import draft, gather
 from companions.sessions.ending import end, keep_draft
 from companions.sessions.stretch import is_being_answered, size
-from companions.sessions.trying import MOST_ATTEMPTS, SOON, Clock, Lease, Step, again_at, nothing
-from providers.errors import ProviderError
+from companions.sessions.trying import MOST_ATTEMPTS, SOON, Clock, Lease, Step, again_at, counted, nothing
 
 log = structlog.get_logger(__name__)
 
@@ -38,15 +38,8 @@ def run(closing_id: UUID, now: datetime, step: Step = nothing, clock: Clock | No
     if lease is None:
         return
     step("claimed")
-    try:
-        later = _go_on(closing_id, lease, now, step)
-    except ProviderError as error:
-        _note_failure(lease, error.code)
-    except Exception:
-        _note_failure(lease, "internal_error")
-        raise
-    else:
-        if later:
+    with counted(partial(_note_failure, lease)):
+        if later := _go_on(closing_id, lease, now, step):
             lease.give_back(later.at, error=later.error)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from companions.locking import lock
 from companions.models import Message, Reply, Session
 from companions.sessions.drafting import is_new
 from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
-from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, nothing
+from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, counted, nothing
 from memory import nudging
 from memory.learning.answers import Digest
 from memory.learning.applying import learn
@@ -25,7 +26,7 @@ from memory.learning.prompting import digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
 from memory.models import Memory
-from providers.errors import ProviderError, ProviderUnavailable
+from providers.errors import ProviderUnavailable
 from providers.structured import ask
 
 log = structlog.get_logger(__name__)
@@ -78,15 +79,8 @@ def run(session_id: UUID, now: datetime, step: Step = nothing, clock: Clock | No
     if lease is None or session is None:
         return
     step("claimed")
-    try:
-        later = _go_on(session, lease, now, step)
-    except ProviderError as error:
-        _note_failure(session, lease, error.code)
-    except Exception:
-        _note_failure(session, lease, "internal_error")
-        raise
-    else:
-        lease.give_back(later)
+    with counted(partial(_note_failure, session, lease)):
+        lease.give_back(_go_on(session, lease, now, step))
 
 
 def _go_on(session: Session, lease: Lease, now: datetime, step: Step) -> datetime | None:

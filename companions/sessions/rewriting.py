@@ -1,6 +1,7 @@
 """Writing a diary entry anew, of which something was deleted: from what is left of its session, as at its end."""
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -13,11 +14,10 @@ from companions.locking import hold
 from companions.models import Companion, Session
 from companions.sessions.drafting import Draft, Material, draft, mark
 from companions.sessions.stretch import said, told
-from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, nothing
+from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, counted, nothing
 from memory.closing import rewrite
 from memory.learning.neighbours import known_to
 from memory.models import DiaryEntry
-from providers.errors import ProviderError
 
 log = structlog.get_logger(__name__)
 
@@ -41,16 +41,11 @@ def run(entry_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None
     if lease is None:
         return
     step("claimed")
-    try:
+    with counted(partial(_note_failure, entry_id, lease)):
         for _try in range(MOST_DRAFTS):
             if _is_written(entry_id, lease, now, step):
                 return
         lease.give_back(again_at(1, lease.clock()))
-    except ProviderError as error:
-        _note_failure(entry_id, lease, error.code)
-    except Exception:
-        _note_failure(entry_id, lease, "internal_error")
-        raise
 
 
 def _is_written(entry_id: UUID, lease: Lease, now: datetime, step: Step) -> bool:

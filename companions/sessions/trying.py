@@ -1,11 +1,14 @@
 """Whose work it is for now, when it is tried again, and the places at which tests cut it off."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.db.models import Q, QuerySet
+
+from providers.errors import ProviderError
 
 LEASE = timedelta(minutes=20)  # longer than any one answer may take; whoever asks again renews it first
 SOON = timedelta(minutes=1)
@@ -24,6 +27,18 @@ def nothing(_point: str) -> None:
 def again_at(attempts: int, now: datetime) -> datetime:
     """When it is tried again after so many failures: after two minutes, four, eight, at most six hours."""
     return now + timedelta(minutes=min(2**attempts, MOST_MINUTES))
+
+
+@contextmanager
+def counted(note: Callable[[str], object]) -> Iterator[None]:
+    """What goes wrong in the block is given to `note` by its code; but for a provider's fault it then goes on up."""
+    try:
+        yield
+    except ProviderError as error:
+        note(error.code)
+    except Exception:
+        note("internal_error")
+        raise
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """One whole answer of the chat model, for a caller that waits for it: within bounds, and noted for an open meter."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+import atexit
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -14,6 +14,7 @@ from providers.chat import Messages
 from providers.clients import aclose_chat, chat
 from providers.errors import MalformedError, ProviderError, ProviderUnavailable
 from providers.metering import Metered, note
+from providers.own_loop import wait_for
 from providers.pieces import Piece, Thought, ToolCall, Usage
 from providers.tokens import estimate_answer, estimate_messages
 
@@ -83,7 +84,7 @@ def listened(
     heard, began = Heard(), perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
     try:
-        _run(_listen(heard, messages, tools, form, seconds))
+        wait_for(_listen(heard, messages, tools, form, seconds))
         yield heard
         failed = None
     except ProviderError as error:
@@ -93,10 +94,12 @@ def listened(
         _note(heard.spent(messages, tools, failed), began, failed)
 
 
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """In a thread of its own: whoever calls may stand in an event loop, as a browser's tests do."""
-    with ThreadPoolExecutor(1, thread_name_prefix="asking") as own:
-        own.submit(asyncio.run, work).result()
+def hang_up() -> None:
+    """Close the connections that are kept from one call to the next, and forget what the server was found to refuse."""
+    wait_for(aclose_chat())
+
+
+atexit.register(hang_up)
 
 
 async def _listen(
@@ -108,8 +111,6 @@ async def _listen(
                 heard.take(event)
     except TimeoutError:
         raise ProviderUnavailable(f"The answer did not end within {seconds:g} s") from None
-    finally:
-        await aclose_chat()
 
 
 def _note(spent: Usage, began: float, error: ProviderError | None) -> None:

@@ -38,6 +38,7 @@ def test_a_slider_moves_the_curve_by_keyboard_and_keeps_the_focus(there: Person)
     slider = page.get_by_label("Half-life in days")
     expect(summary(there)).to_contain_text("half is gone after 30 days")
     before = page.locator(".chart-line").first.get_attribute("points")
+    expect(slider).to_be_visible()  # what is folded away, until the page's module has run, takes no key
     slider.focus()
     for _ in range(5):
         slider.press("ArrowLeft")

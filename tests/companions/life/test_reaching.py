@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,10 +13,9 @@ from accounts.models import User
 from companions.life import channels, reaching
 from companions.life.channels import Sent
 from companions.life.unread import mark_read, unread
-from companions.models import Companion, Delivery, Life, Message, Waking
-from companions.saying import open_session, say
+from companions.models import Companion, Delivery, Life, Waking
+from tests.companions.life.waking import NOON, wrote
 
-NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 pytestmark = pytest.mark.django_db
 
@@ -53,19 +52,6 @@ def bell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bell]:
     one = Bell()
     monkeypatch.setattr(channels, "_channels", {one.name: one})
     return one
-
-
-def wrote(companion: Companion, text: str, at: datetime = NOON) -> Message:
-    """What the companion said in a waking, on its way."""
-    waking = Waking.objects.create(companion=companion, origin="timer", due_at=at, created_at=at)
-    session = open_session(companion.conversation, at)
-    message = Message(
-        companion=companion, conversation=companion.conversation, session=session, role="assistant", text=text,
-        said_at=at, waking=waking,
-    )  # fmt: skip
-    say(message, at)
-    reaching.deliver(message, at)
-    return message
 
 
 def states(**fields: Any) -> list[str]:

@@ -1,13 +1,18 @@
 """A companion that wakes: its wakings as a tick makes them, run in the time that a test gives."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from companions.life import reaching
 from companions.life.waking import run
 from companions.models import Companion, Message, Timer, Waking
+from companions.saying import open_session
+from companions.saying import say as keep
 from companions.sessions.trying import nothing
 from tests.companions.talking import say
+
+NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)  # after all that the rows themselves say of when they were made
 
 
 def woken(companion: Companion, now: datetime, note: str = "to drink water", **fields: Any) -> Waking:
@@ -64,3 +69,16 @@ def calling(*calls: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 
 __all__ = ["as_it_is", "calling", "let_speak", "ran", "say", "unprompted", "woken"]
+
+
+def wrote(companion: Companion, text: str, at: datetime = NOON) -> Message:
+    """What the companion said in a waking, on its way."""
+    waking = Waking.objects.create(companion=companion, origin="timer", due_at=at, created_at=at)
+    session = open_session(companion.conversation, at)
+    message = Message(
+        companion=companion, conversation=companion.conversation, session=session, role="assistant", text=text,
+        said_at=at, waking=waking,
+    )  # fmt: skip
+    keep(message, at)
+    reaching.deliver(message, at)
+    return message

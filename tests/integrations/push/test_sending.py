@@ -20,8 +20,8 @@ from integrations.push.channel import Push
 from integrations.push.models import Subscription
 from integrations.push.notification import BODY_CHARACTERS, PAYLOAD_BYTES, cut, payload
 from integrations.push.subscribing import key_of_kith, subscribe
+from tests.companions.life.waking import NOON, wrote
 from tests.fixtures.push_service import Browser, PushService, b64
-from tests.integrations.push.conftest import NOON, wrote
 
 pytestmark = pytest.mark.django_db
 SOON = NOON + timedelta(seconds=5)

@@ -15,8 +15,8 @@ from integrations.push.errors import PushError
 from integrations.push.models import Subscription
 from integrations.push.subscribing import MOST, subscribe, unsubscribe
 from providers.outbound import OutboundError, require_public
+from tests.companions.life.waking import NOON
 from tests.fixtures.push_service import Browser, PushService
-from tests.integrations.push.conftest import NOON
 
 pytestmark = pytest.mark.django_db
 
