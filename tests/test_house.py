@@ -10,7 +10,17 @@ from django.apps import apps
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-LAYERS = ["config", "integrations", "voice", "companions", "memory", "safety", "accounts", "providers"]
+LAYERS = [
+    "config",
+    "integrations",
+    "voice",
+    "companions",
+    "memory",
+    "safety",
+    "files",
+    "accounts",
+    "providers",
+]
 HOMES = {
     layer: path for layer in LAYERS for path in (ROOT / layer, ROOT / "platform" / layer) if path.is_dir()
 }

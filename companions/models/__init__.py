@@ -6,6 +6,7 @@ from companions.models.inner_state import InnerState
 from companions.models.job import Job
 from companions.models.life import Life
 from companions.models.message import Message
+from companions.models.portrait import Picture, Portrait
 from companions.models.prompt import Prompt
 from companions.models.reply import Reply
 from companions.models.timer import Timer
@@ -20,6 +21,8 @@ __all__ = [
     "Job",
     "Life",
     "Message",
+    "Picture",
+    "Portrait",
     "Prompt",
     "Reply",
     "Session",

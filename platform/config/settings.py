@@ -78,9 +78,11 @@ INSTALLED_APPS = [
     "config",
     "providers",
     "accounts",
+    "files",
     "safety",
     "memory",
     "companions",
+    "voice",
     "integrations.push",
 ]
 MIDDLEWARE = [
@@ -142,6 +144,10 @@ CHANNEL_LAYERS = {
 }
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "private": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": KITH_HOME / "media"},
+    },
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"

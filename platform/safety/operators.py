@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, Permission
 
 from accounts.opening import OPERATORS
 
-ROOMS = frozenset({"accounts", "safety", "memory", "companions"})
+ROOMS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice"})
 DELETABLE = ("delete_message", "delete_memory")
 
 

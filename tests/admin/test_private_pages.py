@@ -18,7 +18,7 @@ from safety.private_admin import holds_words
 from tests.admin.conftest import Scene
 from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, listing, name_of, page
 
-ROOMS = {"accounts", "safety", "memory", "companions", "push"}
+ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push"}
 every_private = pytest.mark.parametrize("model", PRIVATE, ids=name_of)
 every_open = pytest.mark.parametrize("model", OPEN, ids=name_of)
 

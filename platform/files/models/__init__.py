@@ -1,0 +1,3 @@
+from files.models.stored_file import StoredFile
+
+__all__ = ["StoredFile"]

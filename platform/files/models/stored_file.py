@@ -1,0 +1,52 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from accounts.models.owned import OwnedQuerySet
+
+
+class StoredFileQuerySet(OwnedQuerySet["StoredFile"]):
+    owner = "user"
+
+
+class StoredFile(models.Model):
+    """Something binary of one person's, in the private storage under a name that says nothing of it.
+
+    The content stands in the storage before its row does; whatever has no row is swept.
+    """
+
+    class Kind(models.TextChoices):
+        SPEECH = "speech", _("speech")
+        RECORDING = "recording", _("recording")
+        REFERENCE = "reference", _("reference recording")
+        PICTURE = "picture", _("picture")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="files", verbose_name=_("user"))
+    companion = models.ForeignKey(
+        "companions.Companion", models.CASCADE, null=True, blank=True, related_name="files"
+    )
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind)
+    key = models.CharField(_("name in the storage"), max_length=200, unique=True)
+    content_type = models.CharField(_("content type"), max_length=80)
+    bytes = models.PositiveBigIntegerField(_("bytes"))
+    sha256 = models.CharField(max_length=64)
+    seconds = models.FloatField(_("seconds"), null=True, blank=True)
+    width = models.PositiveIntegerField(_("width"), null=True, blank=True)
+    height = models.PositiveIntegerField(_("height"), null=True, blank=True)
+    created_at = models.DateTimeField(_("stored"))
+
+    objects = StoredFileQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("file")
+        verbose_name_plural = _("files")
+        ordering = ["-created_at"]
+        indexes = [
+            models.Index(fields=["user", "-created_at"], name="file_user_time"),  # the quota, my files
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
