@@ -36,6 +36,7 @@ from companions.errors import CompanionsError
 from integrations.push import api as push
 from integrations.push.errors import PushError
 from memory.errors import AlwaysError, DocumentError, PolicyError, UndoError
+from voice import api as voice
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
@@ -65,6 +66,10 @@ for router in (
 api.add_router("/replies", replies.router)
 api.add_router("", reaching.mine)
 api.add_router("/push", push.router)
+for router in voice.of_companions:
+    api.add_router("/companions", router)
+for router in voice.by_themselves:
+    api.add_router("", router)
 
 
 def problem(request: HttpRequest, status: int, code: str, detail: str, **more: object) -> HttpResponse:

@@ -12,5 +12,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
     path("", include("companions.urls")),
+    path("", include("voice.urls")),
     path("", include("integrations.push.urls")),
 ]
