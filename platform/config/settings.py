@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.keys import encryption_keys, vapid_key
 from config.limits import break_after
+from config.private_storage import private_storage
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 env = environ.Env()
@@ -144,10 +145,7 @@ CHANNEL_LAYERS = {
 }
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "private": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": KITH_HOME / "media"},
-    },
+    "private": private_storage(env, KITH_HOME / "media"),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"
@@ -204,6 +202,7 @@ MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # keys to the API that one person holds at once
 COMPANIONS_EACH = 200
+FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000  # what one person's files may take
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond
 REPLIES_WAITING = 50  # of one companion
 
@@ -252,6 +251,35 @@ EMBEDDING_PREVIOUS = (
     if env.str("EMBEDDING_PREVIOUS_MODEL", "")
     else {}
 )
+
+# -- sound ------------------------------------------------------------------------------------------
+
+# Read when used. `engine` empty: openai where base_url is set, else espeak where it is installed, else the browser.
+SPEECH = {
+    "engine": env.str("SPEECH_ENGINE", ""),
+    "base_url": env.str("SPEECH_BASE_URL", ""),
+    "api_key": env.str("SPEECH_API_KEY", ""),
+    "model": env.str("SPEECH_MODEL", ""),
+    "voice": env.str("SPEECH_VOICE", ""),
+    "voices": env.list("SPEECH_VOICES", default=[]),
+    "references": env.json("SPEECH_REFERENCES", default={}),
+    "format": env.str("SPEECH_FORMAT", "mp3"),
+    "at_once": env.int("SPEECH_AT_ONCE", 2),
+    "connect_seconds": env.float("SPEECH_CONNECT_SECONDS", 5.0),
+    "seconds": env.float("SPEECH_SECONDS", 60.0),
+}
+TRANSCRIPTION = {
+    "base_url": env.str("TRANSCRIPTION_BASE_URL", ""),
+    "api_key": env.str("TRANSCRIPTION_API_KEY", ""),
+    "model": env.str("TRANSCRIPTION_MODEL", ""),
+    "connect_seconds": env.float("TRANSCRIPTION_CONNECT_SECONDS", 5.0),
+    "seconds": env.float("TRANSCRIPTION_SECONDS", 60.0),
+}
+SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)  # of one person
+HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)  # of one person
+AUDIO_SECONDS = 300  # of one recording
+AUDIO_BYTES = 20_000_000
+REFERENCE_SECONDS = 60  # of a voice that is imitated
 
 # -- turns ------------------------------------------------------------------------------------------
 

@@ -1,0 +1,72 @@
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import structlog
+from django.core.files.storage import FileSystemStorage
+
+from files.errors import ContentLostError, StorageAwayError
+from files.storages.private import Content, NoLinks, Part
+from files.storages.words import AWAY, LOST
+
+log = structlog.get_logger(__name__)
+
+
+class PrivateFolder(NoLinks, FileSystemStorage):
+    """A folder of this machine that nobody but Kith's own user may look into."""
+
+    def __init__(self, location: str | Path) -> None:
+        super().__init__(location, file_permissions_mode=0o600, directory_permissions_mode=0o700)
+
+    def put(self, key: str, content: bytes, content_type: str) -> None:
+        """Written beside its place and moved there, so that a content is there whole or not at all."""
+        place = Path(self.path(key))
+        beside = place.with_name(f".{uuid4().hex}")
+        with failures(key):
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                with open(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                    file.write(content)
+                beside.rename(place)
+            except OSError:
+                with suppress(OSError):
+                    beside.unlink(missing_ok=True)
+                raise
+
+    def part(self, key: str, start: int, end: int, of: int) -> Part:
+        with failures(key):
+            file = Path(self.path(key)).open("rb")  # noqa: SIM115 -- whoever reads it closes it
+            if os.fstat(file.fileno()).st_size != of:
+                file.close()
+                raise ContentLostError(*LOST)
+            file.seek(start)
+            return file
+
+    def contents(self, folder: str) -> Iterator[Content]:
+        """What was begun and never moved to its place is among them: it has no row, and is swept."""
+        top = Path(self.path(folder))
+        with failures(folder):
+            for place in sorted(one for one in top.rglob("*") if one.is_file()):
+                with suppress(FileNotFoundError):  # removed meanwhile
+                    at = datetime.fromtimestamp(place.stat().st_mtime, UTC)
+                    yield Content(place.relative_to(self.location).as_posix(), at)
+
+    def remove(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            with failures(key):
+                Path(self.path(key)).unlink(missing_ok=True)
+
+
+@contextmanager
+def failures(key: str) -> Iterator[None]:
+    """Tells the system's errors as ours."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ContentLostError(*LOST) from error
+    except OSError as error:
+        log.error("the storage failed", key=key, error=str(error))
+        raise StorageAwayError(*AWAY) from error

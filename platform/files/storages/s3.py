@@ -1,0 +1,98 @@
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import boto3
+import structlog
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from storages.backends.s3 import S3Storage
+
+from files.errors import ContentLostError, StorageAwayError
+from files.storages.private import Content, NoLinks, Part
+from files.storages.words import AWAY, LOST
+
+log = structlog.get_logger(__name__)
+GONE = {"NoSuchKey", "404", "InvalidRange"}  # a range that the content does not reach: it was cut
+AT_ONCE = 1000  # keys that S3 removes in one call
+
+
+class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
+    """A bucket of an S3-compatible server, which need not be open to anyone but Kith."""
+
+    @cached_property
+    def client(self) -> Any:
+        """One for all threads: botocore's clients may be shared, and each is slow to make."""
+        patience = Config(
+            connect_timeout=3,
+            read_timeout=15,
+            retries={"total_max_attempts": 2, "mode": "standard"},
+            s3={"addressing_style": "path" if self.endpoint_url else "auto"},
+            request_checksum_calculation="when_required",  # many compatible servers know no other
+            response_checksum_validation="when_required",
+        )
+        session = boto3.Session(self.access_key, self.secret_key, region_name=self.region_name)
+        return session.client("s3", endpoint_url=self.endpoint_url, config=patience)
+
+    def put(self, key: str, content: bytes, content_type: str) -> None:
+        with failures(key):
+            self.client.put_object(Bucket=self.bucket_name, Key=key, Body=content, ContentType=content_type)
+
+    def part(self, key: str, start: int, end: int, of: int) -> Part:
+        with failures(key):
+            asked = f"bytes={start}-{end - 1}"
+            found = self.client.get_object(Bucket=self.bucket_name, Key=key, Range=asked)
+            if found.get("ContentRange") != f"bytes {start}-{end - 1}/{of}":
+                found["Body"].close()
+                raise ContentLostError(*LOST)
+            return Watched(key, found["Body"])
+
+    def contents(self, folder: str) -> Iterator[Content]:
+        with failures(folder):
+            pages = self.client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self.bucket_name, Prefix=f"{folder}/"):
+                for one in page.get("Contents", ()):
+                    yield Content(one["Key"], one["LastModified"])
+
+    def remove(self, keys: Iterable[str]) -> None:
+        left = iter(keys)
+        while some := list(islice(left, AT_ONCE)):
+            named = {"Objects": [{"Key": key} for key in some], "Quiet": True}
+            with failures(some[0]):
+                told = self.client.delete_objects(Bucket=self.bucket_name, Delete=named)
+            if told.get("Errors"):
+                log.error("the storage failed", key=some[0], error=str(told["Errors"][0]))
+                raise StorageAwayError(*AWAY)
+
+
+class Watched:
+    """A stream from the server that tells a broken line as an error of ours."""
+
+    def __init__(self, key: str, body: Any) -> None:
+        self._key = key
+        self._body = body
+
+    def read(self, count: int = -1) -> bytes:
+        with failures(self._key):
+            content: bytes = self._body.read(None if count < 0 else count)
+        return content
+
+    def close(self) -> None:
+        self._body.close()
+
+
+@contextmanager
+def failures(key: str) -> Iterator[None]:
+    """Tells the SDK's errors as ours."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") in GONE:
+            raise ContentLostError(*LOST) from error
+        log.error("the storage failed", key=key, error=str(error))
+        raise StorageAwayError(*AWAY) from error
+    except BotoCoreError as error:
+        log.error("the storage failed", key=key, error=str(error))
+        raise StorageAwayError(*AWAY) from error
