@@ -38,6 +38,19 @@ def unlearn_all(
     return withdrawn
 
 
+def unlearn_corrected(companion: Companion, message: Message, before: str, now: datetime) -> Withdrawn:
+    """The same of the words that the message said `before` and, saved with others, says no more."""
+    gone = replace(
+        gone_of(companion, now, (), [message], ()),
+        corrected=frozenset([message.pk]),
+        texts=(before,),
+        kept=(message.text,),
+    )
+    withdrawn = _unlearn(companion, gone, trace(gone))
+    _redraft(companion, gone, (), [message])
+    return withdrawn
+
+
 def _unlearn(companion: Companion, gone: Gone, lived: Lived) -> Withdrawn:
     """What was lived leads to pages of the diary, which lead to what was drawn from them, and that to what was lived."""
     deleted, changed = frozenset[UUID](), frozenset[UUID]()
@@ -56,6 +69,34 @@ def withdraw_all(companion: Companion, lived: Lived, now: datetime) -> Withdrawn
     """The same of what was lived, and nobody said."""
     gone = gone_of(companion, now, (), (), ())
     return _unlearn(companion, gone, trace(gone, begun=lived))
+
+
+def unlearn_before(companion: Companion, message: Message, text: str, now: datetime) -> Withdrawn:
+    """The same of what the message has said until now, where it is to say `text`: whatever was drawn from it.
+
+    Nothing else is asked whether it tells of it, but for words that the text does not hold.
+    """
+    mirrors = Memory.objects.of(companion.pk).filter(message=message).values_list("pk", flat=True)
+    gone = Gone(
+        companion_id=companion.pk,
+        now=now,
+        zone=companion.user.zone,
+        names=(*companion.names.values(), text),
+        messages=frozenset([message.pk]),
+        memories=frozenset(mirrors),
+        texts=(message.text,),
+    )
+    withdrawn = _unlearn(companion, gone, trace(gone))
+    if _is_drafted(message):
+        _redraft(companion, gone, [message], ())
+    return withdrawn
+
+
+def _is_drafted(message: Message) -> bool:
+    """Whether something that sums up its session may have been made with it: it is sent as it is else."""
+    until = message.session.summarised_until
+    closings = Closing.objects.filter(session=message.session).exclude(drafts={}, seen=[])
+    return message.is_learnt or bool(until and until >= message.said_at) or closings.exists()
 
 
 def conceal_all(

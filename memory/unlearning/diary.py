@@ -58,7 +58,7 @@ def _left(entries: Sequence[DiaryEntry], gone: Gone) -> dict[UUID, dict[str, lis
         message__session__in=[one.session_id for one in entries], message__is_hidden=False, is_private=False
     )
     left: dict[UUID, dict[str, list[str]]] = defaultdict(lambda: {"user": [], "companion": [], "": []})
-    for session_id, speaker, text in said.exclude(message__in=gone.all_messages).values_list(
+    for session_id, speaker, text in said.exclude(message__in=gone.all_messages - gone.corrected).values_list(
         "message__session", "speaker", "message__text"
     ):
         left[session_id][speaker].append(text)

@@ -27,8 +27,9 @@ class Gone:
     """What goes of one companion: messages and memories, by their ids, and what they said (`texts`).
 
     What was drawn from one of the `messages` goes as far as it comes from it. `sources` are the messages behind memories
-    that go: of what was drawn from those, only what shares a word with the `texts`. `names` are what the two are called.
-    `read` gives the terms of a text.
+    that go: of what was drawn from those, only what shares a word with the `texts`. Those of them that are `corrected`
+    stay, with other words: what they say from now on is among the `kept`, whose words do not go. `names` are what the
+    two are called. `read` gives the terms of a text.
     """
 
     companion_id: UUID
@@ -38,13 +39,16 @@ class Gone:
     messages: frozenset[UUID] = frozenset()
     sources: frozenset[UUID] = frozenset()
     memories: frozenset[UUID] = frozenset()
+    corrected: frozenset[UUID] = frozenset()
+    kept: tuple[str, ...] = ()
     texts: tuple[str, ...] = field(default=())
     read: Reader = field(default_factory=reader, repr=False, compare=False)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The terms of what goes, but the names of the two who talk."""
-        return frozenset().union(*map(self.read, self.texts)).difference(*map(self.read, self.names))
+        """The terms of what goes, but those that are kept, and the names of the two who talk."""
+        stay = map(self.read, (*self.names, *self.kept))
+        return frozenset().union(*map(self.read, self.texts)).difference(*stay)
 
     @property
     def all_messages(self) -> frozenset[UUID]:

@@ -38,7 +38,8 @@ def unlearn(gone: Gone) -> dict[UUID, str]:
 
     One that is worded anew is a new one: whoever thinks about the old one meanwhile finds that it is not there.
     """
-    fallen = _with_drawn(gone, learnt_from(gone, gone.messages) | drawn_from(gone.memories), {})
+    going = gone.messages | gone.corrected
+    fallen = _with_drawn(gone, learnt_from(gone, going) | drawn_from(gone.memories), {})
     so_far = gone.and_memories(fallen)
     again = _leave(_beside(gone.companion_id, so_far), replace(so_far, messages=gone.all_messages))
     return _with_drawn(gone, drawn_from(again), fallen | again)
@@ -90,9 +91,12 @@ def left_of(memory: Memory, gone: Gone) -> Left:
     """What is left of the memory without what goes."""
     messages = {str(one.pk): one for one in memory.sources.all() if one.pk not in gone.messages}
     memories = [one for one in memory.drawn_from.all() if one.pk not in gone.memories]
-    quotes = [one for one in memory.quotes if str(one["message"]) in messages]
-    told = {str(one["message"]) for one in memory.quotes} - messages.keys()
-    left = Left(memory, quotes, max(1, memory.evidence - max(1, len(told))))
+    quotes = [
+        one for one in memory.quotes if str(one["message"]) in messages and _stands(one, messages, gone)
+    ]
+    lost = {str(one["message"]) for one in memory.quotes} - {str(one["message"]) for one in quotes}
+    least = 0 if gone.corrected and len(messages) == len(memory.sources.all()) else 1
+    left = Left(memory, quotes, max(1, memory.evidence - max(least, len(lost))))
     told_by = [*(one.text for one in messages.values()), *(one.text for one in memories)]
     if not told_by:
         return Left(memory, quotes, left.evidence, None)
@@ -100,6 +104,12 @@ def left_of(memory: Memory, gone: Gone) -> Left:
         return left
     words = [f"{messages[str(one['message'])].author}: “{one['text']}”".lstrip(": ") for one in quotes]
     return Left(memory, quotes, left.evidence, storable("\n".join(dict.fromkeys(words))) or None)
+
+
+def _stands(quote: dict[str, Any], messages: dict[str, Any], gone: Gone) -> bool:
+    """Whether its message says so still."""
+    message = messages[str(quote["message"])]
+    return message.pk not in gone.corrected or quote["text"] in message.text
 
 
 def _keep(left: Sequence[Left], gone: Gone) -> None:

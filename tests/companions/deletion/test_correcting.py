@@ -1,0 +1,94 @@
+"""What is drawn from a person's words goes with the words that are corrected, and the message stays."""
+
+from collections.abc import Callable
+
+import pytest
+
+from companions.correcting import correct_message
+from companions.errors import ReplyStateError, TextError
+from companions.models import Companion, Message, Reply
+from memory.embedding import embed_waiting
+from memory.models import DiaryEntry, Embedding, Memory
+from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, learnt, profile, told
+from tests.companions.everywhere import tables_with
+
+pytestmark = pytest.mark.django_db
+MEANT = "My locker opens with a key."
+
+
+def test_a_word_that_is_corrected_is_in_nothing_that_was_made_of_it(
+    mira: Companion, spread: Callable[[], Message]
+) -> None:
+    message = spread()
+    embed_waiting()
+    correct_message(message, MEANT, NOW)
+    assert tables_with(MARKER) == {}
+    entry = DiaryEntry.objects.get(companion=mira)
+    assert (entry.summary, entry.is_stale) == ("We spoke of tea.", True)
+    assert Message.objects.get(pk=message.pk).text == MEANT
+    memory = Memory.objects.get(message=message)
+    assert (memory.text, memory.edited_at) == (MEANT, NOW)
+    assert not Embedding.objects.filter(memory=memory).exists()
+
+
+def test_what_still_holds_stays_with_its_source(mira: Companion, said: list[Message]) -> None:
+    memory = learnt(mira, "Alice has a locker.", [(said[0], "My locker")])
+    memory.quotes.append({"message": str(said[0].pk), "text": MARKER})
+    memory.save(update_fields=["quotes"])
+    sentence = told("She has a locker.", said[0])
+    revision = profile(mira, sentence)
+    correct_message(said[0], MEANT, NOW)
+    memory.refresh_from_db()
+    revision.refresh_from_db()
+    assert memory.quotes == [{"message": str(said[0].pk), "text": "My locker"}]
+    assert list(memory.sources.all()) == [said[0]]
+    assert (revision.sentences, revision.is_stale) == ([sentence], False)
+
+
+def test_the_only_thing_said_in_a_session_keeps_its_diary(mira: Companion, said: list[Message]) -> None:
+    session = said[0].session
+    Message.objects.filter(companion=mira).exclude(pk=said[0].pk).delete()
+    entry = diary(mira, session, told(f"Alice named {MARKER}.", said[0]), title="A locker")
+    correct_message(said[0], MEANT, NOW)
+    entry.refresh_from_db()
+    assert (entry.summary, entry.is_stale) == ("", True)
+
+
+def test_the_corrected_words_are_learnt_from_while_the_session_lasts(
+    mira: Companion, said: list[Message]
+) -> None:
+    Message.objects.filter(companion=mira).update(is_learnt=True)
+    correct_message(said[0], MEANT, NOW)
+    assert list(Message.objects.filter(is_learnt=False)) == [said[0]]
+    diary(mira, said[0].session)
+    correct_message(said[2], "I like black tea.", NOW)
+    assert Message.objects.get(pk=said[2].pk).is_learnt
+
+
+def test_the_same_words_again_change_nothing(mira: Companion, said: list[Message]) -> None:
+    learnt(mira, f"Alice thinks of {MARKER}.", [(said[0], MARKER)])
+    before = tables_with(MARKER)
+    correct_message(said[0], SECRET, NOW)
+    assert tables_with(MARKER) == before
+    assert Memory.objects.get(message=said[0]).edited_at is None
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "a\x00b", "x" * 40_000])
+def test_what_is_no_message_corrects_none(mira: Companion, said: list[Message], text: str) -> None:
+    with pytest.raises(TextError):
+        correct_message(said[0], text, NOW)
+    assert Message.objects.get(pk=said[0].pk).text == SECRET
+
+
+def test_what_the_companion_said_is_not_the_persons_to_correct(mira: Companion, said: list[Message]) -> None:
+    with pytest.raises(TextError) as refused:
+        correct_message(said[1], "I will tell everybody.", NOW)
+    assert refused.value.code == "no_such_message"
+
+
+def test_nothing_is_corrected_while_an_answer_is_made(mira: Companion, said: list[Message]) -> None:
+    Reply.objects.create(companion=mira, message=said[2], created_at=NOW)
+    with pytest.raises(ReplyStateError) as refused:
+        correct_message(said[2], "I like black tea.", NOW)
+    assert refused.value.code == "reply_open"
+    assert Message.objects.get(pk=said[2].pk).text == TEA
