@@ -18,6 +18,7 @@ from companions.api import (
     deleting,
     diary,
     documents,
+    files,
     inner_state,
     life,
     logs,
@@ -33,10 +34,12 @@ from companions.api import (
     understanding,
 )
 from companions.errors import CompanionsError
+from files.errors import FilesError
 from integrations.push import api as push
 from integrations.push.errors import PushError
 from memory.errors import AlwaysError, DocumentError, PolicyError, UndoError
 from voice import api as voice
+from voice.errors import VoiceError
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
@@ -66,6 +69,7 @@ for router in (
 api.add_router("/replies", replies.router)
 api.add_router("", reaching.mine)
 api.add_router("/push", push.router)
+api.add_router("/files", files.router)
 for router in voice.of_companions:
     api.add_router("/companions", router)
 for router in voice.by_themselves:
@@ -88,7 +92,8 @@ def problem(request: HttpRequest, status: int, code: str, detail: str, **more: o
 
 @api.exception_handler(CompanionsError)
 @api.exception_handler(PushError)
-def refused(request: HttpRequest, error: CompanionsError | PushError) -> HttpResponse:
+@api.exception_handler(VoiceError)
+def refused(request: HttpRequest, error: CompanionsError | PushError | VoiceError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail))
 
 
