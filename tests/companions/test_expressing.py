@@ -1,0 +1,144 @@
+"""Emotion tags: taken out of what a model says, wherever the stream cuts them."""
+
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from companions.expressing import LONGEST, Expressions, Felt, apart, felt_at, without_tags
+from memory.emotion import Emotion
+
+WORDS = st.text(alphabet="ab<>/ \n.＜＞好emotion", max_size=12)
+NAMES = st.sampled_from([*Emotion.values, "melancholy", "HAPPY", "欢喜"])
+NUMBERS = st.sampled_from(["", " 0.7", " 1", " 0,25", " 70%", " .5", " 12", " x"])
+FORMS = st.sampled_from(
+    [
+        "<emotion {}{}>",
+        "<EMOTION {}{}>",
+        '<emotion name="{}" intensity="{}"/>',
+        "< Emotion: {},{} >",
+        "<emotion>{}{}</emotion>",
+        "＜emotion {}{}＞",
+        "<emotions {}{}",
+        "<emotion {}{}\n",
+    ]
+)
+TAGS = st.builds(lambda form, name, number: form.format(name, number), FORMS, NAMES, NUMBERS)
+ANSWERS = st.lists(WORDS | TAGS, max_size=6).map("".join)
+
+
+def in_pieces(text: str, cuts: list[int]) -> tuple[str, list[Felt]]:
+    reading, at = Expressions(), 0
+    told: list[str | Felt] = []
+    for cut in sorted(cuts):
+        told += reading.take(text[at:cut])
+        at = max(at, cut)
+    told += [*reading.take(text[at:]), *reading.end()]
+    return "".join(one for one in told if isinstance(one, str)), [
+        one for one in told if isinstance(one, Felt)
+    ]
+
+
+@given(ANSWERS, st.lists(st.integers(0, 200), max_size=12))
+@example("a<emotion happy 0.7>b", [3, 5])
+@example("<emotion>happy</emotion>", [9, 10, 16])
+def test_any_splitting_gives_the_same_text_and_emotions(answer: str, cuts: list[int]) -> None:
+    assert in_pieces(answer, [min(cut, len(answer)) for cut in cuts]) == apart(answer)
+
+
+@given(ANSWERS)
+def test_one_character_at_a_time_gives_the_same(answer: str) -> None:
+    assert in_pieces(answer, list(range(len(answer)))) == apart(answer)
+
+
+@given(st.text(alphabet="ab .\n好", max_size=12), TAGS, st.text(alphabet="ab .\n好", max_size=12))
+def test_nothing_of_a_tag_leaks(before: str, tag: str, after: str) -> None:
+    text = apart(f"{before}{tag}{after}")[0]
+    assert not re.search(r"(?i)[<>＜＞]|emotion|happy|melancholy|intensity|[0-9]", text)
+    assert text.startswith(before)
+
+
+@given(st.text(alphabet="ab<>/ \n.e=3好", max_size=40).filter(lambda text: not re.search("<e$", text)))
+def test_text_that_merely_contains_a_sign_is_untouched(text: str) -> None:
+    assert apart(text) == (text, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 < 2 and 3 > 2", "<b>bold</b>", "<emotional>", "x <- y", "<e-mail>", "reason < emotion, always",
+     "<3", "if a < e", "emotion happy 0.7", "<em>so</em>"],
+)  # fmt: skip
+def test_what_is_no_tag_stays(text: str) -> None:
+    assert without_tags(text) == text
+
+
+@pytest.mark.parametrize(
+    ("tag", "emotion", "intensity"),
+    [
+        ("<emotion happy 0.7>", "happy", 0.7),
+        ("<Emotion SAD 1>", "sad", 1.0),
+        ("<emotion curious>", "curious", 0.5),
+        ("<emotion melancholy 0.9>", "neutral", 0.9),
+        ("<emotion think 7>", "think", 1.0),
+        ("<emotion angry 30%>", "angry", 0.3),
+        ('<emotion name="awkward" intensity="0,4" />', "awkward", 0.4),
+        ("<emotion>question 0.2</emotion>", "question", 0.2),
+        ("< emotion surprised .6 >", "surprised", 0.6),
+    ],
+)
+def test_a_tag_is_read_kindly(tag: str, emotion: str, intensity: float) -> None:
+    assert apart(f"{tag} Well.") == ("Well.", [Felt(0, Emotion(emotion), intensity)])
+
+
+def test_an_emotion_holds_from_its_place_in_the_text_without_tags() -> None:
+    text, felt = apart("Oh. <emotion sad 0.4> I see. <emotion happy 0.8>But look!")
+    assert text == "Oh. I see. But look!"
+    assert [(text[one.at :], one.emotion) for one in felt] == [
+        ("I see. But look!", "sad"),
+        ("But look!", "happy"),
+    ]
+    rows = [one.row() for one in felt]
+    assert [felt_at(rows, at) for at in (0, 4, 10, 11, 99)] == [None, rows[0], rows[0], rows[1], rows[1]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("<emotion happy 0.7>\nHello", "Hello"),
+        ("One.\n<emotion sad>\nTwo.", "One.\nTwo."),
+        ("One.\n\n<emotion sad>\n\nTwo.", "One.\n\n\nTwo."),
+        ("One <emotion sad> <emotion happy> two", "One two"),
+        ("One<emotion sad> two", "One two"),
+        ("<emotion happy><emotion sad> Hi", "Hi"),
+        ("Hello </emotion>there", "Hello there"),
+    ],
+)
+def test_no_gap_is_left_where_a_tag_was(answer: str, text: str) -> None:
+    assert without_tags(answer) == text
+
+
+def test_a_tag_that_is_never_closed_takes_a_line_of_80_characters_at_most() -> None:
+    tag = "<emotion happy 0.7 "
+    assert without_tags(f"Hi {tag}\nand more") == "Hi \nand more"
+    assert without_tags(f"{tag}{'x' * 200}") == "x" * (200 + len(tag) - LONGEST)
+    assert without_tags("Hi. <emot") == "Hi. "
+    assert without_tags("Hi. <") == "Hi. <"
+
+
+def test_what_follows_earlier_text_counts_from_there() -> None:
+    reading = Expressions("Once upon ")
+    assert [*reading.take("<emotion curious 0.3> a time")] == [Felt(10, Emotion.CURIOUS, 0.3), "a time"]
+
+
+def test_signs_without_end_are_read_in_a_moment() -> None:
+    """Twenty times as many take about twenty times as long, and not four hundred."""
+    short, long = (_seconds("<" * count) for count in (5_000, 100_000))
+    assert long < 100 * max(short, 0.001)
+
+
+def _seconds(text: str) -> float:
+    began = time.perf_counter()
+    assert without_tags(text) == text
+    return time.perf_counter() - began
