@@ -11,6 +11,7 @@ urlpatterns = [
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
+    path("", include("files.urls")),
     path("", include("companions.urls")),
     path("", include("voice.urls")),
     path("", include("integrations.push.urls")),

@@ -37,6 +37,7 @@ class StoredFile(models.Model):
     width = models.PositiveIntegerField(_("width"), null=True, blank=True)
     height = models.PositiveIntegerField(_("height"), null=True, blank=True)
     created_at = models.DateTimeField(_("stored"))
+    missed_at = models.DateTimeField(_("content found missing"), null=True, blank=True, editable=False)
 
     objects = StoredFileQuerySet.as_manager()
 

@@ -1,0 +1,23 @@
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from accounts.signed_in import SignedInRequest
+from files.errors import FilesError
+from files.models import StoredFile
+from files.serving import served
+
+
+@require_safe
+@login_required
+def give(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
+    """A file of who is signed in; another's is a 404."""
+    file = get_object_or_404(StoredFile.objects.owned_by(request.user), pk=file_id)
+    try:
+        return served(request, file)
+    except FilesError as error:
+        return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)
