@@ -1,0 +1,30 @@
+"""In which language a sentence is, as far as its script tells."""
+
+import re
+
+SCRIPTS = (
+    (re.compile(r"[\u3040-\u30ff]"), "ja"),
+    (re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"), "ko"),
+    (re.compile(r"[\u3400-\u9fff\uf900-\ufaff]"), "zh"),
+    (re.compile(r"[\u0400-\u04ff]"), "ru"),
+    (re.compile(r"[\u0370-\u03ff]"), "el"),
+    (re.compile(r"[\u0590-\u05ff]"), "he"),
+    (re.compile(r"[\u0600-\u06ff]"), "ar"),
+    (re.compile(r"[\u0900-\u097f]"), "hi"),
+)
+OF_A_SCRIPT = {language for _, language in SCRIPTS}
+KINDRED = {
+    "ru": {"ru", "uk", "bg", "sr", "mk", "be", "kk"},
+    "ar": {"ar", "fa", "ur"},
+    "hi": {"hi", "mr", "ne"},
+}
+KINDRED |= {"zh": {"zh", "yue", "ja"}}
+
+
+def language_of(text: str, told: str) -> str:
+    """A tag of two or three letters, such as `en`: what was told, where the script of the text agrees; else its own."""
+    short = told.lower().replace("_", "-").split("-")[0]
+    for script, language in SCRIPTS:
+        if script.search(text):
+            return short if short in KINDRED.get(language, {language}) else language
+    return short if short and short not in OF_A_SCRIPT else "en"
