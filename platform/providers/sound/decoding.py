@@ -25,14 +25,14 @@ class Decoding:
         self._form: tuple[object, ...] = ()
         self._resampler: AudioResampler | None = None
 
-    def samples(self, packets: Iterable[Packet[AudioStream]]) -> Iterator[Samples]:
+    def samples(self, packets: Iterable["Packet[AudioStream]"]) -> Iterator[Samples]:
         for packet in packets:
             for frame in self._frames(packet):
                 yield from self._resampled(frame)
         if self._resampler is not None:
             yield from self._taken(self._resampler, None)
 
-    def _frames(self, packet: Packet[AudioStream]) -> list[AudioFrame]:
+    def _frames(self, packet: "Packet[AudioStream]") -> list[AudioFrame]:
         try:
             return packet.decode()
         except av.FFmpegError as error:  # one broken packet is no reason to lose the others
