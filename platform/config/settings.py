@@ -393,6 +393,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "sweep what is stored": {
+        "task": "files.tasks.sweep_contents",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "drop old keys": {
         "task": "accounts.tasks.drop_old_keys",
         "schedule": 3600.0,
