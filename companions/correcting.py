@@ -30,7 +30,7 @@ def correct_message(message: Message, text: str, now: datetime) -> Message:
         raise TextError("no_such_message", _("There is no such message of yours."))
     if there.text != text:
         _not_while_answering(companion)
-        _correct(companion, there, text, now)
+        reword(companion, there, text, now)
     return there
 
 
@@ -40,7 +40,8 @@ def _not_while_answering(companion: Companion) -> None:
         raise ReplyStateError("reply_open", detail % {"name": companion.name})
 
 
-def _correct(companion: Companion, message: Message, text: str, now: datetime) -> None:
+def reword(companion: Companion, message: Message, text: str, now: datetime) -> None:
+    """The message says this, and its memory; what was drawn from other words goes. Call it with the companion held."""
     before, message.text = message.text, text
     is_open = Session.objects.filter(companion=companion, pk=message.session_id, ended_at=None).exists()
     message.is_learnt = message.is_learnt and not is_open

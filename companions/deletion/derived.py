@@ -47,7 +47,8 @@ def unlearn_corrected(companion: Companion, message: Message, before: str, now: 
         kept=(message.text,),
     )
     withdrawn = _unlearn(companion, gone, trace(gone))
-    _redraft(companion, gone, (), [message])
+    if _is_drafted(message):
+        _redraft(companion, gone, (), [message])
     return withdrawn
 
 
@@ -69,27 +70,6 @@ def withdraw_all(companion: Companion, lived: Lived, now: datetime) -> Withdrawn
     """The same of what was lived, and nobody said."""
     gone = gone_of(companion, now, (), (), ())
     return _unlearn(companion, gone, trace(gone, begun=lived))
-
-
-def unlearn_before(companion: Companion, message: Message, text: str, now: datetime) -> Withdrawn:
-    """The same of what the message has said until now, where it is to say `text`: whatever was drawn from it.
-
-    Nothing else is asked whether it tells of it, but for words that the text does not hold.
-    """
-    mirrors = Memory.objects.of(companion.pk).filter(message=message).values_list("pk", flat=True)
-    gone = Gone(
-        companion_id=companion.pk,
-        now=now,
-        zone=companion.user.zone,
-        names=(*companion.names.values(), text),
-        messages=frozenset([message.pk]),
-        memories=frozenset(mirrors),
-        texts=(message.text,),
-    )
-    withdrawn = _unlearn(companion, gone, trace(gone))
-    if _is_drafted(message):
-        _redraft(companion, gone, [message], ())
-    return withdrawn
 
 
 def _is_drafted(message: Message) -> bool:
