@@ -26,9 +26,10 @@ from memory.models import Memory
 CHECKPOINT = """
 UPDATE companions_reply reply
 SET lease_at = %(now)s, text = said.text, thought = said.thought, seq = said.seq,
-    tool_calls = said.calls::jsonb, state = CASE said.text WHEN '' THEN reply.state ELSE 'streaming' END
-FROM unnest(%(ids)s::uuid[], %(texts)s::text[], %(thoughts)s::text[], %(seqs)s::int[], %(calls)s::text[])
-  AS said (id, text, thought, seq, calls)
+    tool_calls = said.calls::jsonb, emotions = said.felt::jsonb, state = CASE said.text WHEN '' THEN reply.state ELSE 'streaming' END
+FROM unnest(%(ids)s::uuid[], %(texts)s::text[], %(thoughts)s::text[], %(seqs)s::int[], %(calls)s::text[],
+            %(felt)s::text[])
+  AS said (id, text, thought, seq, calls, felt)
 WHERE reply.id = said.id AND reply.lease_by = %(process)s AND reply.state IN ('thinking', 'streaming')
 RETURNING reply.id
 """
@@ -42,18 +43,22 @@ class Said:
     thought: str = ""
     seq: int = 0
     tool_calls: list[dict[str, object]] = field(default_factory=list)
+    emotions: list[dict[str, object]] = field(default_factory=list)
     code: str = ""
 
 
 def said_so_far(reply: Reply) -> Said:
     """The text on the row, and what its stream holds beyond that; whoever makes the reply adds nothing more."""
-    said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls)
+    said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls, reply.emotions)
     for entry in stream.unbroken(stream.seal(reply.pk, Place(reply.seq)), reply.seq):
         frame = orjson.loads(entry.json)
         if frame["type"] == "reply.piece":
             said.text += frame["text"]
         elif frame["type"] == "reply.thought":
             said.thought += frame["text"]
+        elif frame["type"] == "reply.emotion":
+            felt = {name: frame[name] for name in ("at", "emotion", "intensity")}
+            said.emotions += [] if felt in said.emotions else [felt]
         said.seq = max(said.seq, entry.seq)
     return said
 
@@ -69,7 +74,8 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     if said.text.strip():
         ended.answer = _answer(companion, ended, said.text, now)
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
-    ended.tool_calls, ended.code, ended.ended_at = said.tool_calls, said.code, now
+    ended.tool_calls, ended.emotions = said.tool_calls, said.emotions
+    ended.code, ended.ended_at = said.code, now
     ended.first_piece_at = (
         ended.first_piece_at or reply.first_piece_at
     )  # a short one ends before it is marked
@@ -142,6 +148,7 @@ def checkpoint(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> s
     }
     named |= {"texts": [one.text for one in said], "thoughts": [one.thought for one in said]}
     named |= {"calls": [orjson.dumps(one.tool_calls).decode() for one in said]}
+    named |= {"felt": [orjson.dumps(one.emotions).decode() for one in said]}
     with connection.cursor() as cursor:
         cursor.execute(CHECKPOINT, named)
         return {id for (id,) in cursor.fetchall()}

@@ -86,7 +86,7 @@ class Follower:
             self._move(reply_id, ENDING, 0)
             return [_json("reply.stopped", reply_id, message=None)]
         _, seq = self._had[reply_id]
-        given = [_begun(reply)] if reply.seq > seq else []
+        given = [_begun(reply), *_felt(reply)] if reply.seq > seq else []
         if not reply.is_open:
             self._move(reply_id, ENDING, reply.seq)
             given.append(_json(f"reply.{reply.state}", reply_id, **frames.ending(reply, self.companion)))
@@ -105,6 +105,11 @@ class Follower:
 def _begun(reply: Reply) -> str:
     fields = {"message_id": str(reply.message_id), "text": reply.text, "after": reply.seq}
     return _json("reply.started", str(reply.pk), **fields)
+
+
+def _felt(reply: Reply) -> list[str]:
+    """The frame of the emotion that holds now."""
+    return [_json("reply.emotion", str(reply.pk), **one) for one in reply.emotions[-1:]]
 
 
 def _json(type: str, reply_id: str, **fields: object) -> str:

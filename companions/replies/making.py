@@ -11,6 +11,7 @@ from django.conf import settings
 
 from accounts.models import ModelCall
 from companions import tools
+from companions.expressing import Expressions, Felt
 from companions.models import Reply
 from companions.replies import frames
 from companions.replies.ahead import Looking, look, looked_ahead
@@ -32,6 +33,7 @@ from providers.pieces import Event, Piece, Thought, ToolCall, Usage
 
 Clock = Callable[[], datetime]
 State = Reply.State
+MOST_EMOTIONS = 100  # of one answer; more are no expression any more
 
 
 class Making:
@@ -39,7 +41,8 @@ class Making:
 
     def __init__(self, turn: Turn, clock: Clock, ahead: Looking | None = None) -> None:
         self.turn, self.clock, self.ahead = turn, clock, ahead
-        self.said = Said(text=turn.reply.text, seq=turn.reply.seq)
+        self.said = Said(text=turn.reply.text, seq=turn.reply.seq, emotions=list(turn.reply.emotions))
+        self.saying, self.thinking = Expressions(turn.reply.text), Expressions()
         self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
         self.heard_characters = 0
         self.ends_as: State | None = None
@@ -49,9 +52,9 @@ class Making:
         """What has been given out under a number, for the row."""
         sent, begun = self.publisher.sent, self.turn.reply
         text = self.said.text[: len(begun.text) + sent["reply.piece"]]
-        return Said(
-            text, self.said.thought[: sent["reply.thought"]], self.publisher.seq, self.said.tool_calls
-        )
+        felt = [one for one in self.said.emotions if int(str(one["at"])) <= len(text)]
+        thought = self.said.thought[: sent["reply.thought"]]
+        return Said(text, thought, self.publisher.seq, self.said.tool_calls, felt)
 
     def end(self, state: State) -> None:
         """Stop reading from the model; the reply ends in this state."""
@@ -113,6 +116,8 @@ class Making:
                 visit(end_call, call, meter, self.turn.prompt, perf_counter(), outcome=outcome)
             )
             raise
+        finally:
+            self._end_pieces()
         await insist(end_call, call, meter, self.turn.prompt, perf_counter())
         return calls
 
@@ -120,11 +125,10 @@ class Making:
         match event:
             case Piece(text):
                 self._hear(text, meter)
-                self._say(storable(text))
+                self._give(self.saying.take(storable(text)))
             case Thought(text):
                 self._hear(text, meter)
-                self.said.thought += storable(text)
-                self.publisher.add("reply.thought", storable(text))
+                self._think(self.thinking.take(storable(text)))
             case ToolCall() if len(calls) < settings.TOOL_CALLS:
                 calls.append(bounded(event))
             case Usage():
@@ -135,6 +139,25 @@ class Making:
         self.heard_characters += len(text)
         if self.heard_characters > settings.ANSWER_CHARACTERS:
             self.end(State.INTERRUPTED)
+
+    def _end_pieces(self) -> None:
+        """Give what was held back as it might have become a tag."""
+        self._give(self.saying.end())
+        self._think(self.thinking.end())
+
+    def _give(self, told: list[str | Felt]) -> None:
+        for one in told:
+            if isinstance(one, str):
+                self._say(one)
+            elif len(self.said.emotions) < MOST_EMOTIONS:
+                self.said.emotions.append(one.row())
+                self.publisher.send("reply.emotion", **one.row())
+
+    def _think(self, told: list[str | Felt]) -> None:
+        for one in told:
+            if isinstance(one, str):
+                self.said.thought += one
+                self.publisher.add("reply.thought", one)
 
     def _say(self, text: str) -> None:
         if self.turn.reply.first_piece_at is None:

@@ -108,6 +108,7 @@ def queue(
         message=message,
         continues=continues,
         text=continues.text if continues else "",
+        emotions=continues.emotions if continues else [],
         created_at=created_at,
         lease_by=process_name(),
         lease_at=now,

@@ -1,0 +1,162 @@
+"""A reply's emotions: told as data beside its text, and never as text."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import ModelCall, User
+from companions.models import Companion, Message, Prompt, Reply
+from companions.replies import stream
+from companions.replies.claim import claim
+from companions.replies.database import visit
+from companions.replies.finish import said_so_far
+from companions.replies.publish import Publisher
+from companions.replies.pulse import end_lost
+from companions.replies.start import start
+from companions.replies.turn import process_name
+from memory.models import Memory
+from providers.rehearsal.running import RehearsalServer
+from tests.fixtures.rest import Api
+from tests.fixtures.turns import connected
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
+ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed", "error")
+CUT = ["<em", "otion cur", "ious 0.", "4>", " Oh? ", "<EMOTION", " Happy 0.9", "> How ", "lovely, 1 <", " 2!"]
+TEXT = "Oh? How lovely, 1 < 2!"
+FELT = [
+    {"at": 0, "emotion": "curious", "intensity": 0.4},
+    {"at": 4, "emotion": "happy", "intensity": 0.9},
+]
+
+
+def felt(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    names = ("at", "emotion", "intensity")
+    return [{name: one[name] for name in names} for one in frames if one["type"] == "reply.emotion"]
+
+
+async def test_an_emotion_comes_as_a_frame_and_never_as_text(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    thought = "I could begin with <emotion curious 0.4>, then say it."
+    rehearsal.script({"pieces": CUT, "thought": thought, "delay_between": 0.02})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="I have a puppy!", client_id="1")
+        frames = await socket.until(*ENDINGS)
+    assert felt(frames) == FELT
+    assert "".join(one["text"] for one in frames if one["type"] == "reply.piece") == TEXT
+    assert frames[-1]["message"]["text"] == TEXT
+    assert "emotion" not in "".join(one["text"] for one in frames if one["type"] == "reply.thought")
+    numbers = [one["seq"] for one in frames if "seq" in one]
+    assert numbers == list(range(1, len(numbers) + 1))
+    reply = await visit(Reply.objects.get)
+    assert (reply.text, reply.emotions) == (TEXT, FELT)
+    assert "<" not in reply.thought
+
+
+async def test_neither_memory_nor_the_next_prompt_holds_a_tag(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"pieces": CUT}, {"answer": "Yes."})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="I have a puppy!", client_id="1")
+        await socket.until(*ENDINGS)
+        await socket.send("message.send", text="Lovely, is it not?", client_id="2")
+        await socket.until(*ENDINGS)
+    texts = await visit(lambda: [*Memory.objects.values_list("text", flat=True)])
+    texts += await visit(lambda: [*Message.objects.values_list("text", flat=True)])
+    assert texts.count(TEXT) == 2
+    assert not any("emotion" in text for text in texts)
+    history = rehearsal.requests()[1]["messages"][1:]
+    assert "<emotion" not in str(history)
+
+
+async def test_whoever_resumes_is_told_the_emotion_too(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"pieces": CUT, "delay_between": 0.02})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="I have a puppy!", client_id="1")
+        ended = (await socket.until(*ENDINGS))[-1]
+        await socket.send("reply.resume", id=ended["id"], after=0)
+        assert felt(await socket.until(*ENDINGS)) == FELT
+        await stream.forget(ended["id"])
+        await socket.send("reply.resume", id=ended["id"], after=0)
+        frames = await socket.until(*ENDINGS)
+    assert felt(frames) == FELT[-1:]
+    assert frames[0]["text"] == TEXT
+
+
+async def test_an_answer_of_nothing_but_a_tag_says_nothing(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "<emotion awkward 0.8>"})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Say nothing", client_id="1")
+        frames = await socket.until(*ENDINGS)
+    assert felt(frames) == [{"at": 0, "emotion": "awkward", "intensity": 0.8}]
+    assert frames[-1]["message"] is None
+
+
+async def test_a_stop_within_a_tag_leaves_nothing_of_it(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"pieces": ["Once ", "<emotion ", "hap", *["py "] * 200], "delay_between": 0.05})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Tell me", client_id="1")
+        frames = await socket.until("reply.piece")
+        await socket.send("reply.stop", id=frames[-1]["id"])
+        frames += await socket.until(*ENDINGS)
+    assert frames[-1]["message"]["text"] == "Once "
+
+
+async def test_what_a_dead_process_had_said_holds_no_tag_and_its_emotions_once(mira: Companion) -> None:
+    """The row holds the first of them, the stream both."""
+    now = timezone.now()
+    reply = (await visit(start, mira, "I have a puppy!", None, now)).reply
+    assert await visit(claim, reply.pk, now)
+    await visit(Reply.objects.filter(pk=reply.pk).update, emotions=FELT[:1])
+    publisher = Publisher(mira.pk, reply.pk)
+    publisher.send("reply.emotion", **FELT[0])
+    publisher.add("reply.piece", "Oh? ")
+    publisher.send("reply.emotion", **FELT[1])
+    publisher.add("reply.piece", "How lovely")
+    await publisher.close()
+    said = await visit(lambda: said_so_far(Reply.objects.get()))
+    assert (said.text, said.emotions) == ("Oh? How lovely", FELT)
+    await visit(Reply.objects.filter(pk=reply.pk).update, lease_by=process_name())
+    await end_lost(reply.pk, lambda: now + timedelta(minutes=1))
+    row = await visit(Reply.objects.get)
+    assert (row.state, row.text, row.emotions) == ("interrupted", "Oh? How lovely", FELT)
+
+
+async def test_what_goes_on_keeps_the_emotions_it_had(
+    alice: User, mira: Companion, rehearsal: RehearsalServer, as_alice: Api
+) -> None:
+    rehearsal.script(
+        {"pieces": ["<emotion sad 0.6>Once ", "upon"], "cut_after": 2},
+        {"answer": " a time<emotion happy 0.7> all was well."},
+    )
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Tell me", client_id="1")
+        failed = (await socket.until(*ENDINGS))[-1]
+        again = await as_alice.apost(f"/replies/{failed['id']}/continue")
+        assert again.status_code == 201
+        await socket.until(*ENDINGS)
+    reply = await visit(Reply.objects.order_by("-created_at").first)
+    assert reply is not None
+    assert reply.text == "Once upon a time all was well."
+    assert [one["emotion"] for one in reply.emotions] == ["sad", "happy"]
+    assert reply.text[reply.emotions[1]["at"] :] == " all was well."
+
+
+async def test_a_flood_of_tags_is_cut(alice: User, mira: Companion, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"answer": "<emotion happy 1><emotion sad 1>" * 500 + "Done."})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="Go wild", client_id="1")
+        frames = await socket.until(*ENDINGS)
+    assert len(felt(frames)) == 100
+    assert frames[-1]["message"]["text"] == "Done."
+    assert await visit(lambda: ModelCall.objects.get().outcome) == ModelCall.Outcome.DONE
+    assert await visit(Prompt.objects.count) == 1
