@@ -26,7 +26,8 @@ from memory.models import Memory
 CHECKPOINT = """
 UPDATE companions_reply reply
 SET lease_at = %(now)s, text = said.text, thought = said.thought, seq = said.seq,
-    tool_calls = said.calls::jsonb, emotions = said.felt::jsonb, state = CASE said.text WHEN '' THEN reply.state ELSE 'streaming' END
+    tool_calls = said.calls::jsonb, emotions = said.felt::jsonb,
+    state = CASE said.text WHEN '' THEN reply.state ELSE 'streaming' END
 FROM unnest(%(ids)s::uuid[], %(texts)s::text[], %(thoughts)s::text[], %(seqs)s::int[], %(calls)s::text[],
             %(felt)s::text[])
   AS said (id, text, thought, seq, calls, felt)
