@@ -5,3 +5,6 @@ from django.utils.translation import gettext_lazy as _
 class VoiceConfig(AppConfig):
     name = "voice"
     verbose_name = _("Voice")
+
+    def ready(self) -> None:
+        from voice.hearing import leaving  # noqa: F401 (its receiver)

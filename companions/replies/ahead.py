@@ -6,6 +6,7 @@ import contextvars
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Protocol
 
 from accounts.usage import Payer
 from companions.models import Companion
@@ -36,13 +37,21 @@ LOOKING: dict[
 ] = {}  # one a person: whoever sends faster than may be answered makes no more work so
 
 
+class Begin(Protocol):
+    """`start`, or what does more in the same transaction."""
+
+    def __call__(
+        self, companion: Companion, text: str, client_id: str | None, now: datetime, /, *, at_once: bool
+    ) -> Started: ...
+
+
 async def start_and_look(
-    companion: Companion, text: str, client_id: str | None, now: datetime
+    companion: Companion, text: str, client_id: str | None, now: datetime, *, begin: Begin = start
 ) -> tuple[Started, Looking | None]:
-    """`start` at once, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
+    """Begin at once, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
     looking, is_new = begin_to_look(companion, text), False
     try:
-        started = await visit(start, companion, text, client_id, now, at_once=True)
+        started = await visit(begin, companion, text, client_id, now, at_once=True)
         is_new = started.is_new
     finally:
         if looking and not is_new:

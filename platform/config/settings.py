@@ -413,6 +413,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "drop recordings that were not sent": {
+        "task": "voice.tasks.sweep_recordings",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "say that beat lives": {"task": "config.tasks.pulse", "schedule": 10.0, "options": {"expires": 10}},
 }
 

@@ -2,5 +2,7 @@
 
 from ninja import Router
 
-of_companions: tuple[Router, ...] = ()
-by_themselves: tuple[Router, ...] = ()
+from voice.api import hearing
+
+of_companions: tuple[Router, ...] = (hearing.router,)
+by_themselves: tuple[Router, ...] = (hearing.alone,)

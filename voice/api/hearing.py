@@ -1,0 +1,187 @@
+import asyncio
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+
+from companions.api.cursor import PageQuery, page
+from companions.api.finding import my_companion, person
+from companions.replies import frames
+from companions.replies.database import visit
+from companions.schemas import ClientId, MessageOut, Told
+from files.uploading import uploaded
+from voice.hearing import correcting, sending, taking, transcribing
+from voice.hearing.showing import shown
+from voice.models import Recording
+from voice.views.finding import my_recording
+from voice.views.hearing import heard
+
+router = Router(tags=["voice"])
+alone = Router(tags=["voice"])
+Out = dict[str, Any]
+SOUND: Out = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC: at most 20 MB and 5 minutes.",
+                        },
+                        "language": {"type": "string", "description": "What is spoken in it, as `en`."},
+                    },
+                    "required": ["file"],
+                }
+            }
+        },
+    }
+}
+
+
+class TranscriptOut(Schema):
+    text: str
+    language: str
+    seconds: float
+
+
+class RecordingOut(Schema):
+    id: UUID
+    text: str = Field(description="What was heard, or what it was corrected to.")
+    seconds: float
+    language: str
+    message_id: UUID | None = Field(description="The message that it became, once it was sent.")
+    file_id: UUID = Field(description="Its sound, at /files/{file_id}.")
+    created_at: datetime
+    code: str | None = Field(description="Why nothing was heard in it; it is kept all the same.")
+    detail: str | None
+
+
+class RecordingsOut(Schema):
+    items: list[RecordingOut]
+    next: str | None
+
+
+class SendIn(Schema):
+    text: str
+    client_id: ClientId | None = None
+
+
+class SentReplyOut(Schema):
+    id: UUID
+    state: str
+
+
+class SentOut(Schema):
+    message: MessageOut
+    reply: SentReplyOut
+
+
+class RecordingPatch(Schema):
+    text: Told
+
+
+@alone.post(
+    "/transcriptions",
+    response=TranscriptOut,
+    operation_id="transcribe",
+    summary="What is said in a recording, which is not kept",
+    openapi_extra=SOUND,
+)
+async def transcribe_sound(request: HttpRequest) -> Out:
+    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    sound = await taking.sound_of(person(request), content)
+    language = request.POST.get("language", "")[:16]
+    found = await transcribing.transcript(person(request), sound, timezone.now, language=language)
+    return {"text": found.text, "language": found.language, "seconds": round(sound.seconds, 2)}
+
+
+@router.post(
+    "/{uuid:companion_id}/recordings",
+    response={201: RecordingOut},
+    operation_id="add_recording",
+    summary="A recording to be read through and sent; unsent it is kept for a day",
+    openapi_extra=SOUND,
+)
+async def add_recording(request: HttpRequest, companion_id: UUID) -> Status[Out]:
+    companion = await visit(my_companion, request, companion_id)
+    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    recording = await taking.take(companion, content, timezone.now())
+    return Status(201, await heard(recording, request.POST.get("language", "")))
+
+
+@router.get(
+    "/{uuid:companion_id}/recordings",
+    response=RecordingsOut,
+    operation_id="list_recordings",
+    summary="Recordings, newest first",
+)
+def list_recordings(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> Out:
+    mine = Recording.objects.filter(companion=my_companion(request, companion_id))
+    items, following = page(mine, "created_at", asked)
+    return {"items": [shown(one) for one in items], "next": following}
+
+
+@router.get(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}",
+    response=RecordingOut,
+    operation_id="get_recording",
+    summary="One recording",
+)
+def get_recording(request: HttpRequest, companion_id: UUID, recording_id: UUID) -> Out:
+    return shown(my_recording(person(request), companion_id, recording_id))
+
+
+@router.patch(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}",
+    response=RecordingOut,
+    operation_id="correct_recording",
+    summary="Correct what was heard; a message that it became, and what was drawn from it, change with it",
+)
+def correct_recording(
+    request: HttpRequest, companion_id: UUID, recording_id: UUID, body: RecordingPatch
+) -> Out:
+    recording = my_recording(person(request), companion_id, recording_id)
+    return shown(correcting.correct(recording, body.text, timezone.now()))
+
+
+@router.post(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}/transcribe",
+    response=RecordingOut,
+    operation_id="transcribe_recording",
+    summary="Try again to hear what is in it",
+)
+async def transcribe_recording(request: HttpRequest, companion_id: UUID, recording_id: UUID) -> Out:
+    recording = await visit(my_recording, person(request), companion_id, recording_id)
+    return shown(await transcribing.transcribe(recording, timezone.now))
+
+
+@router.post(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}/send",
+    response={201: SentOut},
+    operation_id="send_recording",
+    summary="Send it with these words, as a message like any other",
+)
+async def send_recording(
+    request: HttpRequest, companion_id: UUID, recording_id: UUID, body: SendIn
+) -> Status[Out]:
+    recording = await visit(my_recording, person(request), companion_id, recording_id)
+    return Status(201, frames.saved(await sending.send(recording, body.text, body.client_id, timezone.now())))
+
+
+@router.delete(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}",
+    response={204: None},
+    operation_id="delete_recording",
+    summary="Delete its sound for good; a message that it became stays, as text",
+)
+def delete_recording(request: HttpRequest, companion_id: UUID, recording_id: UUID) -> Status[None]:
+    my_recording(person(request), companion_id, recording_id).delete()
+    return Status(204, None)

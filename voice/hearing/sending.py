@@ -1,0 +1,55 @@
+"""Sending a recording: its words are a message like any other, and the message knows how they sounded."""
+
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from companions.errors import ConflictError
+from companions.models import Companion
+from companions.replies import frames
+from companions.replies.ahead import start_and_look
+from companions.replies.publish import tell
+from companions.replies.start import Started, start
+from companions.replies.turn import take_up
+from voice.errors import HearingError
+from voice.models import Recording
+
+
+async def send(recording: Recording, text: str, client_id: str | None, now: datetime) -> Started:
+    """The message and its reply, which is on its way. Everybody who listens to the companion is told.
+
+    TextError, ConflictError, GateError, HearingError: then nothing is saved, and the recording waits.
+    """
+    companion = recording.companion
+    begin = partial(_start, recording.pk)
+    started, ahead = await start_and_look(companion, text, client_id, now, begin=begin)
+    if started.is_new:
+        await tell(companion.pk, frames.saved(started))
+        take_up(started, ahead)
+    return started
+
+
+@transaction.atomic
+def _start(
+    recording_id: UUID,
+    companion: Companion,
+    text: str,
+    client_id: str | None,
+    now: datetime,
+    *,
+    at_once: bool,
+) -> Started:
+    """`start`, and the recording belongs to the message; the companion is held from there on."""
+    started = start(companion, text, client_id, now, at_once=at_once)
+    mine = Recording.objects.filter(companion=companion)
+    if not mine.filter(pk=recording_id).exists():
+        raise HearingError("no_such_recording", _("There is no such recording of yours any more."), 404)
+    taken = Q(pk=recording_id, message__isnull=False) | Q(message=started.message)
+    if mine.filter(taken).exclude(pk=recording_id, message=started.message).exists():
+        raise ConflictError("recording_sent", _("This recording was sent already, or another one with it."))
+    mine.filter(pk=recording_id).update(message=started.message)
+    return started

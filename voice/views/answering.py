@@ -1,0 +1,43 @@
+"""Answers for a page's scripts."""
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.http import HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+
+from accounts.gate import GateError
+from accounts.signed_in import SignedInRequest
+from companions.errors import CompanionsError
+from companions.replies.database import AWAY
+from files.errors import FilesError
+from voice.errors import VoiceError
+
+P = ParamSpec("P")
+View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponse]]
+TOO_MANY, LATER = 429, 503
+
+
+def in_words(view: View[P]) -> View[P]:
+    """The view; what goes wrong in it is told as JSON, with a code and a sentence."""
+
+    @wraps(view)
+    async def telling(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return await view(request, *args, **kwargs)
+        except (VoiceError, CompanionsError, FilesError) as error:
+            return _told(error.code, str(error.detail), error.status)
+        except GateError as error:
+            response = _told(error.code, error.detail, TOO_MANY)
+            response["Retry-After"] = str(error.retry_after_seconds)
+            return response
+        except AWAY:
+            words = _("Kith's database does not answer right now. Try again in a moment.")
+            return _told("database_away", words, LATER)
+
+    return telling
+
+
+def _told(code: str, detail: str, status: int) -> JsonResponse:
+    return JsonResponse({"code": code, "detail": detail}, status=status)
