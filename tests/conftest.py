@@ -31,7 +31,9 @@ pytest_plugins = [
     "tests.fixtures.people",
     "tests.fixtures.turns",
     "tests.fixtures.rest",
+    "tests.fixtures.sound",
     "tests.fixtures.spaces",
+    "tests.fixtures.storage",
 ]
 
 

@@ -25,6 +25,7 @@ async def reset(request: web.Request) -> web.Response:
     state.script.clear()
     state.ledger.clear()
     state.requests.clear()
+    state.sound.clear()
     return web.json_response({})
 
 

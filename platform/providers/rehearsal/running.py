@@ -59,6 +59,14 @@ class RehearsalServer:
         """Add steps (see script.py); each is used up by one chat request."""
         self._post("script", list(steps))
 
+    def script_sound(self, *steps: dict[str, Any]) -> None:
+        """Add steps (see sound/script.py); each is used up by one request for sound."""
+        self._post("sound", list(steps))
+
+    def sound_requests(self) -> list[dict[str, Any]]:
+        """The last 200 requests for sound as they came, oldest first."""
+        return list(self._get("sound")["requests"])
+
     def reset(self) -> None:
         """Forget script, ledger and requests."""
         self._post("reset", {})

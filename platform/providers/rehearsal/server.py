@@ -5,6 +5,8 @@ from aiohttp import web
 from providers.rehearsal.completions import complete
 from providers.rehearsal.control import ROUTES
 from providers.rehearsal.embeddings import MODEL, embeddings
+from providers.rehearsal.sound.routes import CONTROL as SOUND_CONTROL
+from providers.rehearsal.sound.routes import ROUTES as SOUND
 from providers.rehearsal.state import STATE, State
 
 LARGEST_REQUEST_BYTES = 32 * 1024 * 1024
@@ -30,8 +32,9 @@ def build(state: State, *, is_scriptable: bool) -> web.Application:
             web.get("/v1/models", models),
             web.post("/v1/chat/completions", complete),
             web.post("/v1/embeddings", embeddings),
+            *SOUND,
         ]
     )
     if is_scriptable:
-        app.add_routes(ROUTES)
+        app.add_routes([*ROUTES, *SOUND_CONTROL])
     return app

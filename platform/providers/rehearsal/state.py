@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from providers.rehearsal.script import Script
+from providers.rehearsal.sound.script import SoundScript
 
 
 @dataclass
@@ -31,6 +32,7 @@ class State:
     seconds_between: float = 0.025
     script: Script = field(default_factory=Script)
     ledger: deque[Call] = field(default_factory=lambda: deque(maxlen=10_000))
+    sound: SoundScript = field(default_factory=SoundScript)
     requests: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=200))
     served: int = 0
 
