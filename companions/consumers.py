@@ -13,15 +13,18 @@ from django.utils.translation import gettext as _
 from accounts.gate import GateError
 from companions.errors import CompanionsError, TextError
 from companions.models import Companion, Reply
-from companions.person_socket import PersonSocket
+from companions.person_socket import PersonSocket, Source
 from companions.replies import actions, frames
 from companions.replies.ahead import start_and_look
 from companions.replies.database import AWAY as DATABASE_AWAY
 from companions.replies.database import visit
 from companions.replies.follow import SILENCE_SECONDS, Follower
-from companions.replies.publish import group_of, tell
+from companions.replies.publish import group_of, outlet, tell
 from companions.replies.turn import take_up
 from companions.socket_frames import FRAMES, MessageSend, ReplyResume, ReplyStop, read_frame
+
+
+Refusal = CompanionsError | GateError
 
 
 class CompanionConsumer(PersonSocket):
@@ -29,6 +32,11 @@ class CompanionConsumer(PersonSocket):
 
     companion: Companion
     look_seconds = SILENCE_SECONDS
+    refusals: tuple[type[Refusal], ...] = (CompanionsError, GateError)
+
+    def read(self, text: str | None) -> FRAMES:
+        """The frame that came; TextError where it is none that this socket takes."""
+        return read_frame(text)
 
     def find(self) -> str | None:
         mine = Companion.objects.owned_by(self.user).select_related("user", "conversation")
@@ -41,6 +49,16 @@ class CompanionConsumer(PersonSocket):
 
     async def opened(self) -> None:
         self.giving, self.follower = asyncio.Lock(), Follower(self.companion)
+        self.made_here: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        outlet().listen(self.group, self.made_here.put_nowait)
+
+    def sources(self) -> list[Source]:
+        return [*super().sources(), self.made_here.get]
+
+    async def disconnect(self, code: int) -> None:
+        if self.is_open:
+            outlet().leave(self.group, self.made_here.put_nowait)
+        await super().disconnect(code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not self.is_open or await self.is_too_fast():
@@ -49,26 +67,26 @@ class CompanionConsumer(PersonSocket):
         client_id = None
         try:
             with translation.override(self.user.language or "en"):
-                frame = read_frame(text_data)
+                frame = self.read(text_data)
                 client_id = getattr(frame, "client_id", None)
-                await self._handle(frame)
-        except (CompanionsError, GateError) as error:
-            await self._refuse(error.code, str(error.detail), client_id)
+                await self.handle(frame)
+        except self.refusals as error:
+            await self.refuse(error.code, str(error.detail), client_id)
         except DATABASE_AWAY:
             with translation.override(self.user.language or "en"):
                 detail = _("Kith's database does not answer right now. Send it again in a moment.")
-            await self._refuse("database_away", detail, client_id)
+            await self.refuse("database_away", detail, client_id)
 
-    async def _handle(self, frame: FRAMES) -> None:
+    async def handle(self, frame: FRAMES) -> None:
         match frame:
             case MessageSend():
-                await self._send_message(frame)
+                await self.send_message(frame)
             case ReplyStop():
-                await actions.stop(await self._reply(frame.id))
+                await actions.stop(await self.reply(frame.id))
             case ReplyResume():
-                await self._resume(await self._reply(frame.id), frame.after)
+                await self._resume(await self.reply(frame.id), frame.after)
 
-    async def _send_message(self, frame: MessageSend) -> None:
+    async def send_message(self, frame: MessageSend) -> None:
         async with self.giving:  # the reply's first frames wait until the message's own has gone out
             started, ahead = await start_and_look(self.companion, frame.text, frame.client_id, timezone.now())
             if started.is_new:
@@ -105,11 +123,11 @@ class CompanionConsumer(PersonSocket):
                     for frame in await self.follower.catch_up(reply_id):
                         await self.send(frame)
 
-    async def _refuse(self, code: str, detail: str, client_id: str | None) -> None:
+    async def refuse(self, code: str, detail: str, client_id: str | None) -> None:
         given = {"client_id": client_id} if client_id else {}
         await self.give({"type": "error", "code": code, "detail": detail, **given})
 
-    async def _reply(self, reply_id: UUID) -> Reply:
+    async def reply(self, reply_id: UUID) -> Reply:
         mine = Reply.objects.owned_by(self.user).filter(companion=self.companion)
         reply = await visit(mine.filter(pk=reply_id).first)
         if reply is None:

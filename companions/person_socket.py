@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -19,6 +21,7 @@ from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.layer import layer
 from companions.socket_sender import may_connect, sender
 
+Source = Callable[[], Awaitable[dict[str, Any]]]
 NOT_SIGNED_IN, NO_SUCH_COMPANION, IDLE, TOO_FAST, AWAY = 4401, 4404, 4408, 4429, 1013
 
 
@@ -64,7 +67,12 @@ class PersonSocket(AsyncWebsocketConsumer):
         self.is_open = True
         self.wait_for_frames()
         await self.opened()
-        self.tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._watch())]
+        self.tasks = [asyncio.create_task(self._hear(one)) for one in self.sources()]
+        self.tasks.append(asyncio.create_task(self._watch()))
+
+    def sources(self) -> list[Source]:
+        """Where the next event of the group may come from."""
+        return [partial(layer().receive, self.channel)]
 
     async def _refusal(self) -> int | None:
         """The code with which the socket closes at once; None where the person and what they ask for are found."""
@@ -90,14 +98,14 @@ class PersonSocket(AsyncWebsocketConsumer):
             with contextlib.suppress(*REDIS_AWAY):
                 await layer().group_discard(self.group, self.channel)
 
-    async def _hear(self) -> None:
+    async def _hear(self, source: Source) -> None:
         """Pass on what the group is told; a socket that cannot be told anything is closed.
 
         A channel of its own and no handler of Channels', which would start two tasks and visit a thread for each frame.
         """
         try:
             while True:
-                await self.heard(await layer().receive(self.channel))
+                await self.heard(await source())
         except (DatabaseError, RuntimeError, *REDIS_AWAY):
             with contextlib.suppress(RuntimeError, OSError):
                 await self.close(AWAY)

@@ -15,7 +15,7 @@ from companions.models import Companion, Reply
 from companions.replies import frames, stream
 from companions.replies.database import visit
 from companions.replies.layer import AWAY, layer
-from companions.replies.publish import group_of
+from companions.replies.publish import group_of, outlet
 from companions.replies.stream import ENDING, Entry, Place
 
 SILENCE_SECONDS = 3.0
@@ -156,13 +156,15 @@ class Listener:
 @asynccontextmanager
 async def listening(companion: Companion) -> AsyncIterator[Listener]:
     """A listener that hears everything from now on."""
-    heard, listener = layer(), Listener(companion)
-    channel = await heard.new_channel()
+    heard, listener, group, here = layer(), Listener(companion), group_of(companion.pk), outlet()
+    channel, ear = await heard.new_channel(), listener.heard.put_nowait
     hearing = asyncio.create_task(listener.hear(heard, channel))
     try:
-        await heard.group_add(group_of(companion.pk), channel)
+        await heard.group_add(group, channel)
+        here.listen(group, ear)
         yield listener
     finally:
+        here.leave(group, ear)
         with contextlib.suppress(*AWAY):
-            await heard.group_discard(group_of(companion.pk), channel)
+            await heard.group_discard(group, channel)
         hearing.cancel()

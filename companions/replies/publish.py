@@ -1,13 +1,17 @@
 """Sending replies' frames out: each to its reply's Redis stream and to everyone who listens to the companion.
 
 One writer serves all replies of a process. What arrives while Redis is being written to goes out together
-afterwards, so that a slow Redis or a busy process makes larger pieces and never a longer queue.
+afterwards, so that a slow Redis or a busy process makes larger pieces and never a longer queue. Whoever listens in
+this process is told as soon as Redis has it; through Redis only those are told who listen elsewhere.
 """
 
 import asyncio
 import contextlib
 import contextvars
+from collections import defaultdict
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -19,6 +23,8 @@ from companions.replies.stream import ENDING, Entry, Frame, Parcel, Place, entry
 
 RETRY_SECONDS = 0.5
 PATIENCE = timedelta(seconds=20)
+Ear = Callable[[dict[str, Any]], None]
+"""Takes a message in at once, and does not wait."""
 
 
 def group_of(companion_id: UUID | str) -> str:
@@ -48,6 +54,7 @@ class Publisher:
         self._between = 0
         self._waiting: list[Frame] = []
         self._leaving: list[Entry] = []
+        self._message: dict[str, Any] = {}
         self._ending: Frame | None = None
         self._is_closing = False
         self._is_done = asyncio.Event()
@@ -93,8 +100,9 @@ class Publisher:
             if self._is_closing:
                 self._is_done.set()
             return None
-        message = {"type": "reply.frames", "id": self.reply_id, "frames": self._leaving}
-        return Parcel(self.reply_id, self._leaving, *posted(self.group, message))
+        self._message = {"type": "reply.frames", "id": self.reply_id, "frames": self._leaving}
+        here = self._outlet.is_heard(self.group)
+        return Parcel(self.reply_id, self._leaving, *posted(self.group, self._message), here)
 
     def _numbered(self, frame: Frame) -> Entry:
         if frame["type"] in self.sent:
@@ -107,6 +115,8 @@ class Publisher:
     def is_written(self, *, taken: bool) -> None:
         """Its parcel has reached Redis, which took it or has the stream sealed."""
         self.is_sealed = self.is_sealed or not taken
+        if taken:
+            self._outlet.tell(self.group, self._message)
         self._leaving = []
         if self._waiting or self._is_closing:
             self._outlet.wake(self)
@@ -118,6 +128,26 @@ class Outlet:
     def __init__(self) -> None:
         self._ready: dict[Publisher, None] = {}
         self._writer: asyncio.Task[None] | None = None
+        self._ears: defaultdict[str, set[Ear]] = defaultdict(set)
+
+    def listen(self, group: str, ear: Ear) -> None:
+        """Tell that ear, too, what this process makes. Its process has subscribed to the group before."""
+        self._ears[group].add(ear)
+
+    def leave(self, group: str, ear: Ear) -> None:
+        """Tell that ear no more."""
+        self._ears[group].discard(ear)
+        if not self._ears[group]:
+            del self._ears[group]
+
+    def is_heard(self, group: str) -> bool:
+        """Whether anyone listens in this process."""
+        return group in self._ears
+
+    def tell(self, group: str, message: dict[str, Any]) -> None:
+        """Tell everyone who listens in this process."""
+        for ear in self._ears.get(group, ()):
+            ear(message)
 
     def wake(self, publisher: Publisher) -> None:
         """The publisher has something to send."""

@@ -23,17 +23,17 @@ BEHIND = "equal or smaller"  # Redis says so of an entry whose place has been pa
 WRITE = f"""
 local at, taken = 2, {{}}
 for n, key in ipairs(KEYS) do
-  local channel, message, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-  local last = ARGV[at + 3 * count]
-  for entry = at + 3, at + 3 * count, 3 do
+  local channel, message, here, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local last = ARGV[at + 1 + 3 * count]
+  for entry = at + 4, at + 1 + 3 * count, 3 do
     local added = redis.pcall('XADD', key, ARGV[entry], 'f', ARGV[entry + 2], 'n', ARGV[entry + 1])
     if added.err and not added.err:find('{BEHIND}') then return added end
   end
   redis.call('EXPIRE', key, ARGV[1])
   local newest = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
   taken[n] = (newest == last or newest:sub(1, 20) ~= '{LAST}-') and 1 or 0
-  if taken[n] == 1 then redis.call('PUBLISH', channel, message) end
-  at = at + 3 + 3 * count
+  if taken[n] == 1 and redis.call('PUBSUB', 'NUMSUB', channel)[2] > here then redis.call('PUBLISH', channel, message) end
+  at = at + 4 + 3 * count
 end
 return taken
 """
@@ -83,12 +83,16 @@ def entry(frame: Frame, place: Place, seq: int) -> Entry:
 
 
 class Parcel(NamedTuple):
-    """Entries of one reply, and the message that tells of them: to be PUBLISHed on a channel."""
+    """Entries of one reply, and the message that tells of them: to be PUBLISHed on a channel.
+
+    Where this process itself subscribes (`is_heard_here`), only if another does, too: who listens here is told here.
+    """
 
     reply_id: str
     entries: Sequence[Entry]
     channel: str
     message: bytes
+    is_heard_here: bool
 
 
 async def write(parcels: Sequence[Parcel]) -> list[bool]:
@@ -99,7 +103,7 @@ async def write(parcels: Sequence[Parcel]) -> list[bool]:
     """
     words: list[str | bytes | int] = [int(settings.PIECES_KEPT.total_seconds())]
     for one in parcels:
-        words += (one.channel, one.message, len(one.entries))
+        words += (one.channel, one.message, int(one.is_heard_here), len(one.entries))
         for entry in one.entries:
             words += (f"{entry.place.seq}-{entry.place.between}", entry.seq, entry.json)
     keys = [key_of(one.reply_id) for one in parcels]

@@ -1,15 +1,15 @@
 """A response's events, read against the clock."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 
 import httpx2
 
 from providers.decoding import DONE, Lines, parse
-from providers.errors import ProviderUnavailable
+from providers.errors import ProviderError, ProviderUnavailable
 from providers.hearing import Hearing
-from providers.pieces import Event
+from providers.pieces import Event, Piece, Thought
 from providers.said import FAILURES
 
 DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
@@ -54,8 +54,8 @@ async def read(response: httpx2.Response, hearing: Hearing, clock: Clock) -> Asy
         if "choices" not in whole:
             raise ProviderUnavailable(f"What came was no answer: {str(whole)[:SHOWN_CHARACTERS]}")
     else:
-        async for payload in _payloads(response, clock):
-            for heard in hearing.take(payload):
+        async for payloads in _payloads(response, clock):
+            for heard in joined(one for payload in payloads for one in hearing.take(payload)):
                 yield heard
             clock.has_begun = hearing.has_begun
         if not hearing.is_whole:
@@ -72,7 +72,8 @@ async def _all(response: httpx2.Response, clock: Clock) -> bytes:
         raise clock.late() from None
 
 
-async def _payloads(response: httpx2.Response, clock: Clock) -> AsyncIterator[bytes]:
+async def _payloads(response: httpx2.Response, clock: Clock) -> AsyncIterator[list[bytes]]:
+    """The payloads of one read after the other, up to the closing mark."""
     lines, reads, is_alive = Lines(), _bounded(response), True
     while True:
         try:
@@ -80,15 +81,47 @@ async def _payloads(response: httpx2.Response, clock: Clock) -> AsyncIterator[by
                 data = await anext(reads, None)
         except TimeoutError:
             raise clock.late() from None
-        is_alive = False
-        for payload in lines.feed(data) if data is not None else lines.rest():
-            is_alive = True
-            yield payload
-            if payload.startswith(DONE):
+        payloads = until_done(lines.feed(data) if data is not None else lines.rest())
+        is_alive = bool(payloads)
+        if payloads:
+            yield payloads
+            if payloads[-1].startswith(DONE):
                 await _drain(reads)
                 return
         if data is None:
             return
+
+
+def until_done(payloads: Iterable[bytes]) -> list[bytes]:
+    """The payloads up to the closing mark, that among them."""
+    kept = []
+    for payload in payloads:
+        kept.append(payload)
+        if payload.startswith(DONE):
+            break
+    return kept
+
+
+def joined(heard: Iterable[Piece | Thought]) -> Iterator[Piece | Thought]:
+    """The same text in as few events as may be: a busy process reads many at once, and each costs it time.
+
+    What was heard before a failure is given before the failure is raised.
+    """
+    kind: type[Piece | Thought] = Piece
+    texts: list[str] = []
+    try:
+        for one in heard:
+            if texts and type(one) is not kind:
+                yield kind("".join(texts))
+                texts.clear()
+            kind = type(one)
+            texts.append(one.text)
+    except ProviderError:
+        if texts:
+            yield kind("".join(texts))
+        raise
+    if texts:
+        yield kind("".join(texts))
 
 
 async def _bounded(response: httpx2.Response) -> AsyncIterator[bytes]:

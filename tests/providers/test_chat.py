@@ -2,7 +2,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from providers.chat import Chat, Patience
 from providers.clients import aclose_chat, chat
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.pieces import Event, Piece, Thought, ToolCall, Usage
+from providers.reading import joined
 from providers.rehearsal.running import RehearsalServer
 from providers.tokens import estimate_answer, estimate_messages
 
@@ -58,8 +59,33 @@ async def test_pieces_come_in_order_and_usage_once_at_the_end(
     rehearsal.script({"answer": "Springs feed them, and rain."})
     events = await heard(make_chat())
     assert text(events) == "Springs feed them, and rain."
-    assert len(events) == 6
     assert [event for event in events if isinstance(event, Usage)] == [events[-1]]
+
+
+async def test_pieces_that_come_apart_stay_apart(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"pieces": ["Springs ", "feed ", "them."], "delay_between": 0.1})
+    assert [event.text for event in await heard(make_chat()) if isinstance(event, Piece)] == [
+        "Springs ",
+        "feed ",
+        "them.",
+    ]
+
+
+def test_what_is_read_at_once_is_given_in_as_few_pieces_as_may_be() -> None:
+    came = [Thought("Hm"), Thought("m."), Piece("It "), Piece("rains."), Thought("Yes."), Piece("!")]
+    assert list(joined(came)) == [Thought("Hmm."), Piece("It rains."), Thought("Yes."), Piece("!")]
+    assert list(joined([])) == []
+
+
+def test_what_is_read_before_a_failure_is_given_before_it() -> None:
+    def failing() -> Iterator[Piece]:
+        yield from (Piece("It "), Piece("rains"))
+        raise ProviderUnavailable("The server is gone")
+
+    given = joined(failing())
+    assert next(given) == Piece("It rains")
+    with pytest.raises(ProviderUnavailable):
+        next(given)
 
 
 async def test_the_servers_own_usage_is_told(rehearsal: RehearsalServer, make_chat: Make) -> None:
