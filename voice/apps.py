@@ -8,3 +8,4 @@ class VoiceConfig(AppConfig):
 
     def ready(self) -> None:
         from voice.hearing import leaving  # noqa: F401 (its receiver)
+        from voice.speaking import leaving as of_speech  # noqa: F401 (its receivers)

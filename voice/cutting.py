@@ -19,8 +19,8 @@ EARLY, MOST = 48, 220  # in widths of a Latin letter: from where a comma ends th
 ABBREVIATIONS = frozenset(
     word
     for line in (
-        "mr mrs ms dr prof rev st sr jr gen col sgt capt hon vs etc cf al no nos vol fig figs pp ca approx dept inc ltd co",
-        "corp bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun",
+        "mr mrs ms dr prof rev st sr jr gen col sgt capt hon vs etc cf al no nos vol fig figs pp ca approx",
+        "dept inc ltd co corp bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun",
         "bzw usw evtl ggf inkl nr str bspw vgl mme mlle",
     )
     for word in line.split()

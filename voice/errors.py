@@ -1,10 +1,13 @@
 """What may go wrong with what is said aloud and heard.
 
 VoiceError(code, detail)
-└── HearingError    a recording that cannot be heard, or is not in a state for that
+├── HearingError       a recording that cannot be heard, or is not in a state for that
+└── SpeakingError      what cannot be read aloud just now
+    └── NoEngineError  there is no engine: the browser speaks
 """
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 
 class VoiceError(Exception):
@@ -19,3 +22,16 @@ class VoiceError(Exception):
 
 class HearingError(VoiceError):
     pass
+
+
+class SpeakingError(VoiceError):
+    pass
+
+
+class NoEngineError(SpeakingError):
+    """`told` is what a browser needs for speaking the sentence itself."""
+
+    def __init__(self, told: dict[str, object]) -> None:
+        detail = _("No speech engine is connected here: your browser can read it aloud.")
+        super().__init__("browser_speaks", detail, status=409)
+        self.told = told

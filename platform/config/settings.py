@@ -276,6 +276,7 @@ TRANSCRIPTION = {
     "seconds": env.float("TRANSCRIPTION_SECONDS", 60.0),
 }
 SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)  # of one person
+SPEECH_DAYS = env.int("KITH_SPEECH_DAYS", 30)  # that what was read aloud is kept, to be heard again without its engine
 HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)  # of one person
 AUDIO_SECONDS = 300  # of one recording
 AUDIO_BYTES = 20_000_000
@@ -415,6 +416,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "drop recordings that were not sent": {
         "task": "voice.tasks.sweep_recordings",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
+    "sweep speech": {
+        "task": "voice.tasks.sweep_speech",
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
