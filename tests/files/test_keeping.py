@@ -1,0 +1,249 @@
+import hashlib
+import re
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.files.storage import storages
+from django.db import connection, transaction
+
+from accounts.models import User
+from companions.models import Companion
+from files.errors import ContentError, ContentLostError, NoRoomError, StorageAwayError
+from files.keeping import content_of, drop, keep, opened, used_bytes
+from files.models import StoredFile
+from files.storages.private import private
+from tests.files.conftest import stored
+from tests.fixtures.storage import BUCKET, S3Server
+
+pytestmark = pytest.mark.django_db
+Keys = Callable[[], set[str]]
+
+
+@pytest.mark.usefixtures("storage")
+def test_what_is_kept_comes_back_byte_for_byte(alice: User) -> None:
+    content = bytes(range(256)) * 400
+    file = stored(alice, content, seconds=1.5)
+    assert content_of(file) == content
+    assert (file.bytes, file.seconds) == (len(content), 1.5)
+    assert file.sha256 == hashlib.sha256(content).hexdigest()
+    with closing(opened(file, 300, 1000)) as part:
+        assert part.read(700) == content[300:1000]
+
+
+@pytest.mark.usefixtures("storage")
+def test_its_name_says_nothing_and_cannot_be_guessed(alice: User) -> None:
+    keys = {stored(alice, b"the same").key for _ in range(20)}
+    assert len(keys) == 20
+    assert all(re.fullmatch(r"speech/[0-9a-f]{2}/[\w-]{43}", key) for key in keys)
+
+
+@pytest.mark.usefixtures("storage")
+def test_a_storage_makes_no_link(alice: User) -> None:
+    file = stored(alice)
+    with pytest.raises(NotImplementedError):
+        storages["private"].url(file.key)
+
+
+def test_a_folder_is_for_kiths_own_user_alone(alice: User, folder: Path) -> None:
+    place = folder / stored(alice).key
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+
+
+def test_a_bucket_opens_to_nobody_without_its_key(alice: User, s3: S3Server) -> None:
+    file = stored(alice, b"a private sound")
+    answer = httpx.get(f"{s3.url}/{BUCKET}/{file.key}")
+    assert answer.status_code == 403
+    assert b"a private sound" not in answer.content
+
+
+@pytest.mark.usefixtures("storage")
+def test_nothing_is_not_kept(alice: User, all_keys: Keys) -> None:
+    with pytest.raises(ContentError):
+        stored(alice, b"")
+    assert (StoredFile.objects.count(), all_keys()) == (0, set())
+
+
+# -- room -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("storage")
+def test_one_person_fills_their_own_room_and_no_other(
+    alice: User, bob: User, settings: Any, all_keys: Keys
+) -> None:
+    settings.FILES_BYTES_EACH = 1000
+    first = stored(alice, b"x" * 600)
+    stored(alice, b"x" * 400)
+    with pytest.raises(NoRoomError) as refused:
+        stored(alice, b"x")
+    assert refused.value.code == "no_room"
+    stored(bob, b"x" * 1000)
+    assert (used_bytes(alice), used_bytes(bob), len(all_keys())) == (1000, 1000, 3)
+    StoredFile.objects.filter(pk=first.pk).delete()
+    stored(alice, b"x" * 600)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("storage")
+def test_two_at_once_do_not_share_the_last_room(alice: User, settings: Any, all_keys: Keys) -> None:
+    """Eight threads find room for one."""
+    settings.FILES_BYTES_EACH = 1000
+
+    def try_it(_number: int) -> bool:
+        try:
+            stored(alice, b"x" * 600)
+        except NoRoomError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        kept = sum(pool.map(try_it, range(8)))
+    assert (kept, StoredFile.objects.count(), len(all_keys())) == (1, 1, 1)
+
+
+# -- a storage that fails --------------------------------------------------------------------------------------------
+
+
+def test_where_the_storage_is_away_nothing_is_half_there(alice: User, away: Callable[[], None]) -> None:
+    file = stored(alice)
+    away()
+    with pytest.raises(StorageAwayError) as told:
+        stored(alice)
+    assert "try again" in str(told.value.detail).lower()
+    with pytest.raises(StorageAwayError):
+        content_of(file)
+    assert list(StoredFile.objects.all()) == [file]
+
+
+@pytest.mark.parametrize("fault", ["error", "slow", "denied", "lost"])
+def test_a_server_that_fails_leaves_no_row(alice: User, s3: S3Server, fault: str) -> None:
+    s3.fail(fault, "PUT")
+    with pytest.raises(StorageAwayError) as told:
+        stored(alice)
+    assert "secret" not in str(told.value.detail)
+    assert not StoredFile.objects.exists()
+
+
+def test_one_failure_is_tried_again(alice: User, s3: S3Server) -> None:
+    """A server is allowed to stumble once."""
+    stumbles = iter(["error"])
+    s3.fail("error", "PUT")
+    answer = s3._answer
+
+    def once(environ: dict[str, Any], begin: Any) -> Any:
+        s3.fault = next(stumbles, "")
+        return answer(environ, begin)
+
+    s3._server.app = once
+    try:
+        assert content_of(stored(alice, b"kept after all")) == b"kept after all"
+    finally:
+        s3._server.app = s3._answer
+    assert [method for method, _path in s3.requests[-3:]] == ["PUT", "PUT", "GET"]
+
+
+@pytest.mark.usefixtures("s3")
+@pytest.mark.parametrize(
+    "wrong", [{"bucket_name": "no-such-bucket"}, {"endpoint_url": "http://127.0.0.1:9"}], ids=str
+)
+def test_no_bucket_or_no_server_is_an_error_of_the_storage(
+    alice: User, settings: Any, wrong: dict[str, str]
+) -> None:
+    private = settings.STORAGES["private"]
+    changed = {**private, "OPTIONS": {**private["OPTIONS"], **wrong}}
+    settings.STORAGES = {**settings.STORAGES, "private": changed}
+    with pytest.raises(StorageAwayError):
+        stored(alice)
+
+
+def test_half_an_answer_is_no_content(alice: User, s3: S3Server) -> None:
+    file = stored(alice, b"x" * 100_000)
+    s3.fail("cut", "GET")
+    with pytest.raises(StorageAwayError):
+        content_of(file)
+
+
+def test_where_there_can_be_no_row_there_is_no_content(alice: User, storage: str, all_keys: Keys) -> None:
+    other = stored(alice)
+    with pytest.raises(ValueError, match="content_type"):
+        keep(alice, b"x", StoredFile.Kind.SPEECH, "x" * 200, other.created_at)  # longer than its column
+    assert all_keys() == {other.key}
+
+
+@pytest.mark.usefixtures("storage")
+def test_a_content_that_is_missing_or_cut_is_said_to_be_lost(alice: User) -> None:
+    gone, cut = stored(alice, b"gone"), stored(alice, b"longer than what is left")
+    private().remove([gone.key])
+    private().put(cut.key, b"longer", "audio/mpeg")
+    for file in (gone, cut):
+        with pytest.raises(ContentLostError):
+            content_of(file)
+
+
+# -- deleting --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize(
+    "delete",
+    [
+        lambda file: drop(file),
+        lambda file: StoredFile.objects.filter(pk=file.pk).delete(),
+        lambda file: file.companion.delete(),
+        lambda file: file.user.delete(),
+        lambda file: User.objects.filter(pk=file.user_id).delete(),
+    ],
+    ids=["drop", "queryset", "companion", "user", "users"],
+)
+def test_however_a_row_is_deleted_its_content_goes(
+    alice: User, bob: User, mira: Companion, all_keys: Keys, delete: Callable[[StoredFile], object]
+) -> None:
+    his = stored(bob)
+    delete(stored(alice, companion=mira))
+    assert all_keys() == {his.key}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("storage")
+def test_what_is_not_committed_is_not_gone(alice: User, all_keys: Keys) -> None:
+    kept, dropped, kept_as_well = stored(alice), stored(alice), stored(alice)
+
+    def undone(file: StoredFile) -> None:
+        with transaction.atomic():
+            drop(StoredFile.objects.get(pk=file.pk))
+            transaction.set_rollback(True)
+
+    with transaction.atomic():
+        undone(kept)
+        drop(StoredFile.objects.get(pk=dropped.pk))
+        undone(kept_as_well)
+        assert len(all_keys()) == 3
+    assert all_keys() == {kept.key, kept_as_well.key}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_go_in_one_call(alice: User, mira: Companion, s3: S3Server) -> None:
+    for _ in range(12):
+        stored(alice, companion=mira)
+    s3.requests.clear()
+    mira.delete()
+    assert [method for method, _path in s3.requests] == ["POST"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_storage_that_is_away_keeps_nobody_from_deleting(
+    alice: User, mira: Companion, away: Callable[[], None]
+) -> None:
+    stored(alice, companion=mira)
+    away()
+    mira.delete()
+    assert not StoredFile.objects.exists()
