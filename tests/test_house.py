@@ -24,7 +24,7 @@ LAYERS = [
 HOMES = {
     layer: path for layer in LAYERS for path in (ROOT / layer, ROOT / "platform" / layer) if path.is_dir()
 }
-SDKS = {"openai", "tokenizers", "safetensors", "httpx2", "aiohttp"}
+SDKS = {"openai", "tokenizers", "safetensors", "httpx2", "aiohttp", "av"}
 THE_SERVERS_OWN = {
     "accounts.Invitation": "made by operators before anyone owns it",
     "memory.Space": "names a model, holds nothing of anyone's",

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from companions.replies.pulse import beat_on, drain, hear_stops
 from providers.clients import aclose_chat
+from providers.connections import aclose_client
 
 Message = MutableMapping[str, Any]
 # Python's 700, 10, 10 stops all streams of a busy process for 50 ms every other second.
@@ -42,6 +43,7 @@ class Lifespan:
         for care in cares:
             care.cancel()
         await aclose_chat()
+        await aclose_client()
         await send({"type": "lifespan.shutdown.complete"})
 
 

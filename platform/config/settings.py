@@ -3,6 +3,7 @@
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import environ
@@ -254,6 +255,18 @@ EMBEDDING_PREVIOUS = (
 
 # -- sound ------------------------------------------------------------------------------------------
 
+
+def json_object(name: str) -> dict[str, Any]:
+    """The JSON object of that name; whatever is none stops the start."""
+    try:
+        given = env.json(name, default={})
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise ImproperlyConfigured(f"{name} must be a JSON object.")
+    return given
+
+
 # Read when used. `engine` empty: openai where base_url is set, else espeak where it is installed, else the browser.
 SPEECH = {
     "engine": env.str("SPEECH_ENGINE", ""),
@@ -262,7 +275,7 @@ SPEECH = {
     "model": env.str("SPEECH_MODEL", ""),
     "voice": env.str("SPEECH_VOICE", ""),
     "voices": env.list("SPEECH_VOICES", default=[]),
-    "references": env.json("SPEECH_REFERENCES", default={}),
+    "references": json_object("SPEECH_REFERENCES"),
     "format": env.str("SPEECH_FORMAT", "mp3"),
     "at_once": env.int("SPEECH_AT_ONCE", 2),
     "connect_seconds": env.float("SPEECH_CONNECT_SECONDS", 5.0),
@@ -276,7 +289,9 @@ TRANSCRIPTION = {
     "seconds": env.float("TRANSCRIPTION_SECONDS", 60.0),
 }
 SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)  # of one person
-SPEECH_DAYS = env.int("KITH_SPEECH_DAYS", 30)  # that what was read aloud is kept, to be heard again without its engine
+SPEECH_DAYS = env.int(
+    "KITH_SPEECH_DAYS", 30
+)  # that what was read aloud is kept, to be heard again without its engine
 HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)  # of one person
 AUDIO_SECONDS = 300  # of one recording
 AUDIO_BYTES = 20_000_000

@@ -10,3 +10,4 @@ class ProvidersConfig(AppConfig):
 
     def ready(self) -> None:
         from providers import checks  # noqa: F401 (it registers itself)
+        from providers.speech import checks as speech_checks  # noqa: F401
