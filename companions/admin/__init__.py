@@ -7,6 +7,7 @@ from companions.admin.feeling import DeliveryAdmin, InnerStateAdmin, LifeAdmin
 from companions.admin.life import TimerAdmin, WakingAdmin
 from companions.admin.memory import ErasableMemoryAdmin
 from companions.admin.message import MessageAdmin
+from companions.admin.portrait import PictureAdmin, PortraitAdmin
 from companions.admin.reply import PromptAdmin, ReplyAdmin
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "JobAdmin",
     "LifeAdmin",
     "MessageAdmin",
+    "PictureAdmin",
+    "PortraitAdmin",
     "PromptAdmin",
     "ReplyAdmin",
     "SessionAdmin",

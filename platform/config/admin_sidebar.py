@@ -31,6 +31,8 @@ def navigation(request: HttpRequest) -> list[Entry]:
             "accounts.Invitation": "mail",
             "accounts.Token": "key",
             "accounts.ModelCall": "data_usage",
+            "accounts.SoundCall": "graphic_eq",
+            "files.StoredFile": "folder",
         },
         _("Companions"): {
             "companions.Companion": "local_fire_department",
@@ -49,6 +51,14 @@ def navigation(request: HttpRequest) -> list[Entry]:
             "companions.InnerState": "mood",
             "companions.Delivery": "outgoing_mail",
             "push.Subscription": "notifications",
+        },
+        _("Voice and face"): {
+            "voice.Voice": "record_voice_over",
+            "voice.Speech": "volume_up",
+            "voice.Spoken": "subtitles",
+            "voice.Recording": "mic",
+            "companions.Portrait": "face",
+            "companions.Picture": "image",
         },
         _("Memory"): {
             "memory.Memory": "bookmark",

@@ -14,12 +14,15 @@ from accounts.models import ModelCall, User
 from safety.audit import record
 from safety.models import AuditEntry
 from safety.private_admin import PrivateAdmin, link_to, marks, moment
+from safety.sound_admin import SoundCallAdmin, StoredFileAdmin
 from safety.told_admin import NoticeAdmin, TogetherAdmin
 
 __all__ = [
     "AuditEntryAdmin",
     "NoticeAdmin",
     "PrivateAdmin",
+    "SoundCallAdmin",
+    "StoredFileAdmin",
     "TogetherAdmin",
     "link_to",
     "marks",

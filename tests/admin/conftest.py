@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from accounts.models import Invitation, ModelCall, Token, User
+from accounts.models import Invitation, ModelCall, SoundCall, Token, User
 from accounts.opening import open_account
 from companions.making import create
 from companions.models import (
@@ -15,6 +15,8 @@ from companions.models import (
     Delivery,
     Job,
     Message,
+    Picture,
+    Portrait,
     Prompt,
     Reply,
     Session,
@@ -22,6 +24,7 @@ from companions.models import (
     Waking,
 )
 from companions.saying import open_session, say
+from files.models import StoredFile
 from integrations.push.models import Subscription
 from memory.always import set_slot, write_block
 from memory.keeping import keep_fact
@@ -44,6 +47,7 @@ from memory.models.always import By
 from safety import together
 from tests.admin.walk import MARKER
 from tests.fixtures.people import PASSWORD
+from voice.models import Recording, Speech, Spoken, Voice
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
@@ -220,6 +224,50 @@ def wake(companion: Companion, message: Message) -> None:
     )
 
 
+def stored(companion: Companion, kind: str) -> StoredFile:
+    """A file's row; it is the newest where its content was found missing."""
+    return StoredFile.objects.create(
+        user=companion.user,
+        companion=companion,
+        kind=kind,
+        key=f"{kind}/{MARKER}",
+        content_type="audio/mpeg",
+        bytes=2048,
+        sha256="0" * 64,
+        seconds=1.5,
+        created_at=NOON,
+    )
+
+
+def sound(companion: Companion, message: Message, reply: Reply) -> None:
+    """One of each that comes of a voice and a face."""
+    common = {"companion": companion, "seconds": 1.5, "created_at": NOON}
+    speech = Speech.objects.create(**common, digest=MARKER, file=stored(companion, "speech"))
+    Spoken.objects.create(companion=companion, speech=speech, reply=reply, number=0)
+    Recording.objects.create(**common, message=message, heard=MARKER, file=stored(companion, "recording"))
+    Voice.objects.create(
+        companion=companion,
+        name=MARKER,
+        reference=stored(companion, "reference"),
+        reference_text=MARKER,
+        consent=MARKER,
+        consented_at=NOON,
+    )
+    Portrait.objects.create(companion=companion, seed=7, chosen={"hair": MARKER})
+    Picture.objects.create(companion=companion, emotion="happy", file=stored(companion, "picture"))
+    SoundCall.objects.create(
+        user=companion.user,
+        companion=companion,
+        capability="speech",
+        provider="espeak",
+        outcome="refused",
+        characters=12,
+        milliseconds=40,
+        said=f"Cannot say {MARKER}",
+        started_at=NOON,
+    )
+
+
 @pytest.fixture
 def scene(alice: User) -> Scene:
     companion = create(
@@ -235,6 +283,7 @@ def scene(alice: User) -> Scene:
     reply, recall, call = answer(companion, message, fact)
     Job.objects.create(companion=companion, kind="import_log", total=3, error=f"Line 1 says {MARKER}")
     grow(companion, message, fact)
+    sound(companion, message, reply)
     space = Space.objects.create(model="all-MiniLM-L6-v2", width=3, max_tokens=256)
     Embedding.objects.create(companion=companion, memory=fact, space=space, vector=[1, 0, 0])
     Token.objects.issue(alice, "laptop")

@@ -1,0 +1,45 @@
+"""What people stored, and what was asked of speech and transcription providers for them: sizes and ends, no sound."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import SoundCall
+from files.models import StoredFile
+from safety.private_admin import PrivateAdmin, moment
+
+
+@admin.register(StoredFile)
+class StoredFileAdmin(PrivateAdmin):
+    """Something binary of a person's. Its content is not shown here: only its owner is given that."""
+
+    owner_path = "user"
+    search_ids = ("pk", "user", "companion")
+    list_display: Any = (
+        *("short_id", "owner", "of_companion", "kind", "bytes", "seconds", "width", "height"),
+        *(moment("created_at", _("stored")), moment("missed_at", _("content found missing"))),
+    )
+    list_filter = ("kind", "created_at", ("missed_at", admin.EmptyFieldListFilter))
+    fields = (
+        *("id", "owner", "of_companion", "kind", "content_type", "bytes", "sha256", "seconds"),
+        *("width", "height", "key", "created_at", "missed_at"),
+    )
+
+
+@admin.register(SoundCall)
+class SoundCallAdmin(PrivateAdmin):
+    """One call of a speech or transcription provider; what it said of it may quote the person."""
+
+    owner_path = "user"
+    words = ("said",)
+    search_ids = ("pk", "user", "companion")
+    list_display: Any = (
+        *(moment("started_at", _("started")), "owner", "capability", "outcome"),
+        *("characters", "seconds", "milliseconds"),
+    )
+    list_filter = ("capability", "outcome", "started_at", "model")
+    fields = (
+        *("owner", "of_companion", "capability", "provider", "model", "outcome", "started_at"),
+        *("characters", "seconds", "milliseconds"),
+    )
