@@ -6,12 +6,17 @@ VoiceError(code, detail)
     └── NoEngineError  there is no engine: the browser speaks
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
 class VoiceError(Exception):
     """Carries a code for programs, a kind sentence for people, and the HTTP status that fits."""
+
+    more: Mapping[str, object] = MappingProxyType({})  # what else a program is told
 
     def __init__(self, code: str, detail: str | Promise, status: int = 422) -> None:
         super().__init__(code)
@@ -29,9 +34,9 @@ class SpeakingError(VoiceError):
 
 
 class NoEngineError(SpeakingError):
-    """`told` is what a browser needs for speaking the sentence itself."""
+    """`more` is what a browser needs for speaking the sentence itself."""
 
-    def __init__(self, told: dict[str, object]) -> None:
+    def __init__(self, told: Mapping[str, object]) -> None:
         detail = _("No speech engine is connected here: your browser can read it aloud.")
         super().__init__("browser_speaks", detail, status=409)
-        self.told = told
+        self.more = told

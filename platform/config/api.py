@@ -93,11 +93,13 @@ def problem(request: HttpRequest, status: int, code: str, detail: str, **more: o
 @api.exception_handler(CompanionsError)
 @api.exception_handler(FilesError)
 @api.exception_handler(PushError)
-@api.exception_handler(VoiceError)
-def refused(
-    request: HttpRequest, error: CompanionsError | FilesError | PushError | VoiceError
-) -> HttpResponse:
+def refused(request: HttpRequest, error: CompanionsError | FilesError | PushError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail))
+
+
+@api.exception_handler(VoiceError)
+def unheard(request: HttpRequest, error: VoiceError) -> HttpResponse:
+    return problem(request, error.status, error.code, str(error.detail), **error.more)
 
 
 @api.exception_handler(AlwaysError)

@@ -2,7 +2,7 @@
 
 from ninja import Router
 
-from voice.api import hearing
+from voice.api import hearing, speaking, voices
 
-of_companions: tuple[Router, ...] = (hearing.router,)
+of_companions: tuple[Router, ...] = (speaking.router, voices.router, hearing.router)
 by_themselves: tuple[Router, ...] = (hearing.alone,)

@@ -17,8 +17,8 @@ from voice.errors import SpeakingError
 from voice.sentences import Sentence, Sentences, sentences_of
 
 Thing = Reply | Message
-WAIT_SECONDS = 240.0
-UNAVAILABLE = 503
+WAIT_SECONDS = 60.0
+CONFLICT = 409
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +66,19 @@ def text_of(thing: Thing) -> str:
     return thing.answer.text if thing.answer else thing.text
 
 
-async def told(thing: Thing, number: int) -> Told | None:
+async def told(thing: Thing, number: int, wait_seconds: float = WAIT_SECONDS) -> Told | None:
     """The sentence of that number; None where there is none, once all is said.
 
-    SpeakingError `not_said_yet` where nobody has said it for long. A reply is to come with its companion and answer.
+    SpeakingError `not_said_yet` where it is not complete by then: ask again. A reply is to come with its companion
+    and its answer.
     """
     if isinstance(thing, Message) or not thing.is_open:
         return _in(thing, number)
     try:
-        async with asyncio.timeout(WAIT_SECONDS):
+        async with asyncio.timeout(wait_seconds):
             return await _coming(thing, number)
     except TimeoutError:
-        raise SpeakingError("not_said_yet", _("This has not been said yet."), UNAVAILABLE) from None
+        raise SpeakingError("not_said_yet", _("This has not been said yet."), CONFLICT) from None
 
 
 async def _coming(reply: Reply, number: int) -> Told | None:

@@ -13,7 +13,7 @@ from voice.errors import NoEngineError
 from voice.models import Voice
 from voice.sentences import Sentence
 from voice.speaking import keeping
-from voice.speaking.following import Thing, Told, told
+from voice.speaking.following import WAIT_SECONDS, Thing, Told, told
 from voice.speaking.making import Clock, as_file, in_voice
 from voice.speaking.sharing import shared
 from voice.speaking.tone import Tone, tone_of, voice_of
@@ -51,13 +51,15 @@ class Sounding:
     seconds: float = 0.0
 
 
-async def speech_of(thing: Thing, number: int, clock: Clock = timezone.now) -> Aloud | None:
+async def speech_of(
+    thing: Thing, number: int, wait_seconds: float = WAIT_SECONDS, clock: Clock = timezone.now
+) -> Aloud | None:
     """The speech of the sentence of that number, from 0; None where all is said before it.
 
     It is waited for while its reply is made. Raises NoEngineError where the browser is to speak, SpeakingError where the
     engine does not, GateError; the words stay in any case. A task that is cancelled stops the engine.
     """
-    sentence = await told(thing, number)
+    sentence = await told(thing, number, wait_seconds)
     if sentence is None:
         return None
     sounding = await visit(_looked_up, thing, sentence, clock())

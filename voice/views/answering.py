@@ -1,7 +1,8 @@
 """Answers for a page's scripts."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec
 
 from django.http import HttpResponse, JsonResponse
@@ -17,6 +18,7 @@ from voice.errors import VoiceError
 P = ParamSpec("P")
 View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponse]]
 TOO_MANY, LATER = 429, 503
+NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 def in_words(view: View[P]) -> View[P]:
@@ -27,7 +29,7 @@ def in_words(view: View[P]) -> View[P]:
         try:
             return await view(request, *args, **kwargs)
         except (VoiceError, CompanionsError, FilesError) as error:
-            return _told(error.code, str(error.detail), error.status)
+            return _told(error.code, str(error.detail), error.status, getattr(error, "more", {}))
         except GateError as error:
             response = _told(error.code, error.detail, TOO_MANY)
             response["Retry-After"] = str(error.retry_after_seconds)
@@ -39,5 +41,5 @@ def in_words(view: View[P]) -> View[P]:
     return telling
 
 
-def _told(code: str, detail: str, status: int) -> JsonResponse:
-    return JsonResponse({"code": code, "detail": detail}, status=status)
+def _told(code: str, detail: str, status: int, more: Mapping[str, object] = NOTHING) -> JsonResponse:
+    return JsonResponse({**more, "code": code, "detail": detail}, status=status)

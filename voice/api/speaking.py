@@ -1,0 +1,71 @@
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, Router, Schema
+
+from companions.api.finding import my_companion, person
+from companions.replies.database import visit
+from companions.schemas import Text
+from voice.speaking.following import WAIT_SECONDS
+from voice.speaking.making import CONTENT_TYPE
+from voice.speaking.whole import read_aloud
+from voice.views.finding import my_reply, my_said
+from voice.views.speech import answered, sound
+
+router = Router(tags=["voice"])
+MOST_CHARACTERS = 5000
+SOUND: dict[str, Any] = {"content": {CONTENT_TYPE: {"schema": {"type": "string", "format": "binary"}}}}
+SENTENCE: dict[str, Any] = {
+    "responses": {
+        200: {
+            "description": "The sentence; X-Kith-Start and X-Kith-End are its place in the text, in characters.",
+            **SOUND,
+        },
+        204: {"description": "All is said before that number."},
+        409: {"description": "`not_said_yet`: ask again; `browser_speaks`: no engine is connected."},
+        503: {"description": "The engine does not speak just now."},
+    }
+}
+"""Sentences are numbered from 0; what is not said aloud has no number."""
+
+
+class SpeechIn(Schema):
+    text: Text = Field(max_length=MOST_CHARACTERS)
+
+
+@router.post(
+    "/{uuid:companion_id}/speech",
+    operation_id="speak",
+    summary="A text of one's own in the companion's voice, as MP3",
+    openapi_extra={"responses": {200: {"description": "The sound, marked as generated.", **SOUND}}},
+)
+async def speak(request: HttpRequest, companion_id: UUID, body: SpeechIn) -> HttpResponse:
+    companion = await visit(my_companion, request, companion_id)
+    return sound(*await read_aloud(companion, body.text))
+
+
+@router.get(
+    "/{uuid:companion_id}/replies/{uuid:reply_id}/speech/{int:number}",
+    operation_id="get_reply_speech",
+    summary="A sentence of a reply as MP3, as soon as it is complete",
+    openapi_extra=SENTENCE,
+)
+async def reply_speech(
+    request: HttpRequest, companion_id: UUID, reply_id: UUID, number: int, wait: float = WAIT_SECONDS
+) -> HttpResponse:
+    reply = await visit(my_reply, person(request), companion_id, reply_id)
+    return await answered(reply, number, min(max(wait, 0.0), WAIT_SECONDS))
+
+
+@router.get(
+    "/{uuid:companion_id}/messages/{uuid:message_id}/speech/{int:number}",
+    operation_id="get_message_speech",
+    summary="A sentence of a message as MP3",
+    openapi_extra=SENTENCE,
+)
+async def message_speech(
+    request: HttpRequest, companion_id: UUID, message_id: UUID, number: int, wait: float = WAIT_SECONDS
+) -> HttpResponse:
+    said = await visit(my_said, person(request), companion_id, message_id)
+    return await answered(said, number, min(max(wait, 0.0), WAIT_SECONDS))
