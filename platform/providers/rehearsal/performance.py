@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from providers.pieces import ToolCall
-from providers.rehearsal import parroting, structured, wire
+from providers.rehearsal import parroting, showing, structured, wire
 from providers.rehearsal.answering import answer
 from providers.rehearsal.script import Step
 from providers.rehearsal.state import Call, State
@@ -65,7 +65,8 @@ class Performance:
         if step.parrots and (text := parroting.parroted(messages)):
             return wire.split(text), []
         text, calls = answer(messages, self.body.get("tools") or [])
-        return wire.split(text), calls
+        pieces = wire.split(text)
+        return [showing.tag(text, messages) + pieces[0], *pieces[1:]] if pieces else [], calls
 
     def usage(self) -> Any:
         """The tokens so far as the protocol tells them, or what the script wants told; false for none."""

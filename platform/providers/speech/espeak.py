@@ -1,15 +1,14 @@
 """espeak-ng, a program of this machine: small, quick, in a hundred languages, and no model at all."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from providers.asking_sound import MOST_BYTES
-from providers.errors import ProviderRefused, ProviderUnavailable
+from providers.errors import ProviderUnavailable
 from providers.speech.engine import Wanted
 from providers.speech.languages import language_of
+from providers.speech.program import run
 
 PROGRAM = "espeak-ng"
 VOICES = ("f3", "f1", "f2", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8")
@@ -48,7 +47,6 @@ FEELINGS = MappingProxyType(  # how much pitch (of 99) and pace change at full i
         "curious": (12, 1.06),
     }
 )
-READ_BYTES = 65_536
 
 
 class Espeak:
@@ -68,7 +66,7 @@ class Espeak:
     async def speak(self, wanted: Wanted) -> bytes:
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._spoken(self._arguments(wanted), _plain(wanted.text))
+                return await run(PROGRAM, self._arguments(wanted), _plain(wanted.text))
         except TimeoutError:
             raise ProviderUnavailable(f"{PROGRAM} took longer than {self._seconds:g} seconds") from None
 
@@ -84,48 +82,6 @@ class Espeak:
             *("-p", str(round(PITCH + pitch * wanted.intensity))),
             *("-b", "1", "--stdin", "--stdout"),
         ]
-
-    async def _spoken(self, arguments: list[str], text: str) -> bytes:
-        pipe = asyncio.subprocess.PIPE
-        try:
-            process = await asyncio.create_subprocess_exec(
-                PROGRAM, *arguments, stdin=pipe, stdout=pipe, stderr=pipe
-            )
-        except OSError as error:
-            raise ProviderUnavailable(f"{PROGRAM} does not start: {error}") from error
-        try:
-            sound, words = await _exchanged(process, text.encode())
-        finally:
-            await _ended(process)
-        if process.returncode:
-            raise ProviderUnavailable(words.decode(errors="replace").strip() or f"{PROGRAM} failed")
-        return sound
-
-
-async def _exchanged(process: asyncio.subprocess.Process, text: bytes) -> tuple[bytes, bytes]:
-    """What it wrote, of its sound no more than there may be."""
-    assert process.stdin is not None  # noqa: S101 (pipes were asked for)
-    assert process.stdout is not None  # noqa: S101
-    assert process.stderr is not None  # noqa: S101
-    with contextlib.suppress(ConnectionError):
-        process.stdin.write(text)
-        await process.stdin.drain()
-        process.stdin.close()
-    sound = bytearray()
-    while part := await process.stdout.read(READ_BYTES):
-        sound += part
-        if len(sound) > MOST_BYTES:
-            raise ProviderRefused(f"{PROGRAM} wrote more than {MOST_BYTES} bytes")
-    return bytes(sound), await process.stderr.read()
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """The process is gone, also where nobody wants its sound any more."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            if process.stdout and not process.stdout.at_eof():
-                process.kill()
-    await asyncio.shield(process.wait())
 
 
 def _plain(text: str) -> str:

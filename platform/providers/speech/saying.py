@@ -3,7 +3,10 @@
 import asyncio
 import re
 
+from django.conf import settings
+
 from providers.errors import ProviderUnavailable
+from providers.said import hide
 from providers.sound.errors import SoundError
 from providers.sound.plain import is_cut
 from providers.sound.reading import read
@@ -38,7 +41,7 @@ def _heard(content: bytes, wanted: Wanted) -> Sound:
     try:
         sound = read(content, most)
     except SoundError as error:
-        raise ProviderUnavailable(_wrong(error, content, most)) from None
+        raise ProviderUnavailable(hide(_wrong(error, content, most), settings.SPEECH["api_key"])) from None
     if is_cut(content) or sound.seconds < letters / LETTERS_A_SECOND / wanted.speed:
         raise ProviderUnavailable(f"The sound was cut short: {sound.seconds:.2f} s for {letters} letters")
     if letters and sound.is_silent:
