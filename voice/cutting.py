@@ -58,7 +58,7 @@ class Cut:
             self.widths += sum(map(width, self.text[at:after]))
             at = after
             if self.widths > MOST:
-                return self._cut_long(at)
+                return self.comma or self.space or at
         return len(self.text) if self.is_all else None
 
     def _after(self, at: int) -> int | None:
@@ -114,7 +114,7 @@ class Cut:
         """After signs that end a sentence only where a space follows, and no small letter after it."""
         following = self.text[end]
         if not following.isspace():
-            return -end if width(following) == 2 and following.isalpha() and signs != "." else end
+            return -end if width(following) == 2 and following.isalpha() and signs.strip(".…") else end
         if signs == "." and self._is_shortened(at) and following != "\n":
             return end
         rest = self.text[end:].lstrip(" \t\u00a0")
@@ -144,11 +144,3 @@ class Cut:
         if self.widths >= MOST // 3:
             self.comma = end
         return end
-
-    def _cut_long(self, at: int) -> int:
-        """Where one that is too long is cut; never before a sign that belongs to the one before it."""
-        if self.comma or self.space:
-            return self.comma or self.space
-        while at < len(self.text) and unicodedata.combining(self.text[at]):
-            at += 1
-        return at

@@ -7,7 +7,7 @@ from voice.unspoken import EMOJI, FACES
 CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
 TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 CUE = re.compile(r"\[[A-Za-z_ ]{1,24}\](?!\()")  # [joy]: what some engines take for the name of a voice
-LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s[^()]*)?\)")
+LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s[^()]*)?\)")
 ADDRESS = re.compile(r"<?(?:https?://|www\.)[^\s<>。，！？）】」]+>?", re.I)
 HEADING = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-+*•]\s+(?:\[[ xX]\]\s+)?)+")
 SIGNS = re.compile(r"\*+|~~+|(?<!\w)_+|_+(?!\w)|\\(?=[^\w\s])|^\s*[-=_*]{3,}\s*$")
@@ -17,7 +17,7 @@ AT_FIRST = re.compile(
 )
 AT_LAST = re.compile(r"(?<!\*)\s\*(?!\*)[^*\n]+\*\s*$|（[^（）\n\d０-９]{1,40}）(?=" + ENDS + ")")
 EMPTY = re.compile(r"[(（\[【「『“\"]\s*[)）\]】」』”\"]")
-WITHOUT_WORDS = re.compile(r"[(（][^()（）\w]*[)）]")
+WITHOUT_WORDS = re.compile(r"[(（](?:[^()（）\w]|[_\u203f])*[)）]")
 
 
 def reading_out(sentence: str) -> str:
