@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
@@ -26,6 +27,7 @@ from safety import together
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
 from tests.fixtures.turns import Socket, bearer, connected
+from tests.voice.recordings import recorded, spoken
 
 pytestmark = pytest.mark.django_db
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
@@ -64,6 +66,7 @@ class Things:
             "waking_id": self.companion.wakings.get().pk,
             "pursuit_id": self.companion.memories.get(kind="goal").pk,
             "subscription_id": self.companion.user.push_subscriptions.get().pk,
+            "recording_id": self.companion.recordings.get().pk,
             "number": 1,  # of a revision
         }
 
@@ -95,6 +98,7 @@ def things(alice: User, mira: Companion) -> Things:
     )
     for about in Revision.About:
         rewrite(mira, about, ["Calm."], now)
+    recorded(mira, message=started.message)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -122,6 +126,8 @@ BODIES: dict[str, object] = {
     },
     "recall": {"cue": "hello"},
     "find_news": {"observations": ["hello"]},
+    "correct_recording": {"text": "Hello"},
+    "send_recording": {"text": "Hello"},
     "give_document": {"title": "A book", "text": "Once upon a time."},
     "look_up": {"question": "When was it?"},
     "set_slot": {"text": "black"},
@@ -136,17 +142,23 @@ BODIES: dict[str, object] = {
     "subscribe_to_push": {"endpoint": "https://93.184.216.34/", "keys": {"p256dh": POINT, "auth": "A" * 22}},
     "write_user_profile": {"sentences": ["Curious."]},
 }
+FORMS = {
+    name: {"file": lambda: SimpleUploadedFile("a.wav", spoken())} for name in ("transcribe", "add_recording")
+}
 QUERIES = {"send_message": "?wait=0"}
 ONES_OWN = {"list_companions", "create_companion", "import_digital_life", "count_unread", "list_notices"}
-ONES_OWN |= {"get_push_key", "list_push_subscriptions", "subscribe_to_push"}
+ONES_OWN |= {"get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
 IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",
     "undo_change",
-}  # the reply of this table is still open, its contradiction not settled: 409 for their owner
+    "send_recording",
+}  # the reply of this table is still open, its contradiction not settled, its recording sent: 409 for their owner
 
 
 ASYNC = {"send_message", "stop_reply", "retry_reply", "continue_reply", "reply_retry", "reply_continue"}
+ASYNC |= {"transcribe", "add_recording", "transcribe_recording", "send_recording"}
+ASYNC |= {"recording_add", "recording_transcribe", "recording_send"}
 
 
 def case(name: str, *rest: str) -> Any:
@@ -162,6 +174,7 @@ def operations() -> list[Any]:
     ]
 
 
+@pytest.mark.usefixtures("speech_rehearsal")
 @pytest.mark.parametrize("who", WHO, indirect=True, ids=str)
 @pytest.mark.parametrize(("name", "method", "path"), operations())
 def test_who_may_call_an_operation(
@@ -170,7 +183,10 @@ def test_who_may_call_an_operation(
     for key, value in things.ids.items():
         path = path.replace(f"{{{key}}}", str(value))
     where = path.removeprefix("/api/v1") + QUERIES.get(name, "")
-    response = Api(who).call(method, where, BODIES.get(name))
+    if name in FORMS:
+        response = Api(who).form(where, {field: make() for field, make in FORMS[name].items()})
+    else:
+        response = Api(who).call(method, where, BODIES.get(name))
     if who is None:
         assert response.status_code == 401
     elif name in ONES_OWN or who == things.companion.user:

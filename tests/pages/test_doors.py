@@ -17,6 +17,9 @@ from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revi
 from memory.pursuing import begin_pursuit
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
+from tests.voice.recordings import recorded
+from voice.models import Recording
+from voice.urls import of_companion as of_voice
 
 NOW = timezone.now()
 
@@ -70,6 +73,14 @@ def goal(told: Told) -> UUID:
         given = (told.companion.pk, Memory.Kind.GOAL, "Learn to sail", NOW, [])
         found = begin_pursuit(*given, told.companion.user.zone).memory
     return found.pk
+
+
+def recording(told: Told) -> UUID:
+    """A recording of the message."""
+    return (
+        Recording.objects.filter(message=told.message).first()
+        or recorded(told.companion, message=told.message)
+    ).pk
 
 
 PAGES: dict[str, Callable[[Told], str]] = {
@@ -134,6 +145,11 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "timer_again": lambda told: f"{told.path}timers/{timer(told)}/again/",
     "pursuits": lambda told: f"{told.path}pursuits/",
     "pursuit_change": lambda told: f"{told.path}pursuits/{goal(told)}/",
+    "recording_add": lambda told: f"{told.path}recordings/",
+    "recording_transcribe": lambda told: f"{told.path}recordings/{recording(told)}/transcribe/",
+    "recording_send": lambda told: f"{told.path}recordings/{recording(told)}/send/",
+    "recording_correct": lambda told: f"{told.path}recordings/{recording(told)}/correct/",
+    "recording_delete": lambda told: f"{told.path}recordings/{recording(told)}/delete/",
     "companion": lambda told: f"{told.path}settings/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
@@ -161,6 +177,10 @@ POST_ONLY = {
     "timer_again",
     "pursuit_change",
     "read",
+    "recording_add",
+    "recording_transcribe",
+    "recording_send",
+    "recording_delete",
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
@@ -179,7 +199,7 @@ def names(patterns: list[URLPattern | URLResolver]) -> set[str | None]:
 
 
 def test_the_matrix_leaves_no_page_out() -> None:
-    assert names(of_companion) == set(PAGES)
+    assert names([*of_companion, *of_voice]) == set(PAGES)
 
 
 @every

@@ -39,7 +39,7 @@ async def transcript(
 ) -> Transcript:
     """What is said in the sound; its use is written down. HearingError, GateError."""
     if not is_offered():
-        raise HearingError("no_transcription", _("This Kith has no transcription. Type it instead."), AWAY)
+        raise HearingError("no_transcription", _("This Kith has no transcription. Type it instead."), 409)
     began_at = clock()
     await visit(admit_hearing, user, sound.seconds, began_at)
     names = ", ".join(companion.names.values()) if companion else ""
