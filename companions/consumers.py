@@ -21,10 +21,7 @@ from companions.replies.database import visit
 from companions.replies.follow import SILENCE_SECONDS, Follower
 from companions.replies.publish import group_of, outlet, tell
 from companions.replies.turn import take_up
-from companions.socket_frames import FRAMES, MessageSend, ReplyResume, ReplyStop, read_frame
-
-
-Refusal = CompanionsError | GateError
+from companions.socket_frames import Frame, MessageSend, ReplyResume, ReplyStop, read_frame
 
 
 class CompanionConsumer(PersonSocket):
@@ -32,11 +29,6 @@ class CompanionConsumer(PersonSocket):
 
     companion: Companion
     look_seconds = SILENCE_SECONDS
-    refusals: tuple[type[Refusal], ...] = (CompanionsError, GateError)
-
-    def read(self, text: str | None) -> FRAMES:
-        """The frame that came; TextError where it is none that this socket takes."""
-        return read_frame(text)
 
     def find(self) -> str | None:
         mine = Companion.objects.owned_by(self.user).select_related("user", "conversation")
@@ -70,14 +62,18 @@ class CompanionConsumer(PersonSocket):
                 frame = self.read(text_data)
                 client_id = getattr(frame, "client_id", None)
                 await self.handle(frame)
-        except self.refusals as error:
+        except (CompanionsError, GateError) as error:
             await self.refuse(error.code, str(error.detail), client_id)
         except DATABASE_AWAY:
             with translation.override(self.user.language or "en"):
                 detail = _("Kith's database does not answer right now. Send it again in a moment.")
             await self.refuse("database_away", detail, client_id)
 
-    async def handle(self, frame: FRAMES) -> None:
+    def read(self, text: str | None) -> Frame:
+        """The frame that came; TextError where it is none that this socket takes."""
+        return read_frame(text)
+
+    async def handle(self, frame: Frame) -> None:
         match frame:
             case MessageSend():
                 await self.send_message(frame)

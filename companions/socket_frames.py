@@ -10,38 +10,42 @@ from companions.errors import TextError
 from memory.text import is_storable
 
 
-class MessageSend(BaseModel):
+class Frame(BaseModel):
+    """Something that a client sends."""
+
+
+class MessageSend(Frame):
     type: Literal["message.send"]
     text: str
     client_id: str = Field(min_length=1, max_length=200)
 
 
-class ReplyStop(BaseModel):
+class ReplyStop(Frame):
     type: Literal["reply.stop"]
     id: UUID
 
 
-class ReplyResume(BaseModel):
+class ReplyResume(Frame):
     type: Literal["reply.resume"]
     id: UUID
     after: int = Field(0, ge=0, le=2**31 - 1)
 
 
 FRAMES = MessageSend | ReplyStop | ReplyResume
-_frame: TypeAdapter[FRAMES] = TypeAdapter(Annotated[FRAMES, Field(discriminator="type")])
+TALK: TypeAdapter[Frame] = TypeAdapter(Annotated[FRAMES, Field(discriminator="type")])
 
 
-def read_frame(text: str | None) -> FRAMES:
-    """The frame; raises TextError where it is none that Kith knows, with what is wrong."""
+def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
+    """The frame; raises TextError where it is none of those known, with what is wrong."""
     if text is None:
         raise TextError("bad_frame", _("Frames are text, not bytes."))
     try:
-        frame = _frame.validate_json(text)
+        frame = known.validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         code = "unknown_frame" if first["type"] == "union_tag_invalid" else "bad_frame"
         place = ".".join(str(part) for part in first["loc"][1:])
         raise TextError(code, f"{place}: {first['msg']}" if place else first["msg"]) from error
-    if isinstance(frame, MessageSend) and not is_storable(frame.client_id):
+    if not is_storable(getattr(frame, "client_id", "")):
         raise TextError("bad_frame", _("This client id holds characters that are not text."))
     return frame

@@ -1,6 +1,7 @@
 """What was heard of a reply that its person broke off: that is what was said, whatever had been written by then."""
 
 import contextlib
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -23,9 +24,12 @@ from companions.replies.words_heard import words_heard
 State = Reply.State
 
 
-async def break_off(reply: Reply, until: int, now: datetime) -> Reply | None:
-    """The same as `keep_heard`; whoever makes the reply stops at once, and everyone who listens hears what is left."""
-    kept = await visit(keep_heard, reply, until, now)
+Keep = Callable[[Reply, int, datetime], Reply | None]
+
+
+async def break_off(reply: Reply, until: int, now: datetime, *, keep: Keep) -> Reply | None:
+    """`keep_heard`, or what does more; whoever makes the reply stops at once, and everyone who listens is told."""
+    kept = await visit(keep, reply, until, now)
     with contextlib.suppress(*AWAY, ChannelFull):
         await layer().group_send(STOPS, {"type": "reply.stop", "id": str(reply.pk)})
     if kept:

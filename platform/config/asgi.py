@@ -14,9 +14,11 @@ from companions.consumers import CompanionConsumer
 from companions.me_consumer import MeConsumer
 from config.body_limit import BodyLimit
 from config.lifespan import Lifespan
+from voice.call.consumer import CallConsumer
 
 addresses = [
     path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi()),  # type: ignore[arg-type]
+    path("ws/companions/<uuid:companion_id>/call/", CallConsumer.as_asgi()),  # type: ignore[arg-type]
     path("ws/me/", MeConsumer.as_asgi()),  # type: ignore[arg-type]
 ]
 sockets = URLRouter(addresses)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from companions.errors import ConflictError
 from companions.models import Companion
 from companions.replies import frames
-from companions.replies.ahead import start_and_look
+from companions.replies.ahead import Begin, start_and_look
 from companions.replies.publish import tell
 from companions.replies.start import Started, start
 from companions.replies.turn import take_up
@@ -24,8 +24,14 @@ async def send(recording: Recording, text: str, client_id: str | None, now: date
 
     TextError, ConflictError, GateError, HearingError: then nothing is saved, and the recording waits.
     """
-    companion = recording.companion
     begin = partial(_start, recording.pk)
+    return await send_words(recording.companion, text, client_id, now, begin=begin)
+
+
+async def send_words(
+    companion: Companion, text: str, client_id: str | None, now: datetime, *, begin: Begin = start
+) -> Started:
+    """The same of words without a recording; TextError, ConflictError, GateError, and what `begin` raises."""
     started, ahead = await start_and_look(companion, text, client_id, now, begin=begin)
     if started.is_new:
         await tell(companion.pk, frames.saved(started))

@@ -1,0 +1,211 @@
+"""A call over its socket: what is said becomes a message, what was not heard was not said."""
+
+import asyncio
+
+import pytest
+from django.conf import settings as kith
+
+from accounts.models import SoundCall, User
+from companions.models import Companion, Message, Reply
+from companions.replies.database import visit
+from files.keeping import content_of
+from files.models import StoredFile
+from memory.models import Memory
+from providers.rehearsal.running import RehearsalServer
+from providers.sound import read, wav
+from safety.models import Together
+from tests.companions.everywhere import keys_with, tables_with
+from tests.fixtures.sound import hum
+from tests.fixtures.turns import Socket, bearer, connected
+from tests.voice.call.calls import ENDINGS, calling, say
+from tests.voice.recordings import hears
+from voice.models import Recording, Spoken
+from voice.speaking.speaking import speech_of
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("web", "rehearsal", "speech_rehearsal"),
+]
+MARKER = "Zxqvorn"
+
+
+async def test_what_is_said_is_a_message_like_any_other(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("My sister Ada lives in Lisbon."))
+    rehearsal.script({"answer": "How is she?"})
+    async with calling(alice, mira) as call:
+        await say(call, "one", language="en")
+        frames = await call.until(*ENDINGS)
+    assert [one["type"] for one in frames][:2] == ["message.saved", "reply.started"]
+    assert frames[0]["message"]["client_id"] == "one"
+    assert frames[-1]["message"]["text"] == "How is she?"
+    message = await Message.objects.select_related("recording__file").aget(role="user")
+    assert message.text == "My sister Ada lives in Lisbon."
+    assert await Memory.objects.aget(message=message, kind="said")
+    assert message.recording.heard == message.text
+    kept = read(await visit(content_of, message.recording.file), 10)
+    assert kept.seconds == pytest.approx(1.0, abs=0.1)
+    counted = await SoundCall.objects.aget()
+    assert (counted.capability, counted.seconds) == ("transcription", pytest.approx(1.0, abs=0.1))
+
+
+async def test_the_talk_in_another_window_has_it_too(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("Good evening."))
+    async with calling(alice, mira) as call, connected(alice, mira) as talk:
+        await say(call, "one")
+        said, seen = await call.until(*ENDINGS), await talk.until(*ENDINGS)
+    assert [one["type"] for one in said] == [one["type"] for one in seen]
+    assert said[-1] == seen[-1]
+
+
+async def test_utterances_are_heard_in_their_order(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("First.", delay=0.5), hears("Second."))
+    async with calling(alice, mira) as call:
+        await say(call, "1")
+        await say(call, "2")
+        await call.until("reply.done")
+        await call.until("reply.done")
+    said = Message.objects.filter(role="user").order_by("said_at")
+    assert [one.text async for one in said] == ["First.", "Second."]
+
+
+@pytest.mark.parametrize("seconds", [0.4, 2.0])
+async def test_a_silence_is_nothing_and_nobody_is_asked(
+    alice: User, mira: Companion, rehearsal: RehearsalServer, seconds: float
+) -> None:
+    async with calling(alice, mira) as call:
+        await say(call, "one", wav(hum(seconds, loud=0.0)))
+        assert await call.frame() == {"type": "call.nothing", "client_id": "one"}
+    assert rehearsal.sound_requests() == []
+    assert not await Recording.objects.aexists()
+
+
+async def test_a_noise_without_words_is_nothing_and_is_not_kept(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("  "))
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        assert await call.frame() == {"type": "call.nothing", "client_id": "one"}
+    assert not await Message.objects.aexists()
+    assert not await Recording.objects.aexists()
+    assert not await StoredFile.objects.aexists()
+
+
+async def test_where_nobody_listens_it_is_told_and_the_call_goes_on(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    failing = {"capability": "transcription", "error": {"status": 503, "message": "overloaded"}}
+    rehearsal.script_sound(failing, failing, failing, hears("Now?"))
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        error = await call.frame(20)
+        assert (error["type"], error["code"], error["client_id"]) == (
+            "error",
+            "transcription_unavailable",
+            "one",
+        )
+        assert "kept" not in error["detail"]
+        assert not await Recording.objects.aexists()
+        rehearsal.reset()
+        rehearsal.script_sound(hears("Now?"))
+        await say(call, "two")
+        assert (await call.until(*ENDINGS))[0]["message"]["text"] == "Now?"
+
+
+async def test_a_line_that_fell_before_the_answer_came_is_taken_up(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    """The same utterance under the same id is one message, though it would be understood otherwise by now."""
+    rehearsal.script_sound(hears("My sister is Ada."), hears("My sitter is Adam."))
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        first = await call.until(*ENDINGS)
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        again = await call.frame()
+        assert again["message"] == first[0]["message"]
+        await call.send("reply.resume", id=again["reply"]["id"])
+        assert (await call.until(*ENDINGS))[-1] == first[-1]
+    assert await Message.objects.filter(role="user").acount() == 1
+    assert await Recording.objects.acount() == 1
+
+
+async def test_who_breaks_in_stops_model_and_answer_and_only_what_was_heard_is_kept(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    pieces = ["It stands on the table. ", f"And under {MARKER} "] + ["and on "] * 400
+    rehearsal.script({"pieces": pieces, "delay_between": 0.05}, {"answer": "Yes?"})
+    rehearsal.script_sound(hears("Where is it?"), hears("Stop."))
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        frames = await call.until("reply.piece")
+        while MARKER not in "".join(one.get("text", "") for one in frames if one["type"] == "reply.piece"):
+            frames.append(await call.frame())
+        await call.send("reply.heard", id=frames[0]["reply"]["id"], until=len("It stands on the tab"))
+        await say(call, "two")
+        frames = await call.until("reply.done")
+    ends = [one for one in frames if one["type"] in ("reply.heard", "reply.stopped")]
+    assert {one["type"] for one in ends} == {"reply.heard", "reply.stopped"}
+    assert {one["message"]["text"] for one in ends} == {"It stands on the"}
+    path = Message.objects.order_by("said_at")
+    assert [one.text async for one in path] == ["Where is it?", "It stands on the", "Stop.", "Yes?"]
+    assert [line["content"] for line in rehearsal.requests()[-1]["messages"][-2:]] == [
+        "It stands on the",
+        rehearsal.requests()[-1]["messages"][-1]["content"],
+    ]
+    assert await visit(tables_with, MARKER) == {}
+    assert await asyncio.to_thread(keys_with, MARKER, kith.REDIS_URL) == []
+
+
+async def test_the_sound_of_what_was_not_heard_is_gone(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "One is here. Two is there. Three is gone."})
+    rehearsal.script_sound(hears("Count."))
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        await call.until("reply.done")
+        reply = await Reply.objects.select_related("companion__user", "answer").aget()
+        for number in range(3):
+            assert await speech_of(reply, number)
+        assert await Spoken.objects.acount() == 3
+        await call.send("reply.heard", id=str(reply.pk), until=len("One is here. Two is"))
+        heard = await call.until("reply.heard")
+    assert heard[-1]["text"] == "One is here. Two is"
+    assert [one.number async for one in Spoken.objects.all()] == [0]
+    assert await StoredFile.objects.filter(kind="speech").acount() == 1
+
+
+async def test_the_time_of_a_call_counts_as_time_together(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("Good evening."))
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        await call.until("reply.done")
+    assert await Together.objects.filter(user=alice).aexists()
+
+
+async def test_a_call_of_anothers_companion_does_not_exist(mallory: User, mira: Companion) -> None:
+    socket = Socket(mira.pk, await bearer(mallory), part="call/")
+    await socket.wire.connect(timeout=5)
+    closed = await socket.wire.receive_output(5)
+    assert (closed["type"], closed["code"]) == ("websocket.close", 4404)
+
+
+async def test_what_was_heard_of_anothers_reply_is_not_asked(
+    alice: User, mallory: User, mira: Companion, tian: Companion, bob: User, rehearsal: RehearsalServer
+) -> None:
+    async with connected(alice, mira) as talk:
+        await talk.send("message.send", text="Hello", client_id="1")
+        saved = (await talk.until("reply.done"))[0]
+    async with calling(bob, tian) as call:
+        await call.send("reply.heard", id=saved["reply"]["id"], until=0)
+        assert (await call.frame())["code"] == "no_such_reply"
+    assert (await Reply.objects.aget()).state == "done"
