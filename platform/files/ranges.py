@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-ONE = re.compile(
-    r"bytes=\s*(\d{0,18})-(\d{0,18})\s*"
-)  # several are answered with the whole, as is what is no range
+# Several parts are answered with the whole, as is what is no part.
+ONE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
 
 
 class Span(NamedTuple):

@@ -47,17 +47,25 @@ class PrivateFolder(NoLinks, FileSystemStorage):
 
     def contents(self, folder: str) -> Iterator[Content]:
         """What was begun and never moved to its place is among them: it has no row, and is swept."""
-        top = Path(self.path(folder))
         with failures(folder):
-            for place in sorted(one for one in top.rglob("*") if one.is_file()):
-                with suppress(FileNotFoundError):  # removed meanwhile
-                    at = datetime.fromtimestamp(place.stat().st_mtime, UTC)
-                    yield Content(place.relative_to(self.location).as_posix(), at)
+            for part in sorted(one.path for one in _within(self.path(folder)) if one.is_dir()):
+                for place in sorted(one.path for one in _within(part) if one.is_file()):
+                    with suppress(FileNotFoundError):  # removed meanwhile
+                        at = datetime.fromtimestamp(Path(place).stat().st_mtime, UTC)
+                        yield Content(Path(place).relative_to(self.location).as_posix(), at)
 
     def remove(self, keys: Iterable[str]) -> None:
         for key in keys:
             with failures(key):
                 Path(self.path(key)).unlink(missing_ok=True)
+
+
+def _within(folder: str) -> list[os.DirEntry[str]]:
+    """What stands in it; a folder that is not there yet has nothing in it."""
+    try:
+        return list(os.scandir(folder))
+    except FileNotFoundError:
+        return []
 
 
 @contextmanager
