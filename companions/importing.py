@@ -1,7 +1,7 @@
 """Taking in a log of earlier talk: all of it or nothing, with its own dates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from uuid import UUID, uuid4
@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.sparing import NO_TOKENS
 from companions import history
 from companions.errors import CompanionsError, ConflictError, LimitError
+from companions.expressing import without_tags
 from companions.locking import hold
 from companions.models import Closing, Companion, Conversation, Job, Message, Session
 from companions.saying import say_all
@@ -40,12 +41,14 @@ class LogError(CompanionsError):
 
 @transaction.atomic
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
-    """A job whose progress is how many of the messages can be recalled. Lines imported before are passed over."""
+    """A job whose progress is how many of the messages can be recalled. Lines imported before are passed over, and those
+    of a model's in which nothing stands but emotion tags.
+    """
     held = hold(companion.pk)
     if held is None:
         raise LogError("no_such_companion", _("There is no such companion of yours."))
     companion = held
-    new = _not_here_yet(companion, lines)
+    new = _not_here_yet(companion, _as_said(lines))
     if companion.messages.count() + len(new) > settings.MESSAGES_EACH:
         limit = f"{settings.MESSAGES_EACH:,}"
         raise LimitError(
@@ -83,6 +86,12 @@ def _closed(job: Job) -> tuple[str, int]:
     if closing.state == Closing.State.WAITING and closing.is_begun:
         return "running", 0
     return closing.state, job.total if closing.state == Closing.State.DONE else 0
+
+
+def _as_said(lines: Sequence[Line]) -> list[Line]:
+    """The lines without the tags in which a model told its emotions."""
+    said = [replace(one, text=without_tags(one.text)) if one.role != "user" else one for one in lines]
+    return [after for after, before in zip(said, lines, strict=True) if after.text.strip() or after is before]
 
 
 def _not_here_yet(companion: Companion, lines: Sequence[Line]) -> list[Line]:

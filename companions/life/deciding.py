@@ -9,9 +9,10 @@ from django.conf import settings
 from accounts.models import ModelCall
 from accounts.usage import charged
 from companions import tools
+from companions.expressing import without_tags
 from companions.life import prompting
 from companions.life.awake import Awake
-from companions.life.wording import spoken
+from companions.life.wording import expressed
 from companions.sessions.trying import Step
 from companions.tools.putting import put
 from memory.text import shortened, storable
@@ -20,6 +21,7 @@ from providers.errors import ProviderUnavailable
 from providers.pieces import ToolCall
 
 THOUGHT_CHARACTERS = 4000
+MOST_EMOTIONS = 20
 
 
 def decide(awake: Awake, now: datetime, step: Step) -> str:
@@ -66,14 +68,16 @@ def _ask(awake: Awake, now: datetime, until: float, step: Step, *, is_last: bool
 def _kept(awake: Awake, answer: Consulted) -> str:
     """What is said, on the waking before it is said: whoever is killed in between need not ask again."""
     _think(awake, answer.thought)
-    text = spoken(answer.text, awake.companion.name, awake.companion.user.name)
-    awake.write(text=text, thought=awake.waking.thought)
+    text, emotions = expressed(answer.text, awake.companion.name, awake.companion.user.name)
+    awake.write(text=text, emotions=emotions[:MOST_EMOTIONS], thought=awake.waking.thought)
     return text
 
 
 def _think(awake: Awake, *thoughts: str) -> None:
     """Add to what it has thought; it is written with the next step."""
-    told = "\n\n".join(filter(None, (awake.waking.thought, *(storable(one).strip() for one in thoughts))))
+    told = "\n\n".join(
+        filter(None, (awake.waking.thought, *(without_tags(storable(one)).strip() for one in thoughts)))
+    )
     awake.waking.thought = shortened(told, THOUGHT_CHARACTERS)
 
 

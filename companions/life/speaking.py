@@ -1,6 +1,7 @@
 """Saying something unprompted: once, in one transaction, where that is wanted."""
 
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 
@@ -38,7 +39,8 @@ def speak(awake: Awake, text: str, now: datetime, step: Step = nothing) -> Outco
             refusal(companion, awake.waking, now) or words.code
         )  # as it stands now: it may have been muted meanwhile
         if not code:
-            _tell(companion, _said(companion, awake.waking, words.text, now), now)
+            emotions = awake.waking.emotions if words.text == text else []
+            _tell(companion, _said(companion, awake.waking, words.text, now), emotions, now)
         outcome = Outcome.HELD if code else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": code, "ended_at": now}
         awake.lease.give_back(None, text=words.text if code else "", **ended)  # else the message says it
@@ -70,12 +72,12 @@ def _said(companion: Companion, waking: Waking, text: str, now: datetime) -> Mes
     return message
 
 
-def _tell(companion: Companion, message: Message, now: datetime) -> None:
+def _tell(companion: Companion, message: Message, emotions: list[dict[str, Any]], now: datetime) -> None:
     """Whoever listens hears of it after the commit; whoever does not may be reached elsewhere."""
     deliver(message, now)
     told = frames.message(message)
     who = {"id": str(companion.pk), "name": companion.name}
-    tell_companion(companion.pk, {"type": "message.said", "message": told})
+    tell_companion(companion.pk, {"type": "message.said", "message": told, "emotions": emotions})
     shown = {name: told[name] for name in ("id", "text", "said_at")}
     tell_person(companion.user_id, {"type": "outreach", "companion": who, "message": shown})
     unread_changed(companion.user_id)

@@ -2,12 +2,22 @@
 
 import re
 
+from companions.expressing import apart
 from memory.text import shortened, storable
 
 MOST_CHARACTERS = 4000  # of what is said unprompted
 AROUND = r"[\s.…·*_()\[\]<>（）【】。-]*+"  # possessive: a model may go on with dots for as long as it likes
 SILENCE = re.compile(rf"(?i){AROUND}(?:silen(?:t|ce)|stay(?:s|ing)? silent|沉默|不说话)?{AROUND}")
 OTHERS = ("user", "person", "human", "用户")
+
+
+def expressed(text: str, companion: str, user: str) -> tuple[str, list[dict[str, object]]]:
+    """What the companion says, and its emotions, each with the place in that from which it holds."""
+    words, felt = apart(text)
+    said = spoken(words, companion, user)
+    before = max(words.find(said[:40]), 0)
+    rows = [one.row() | {"at": max(one.at - before, 0)} for one in felt if one.at <= before + len(said)]
+    return said, rows if said else []
 
 
 def spoken(text: str, companion: str, user: str) -> str:

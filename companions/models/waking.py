@@ -57,6 +57,8 @@ class Waking(models.Model):
     reason = models.CharField(_("reason"), max_length=40, blank=True)
     thought = models.TextField(_("thought"), blank=True)
     text = models.TextField(_("wanted to say"), blank=True)
+    # Each with the place in the text from which it holds: {"at", "emotion", "intensity"}.
+    emotions = models.JSONField(_("emotions"), default=list, blank=True)
     steps = models.JSONField(_("steps"), default=list, blank=True)
     prompt = models.JSONField(_("prompt as sent"), default=list, blank=True)
     shown = ArrayField(models.UUIDField(), verbose_name=_("shown in the prompt"), default=list, blank=True)

@@ -1,5 +1,6 @@
 """A reply's emotions: told as data beside its text, and never as text."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -7,7 +8,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ModelCall, User
+from companions.expressing import apart
+from companions.importing import Line, import_log
 from companions.models import Companion, Message, Prompt, Reply
+from companions.prompts import RULES
 from companions.replies import stream
 from companions.replies.claim import claim
 from companions.replies.database import visit
@@ -16,6 +20,7 @@ from companions.replies.publish import Publisher
 from companions.replies.pulse import end_lost
 from companions.replies.start import start
 from companions.replies.turn import process_name
+from memory.emotion import Emotion
 from memory.models import Memory
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.rest import Api
@@ -160,3 +165,24 @@ async def test_a_flood_of_tags_is_cut(alice: User, mira: Companion, rehearsal: R
     assert frames[-1]["message"]["text"] == "Done."
     assert await visit(lambda: ModelCall.objects.get().outcome) == ModelCall.Outcome.DONE
     assert await visit(Prompt.objects.count) == 1
+
+
+def test_a_log_that_a_model_wrote_is_taken_in_without_tags(mira: Companion) -> None:
+    now = timezone.now()
+    texts = [
+        ("user", "Write <emotion happy 1> on the wall."),
+        ("assistant", "<emotion awkward 0.5> Where?"),
+        ("assistant", "<emotion sad>"),
+    ]
+    lines = [Line(role=role, text=text, at=now, client_id=text) for role, text in texts]
+    for _ in range(2):  # the second time all is here already
+        import_log(mira, lines, now)
+    kept = ["Write <emotion happy 1> on the wall.", "Where?"]
+    assert [one.text for one in Message.objects.order_by("-role")] == kept
+    assert sorted(Memory.objects.values_list("text", flat=True)) == sorted(kept)
+
+
+def test_rules_and_parser_agree_on_the_names() -> None:
+    """The example in the rules is a tag that is read, and each emotion is among the names."""
+    assert [one.emotion for one in apart(RULES)[1]] == [Emotion.HAPPY]
+    assert all(re.search(rf"\b{one}\b", RULES) for one in Emotion.values)

@@ -181,6 +181,21 @@ def test_it_goes_on_where_it_was_cut_off(sdk: OpenAI) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("I am so happy and proud!", "<emotion happy 0.4>"),
+        ("我今天很难过。", "<emotion sad 0.3>"),
+        ("Hello!", "<emotion curious 0.4>"),
+    ],
+)
+def test_it_tells_what_it_feels_where_the_rules_ask_for_it(sdk: OpenAI, question: str, told: str) -> None:
+    asking = {"role": "system", "content": f"{PERSONA['content']} Tell it as <emotion happy 0.6>."}
+    messages: Any = [asking, {"role": "user", "content": question}]
+    answer = sdk.chat.completions.create(model="rehearsal", messages=messages).choices[0].message.content
+    assert answer == f"{told}{said(sdk, question).content}"
+
+
 def test_embeddings_are_alike_where_words_are_shared(sdk: OpenAI) -> None:
     texts = ["My sister keeps bees", "sister and bees", "Invoices are due"]
     rows = [row.embedding for row in sdk.embeddings.create(model="m", input=texts, dimensions=64).data]

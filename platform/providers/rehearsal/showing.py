@@ -11,11 +11,11 @@ QUESTIONS = ("?", "？")
 
 
 def tag(text: str, messages: Sequence[Mapping[str, Any]]) -> str:
-    """The tag that fits what is said and what it answers; nothing where none is asked for, or nothing is said."""
+    """The tag that fits what it answers; nothing where none is asked for, or nothing is said."""
     rules = (plain(one.get("content")) for one in messages if one.get("role") == "system")
     if not text.strip() or not any(ASKED in one for one in rules):
         return ""
-    name, intensity = feelings.emotion(f"{read(messages).question} {text}")
+    name, intensity = feelings.emotion(read(messages).question)
     if name == "neutral" and text.rstrip().endswith(QUESTIONS):
         name, intensity = "curious", 0.4
     return f"<emotion {name} {intensity:g}>"

@@ -45,6 +45,20 @@ def test_where_it_may_it_writes_first(mira: Companion, rehearsal: RehearsalServe
     assert unprompted(mira) == [KIND["answer"]]
 
 
+async def test_its_emotion_is_told_beside_its_words(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    await visit(let_speak, mira)
+    rehearsal.script(KIND | {"answer": f"<emotion happy 0.8> {KIND['answer']}"})
+    async with connected(alice, mira) as socket:
+        await visit(lambda: ran(woken(mira, NOON), NOON))
+        frame = (await socket.until("message.said"))[-1]
+    felt = [{"at": 0, "emotion": "happy", "intensity": 0.8}]
+    assert (frame["message"]["text"], frame["emotions"]) == (KIND["answer"], felt)
+    assert await visit(lambda: Message.objects.get().waking.emotions) == felt  # type: ignore[union-attr]
+    assert await visit(lambda: Memory.objects.get(kind="said").text) == KIND["answer"]
+
+
 def test_muted_while_it_thinks_it_says_nothing(mira: Companion, rehearsal: RehearsalServer) -> None:
     let_speak(mira)
     rehearsal.script(KIND)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from companions.life.wording import spoken
+from companions.life.wording import expressed, spoken
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,15 @@ def test_a_model_that_goes_on_and_on_with_nothing_holds_nobody_up(answer: str) -
 )
 def test_silence_is_not_said(answer: str) -> None:
     assert spoken(answer, "Mira", "Alice") == ""
+
+
+def test_emotions_hold_from_their_place_in_what_is_said() -> None:
+    said, emotions = expressed(
+        "Mira: <emotion happy 0.6> Good luck. <emotion think 0.3>Eat first.", "Mira", "A"
+    )
+    assert said == "Good luck. Eat first."
+    assert [(said[int(str(one["at"])) :], one["emotion"]) for one in emotions] == [
+        ("Good luck. Eat first.", "happy"),
+        ("Eat first.", "think"),
+    ]
+    assert expressed("<emotion sad 0.9> (silence)", "Mira", "A") == ("", [])
