@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, StringConstraints, model_val
 from companions.importing import MOST_MESSAGES
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from memory.among import Among
+from memory.emotion import Emotion
 from memory.errors import PolicyError
 from memory.models import Memory
 from memory.news import ALIKE, MOST_OBSERVATIONS
@@ -132,10 +133,17 @@ class RecalledOut(FoundOut):
     message_id: UUID | None
 
 
+class EmotionOut(Schema):
+    at: int = Field(description="From which character of the text on.")
+    emotion: Emotion
+    intensity: float = Field(description="0 to 1.")
+
+
 class ReplyOut(Schema):
     id: UUID
     state: str
     text: str
+    emotions: list[EmotionOut]
     message_id: UUID
     answer_id: UUID | None
     recalled: list[RecalledOut]

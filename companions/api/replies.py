@@ -20,6 +20,7 @@ def reply_out(reply: Reply) -> dict[str, object]:
         "id": reply.pk,
         "state": reply.state,
         "text": reply.text,
+        "emotions": reply.emotions,
         "message_id": reply.message_id,
         "answer_id": reply.answer_id,
         "recalled": frames.recalled_for(reply),

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from django.utils import timezone
 
@@ -16,10 +17,10 @@ from companions.replies import stream
 from companions.replies.claim import claim
 from companions.replies.database import visit
 from companions.replies.finish import said_so_far
+from companions.replies.process import process_name
 from companions.replies.publish import Publisher
 from companions.replies.pulse import end_lost
 from companions.replies.start import start
-from companions.replies.turn import process_name
 from memory.emotion import Emotion
 from memory.models import Memory
 from providers.rehearsal.running import RehearsalServer
@@ -91,6 +92,25 @@ async def test_whoever_resumes_is_told_the_emotion_too(
         frames = await socket.until(*ENDINGS)
     assert felt(frames) == FELT[-1:]
     assert frames[0]["text"] == TEXT
+
+
+async def test_the_interface_gives_them_with_the_reply(
+    mira: Companion, rehearsal: RehearsalServer, as_alice: Api
+) -> None:
+    rehearsal.script({"pieces": CUT})
+    turn = await as_alice.apost(f"/companions/{mira.pk}/messages?wait=10", {"text": "I have a puppy!"})
+    reply = orjson.loads(turn.content)["reply"]
+    assert (reply["text"], reply["emotions"]) == (TEXT, FELT)
+    streamed = {"Accept": "text/event-stream"}
+    rehearsal.script({"pieces": CUT})
+    events = await as_alice.apost(f"/companions/{mira.pk}/messages", {"text": "And now?"}, **streamed)
+    body = b"".join([part async for part in events.streaming_content]).decode()
+    assert [one["emotion"] for one in felt(_frames(body))] == ["curious", "happy"]
+    assert "<" not in body.replace("1 < 2", "")
+
+
+def _frames(body: str) -> list[dict[str, Any]]:
+    return [orjson.loads(line[6:]) for line in body.splitlines() if line.startswith("data: ")]
 
 
 async def test_an_answer_of_nothing_but_a_tag_says_nothing(

@@ -1,6 +1,7 @@
 // Replies while they are made: pieces in order, gaps asked for again, words shown at a readable pace.
 
 import { announce } from "../announce.js";
+import { show } from "./emotion.js";
 
 const FRAMES_BEHIND = 14; // at 60 frames a second what waits is shown within about a quarter of a second
 const PATIENCE_MS = 500;
@@ -50,6 +51,7 @@ export class Replies {
   async take(frame) {
     const kind = frame.type.slice("reply.".length);
     if (kind === "started") return this.#started(frame);
+    if (kind === "emotion") return show(frame);
     const reply = this.open.get(frame.id);
     if (["done", "stopped", "interrupted", "failed"].includes(kind)) return this.#ended(frame, reply);
     if (!reply) return undefined;

@@ -2,14 +2,18 @@
 
 import { announce } from "../announce.js";
 import { post } from "../ask.js";
+import "../voice/playing.js";
+import { PushToTalk } from "../voice/push_to_talk.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
+import { show } from "./emotion.js";
 import { Outbox } from "./outbox.js";
 import { Place } from "./place.js";
 import { Reading } from "./reading.js";
 import { Replies } from "./replies.js";
 import { Turns } from "./turns.js";
 
+const LATER_MS = 4000;
 const QUIET_MS = 800; // a connection that is back sooner was not worth a word
 
 const talk = document.getElementById("talk");
@@ -24,7 +28,8 @@ const turns = new Turns(talk);
 const replies = new Replies(turns, words, (frame) => connection.send(frame));
 const place = new Place(talk, () => replies.catchUp());
 const reading = new Reading(talk);
-const composer = new Composer(companion, (text) => write(outbox.add(text)));
+const composer = new Composer(companion, (text) => write(outbox.add(text, pushToTalk.take())));
+const pushToTalk = new PushToTalk(composer, companion);
 
 // -- sending --
 
@@ -35,8 +40,26 @@ function write(letter) {
   else sendOut(letter);
 }
 
-function sendOut({ clientId, text }) {
-  connection.send({ type: "message.send", text, client_id: clientId });
+function sendOut(letter) {
+  if (letter.recording) sendSpoken(letter);
+  else connection.send({ type: "message.send", text: letter.text, client_id: letter.clientId });
+}
+
+function alone(clientId) {
+  const letter = outbox.withoutRecording(clientId);
+  if (letter) sendOut(letter);
+}
+
+// The words are never lost for their recording: where that is gone, or was sent before, they go out alone.
+async function sendSpoken({ clientId, text, recording }) {
+  const told = await pushToTalk.recordings.send(recording.id, text, clientId);
+  if (told.status === 201) {
+    outbox.drop(clientId);
+    if (turns.unsent(clientId)) saved(told);
+    await turns.refresh(told.message.id);
+  } else if (told.status === 404 || told.code === "recording_sent") alone(clientId);
+  else if (told.status === 0 || told.status >= 500) setTimeout(() => outbox.toSend.forEach(sendOut), LATER_MS);
+  else refused({ client_id: clientId, detail: told.detail ?? words.failed });
 }
 
 for (const letter of outbox.letters) {
@@ -69,7 +92,7 @@ connection.addEventListener("down", ({ detail: reason }) => {
 
 connection.addEventListener("frame", ({ detail: frame }) => {
   if (frame.type === "message.saved") saved(frame);
-  else if (frame.type === "message.said") said(frame.message);
+  else if (frame.type === "message.said") said(frame.message, frame.emotions);
   else if (frame.type === "error") refused(frame);
   else replies.take(frame);
 });
@@ -83,8 +106,9 @@ function saved({ message, reply }) {
 }
 
 // What the companion says by itself is a turn of its own.
-async function said(message) {
+async function said(message, emotions = []) {
   if (turns.find(message.id)) return;
+  emotions.slice(0, 1).forEach(show);
   document.getElementById("beginning")?.remove();
   await turns.refresh(message.id);
   announce(`${words.says} ${message.text}`);
@@ -144,6 +168,7 @@ function takeBack(clientId) {
   turns.unsent(clientId)?.remove();
   turns.order();
   if (letter) composer.put(composer.isEmpty ? letter.text : `${letter.text}\n${composer.area.value}`);
+  if (letter?.recording) pushToTalk.attach(letter.recording);
 }
 
 document.body.addEventListener("talk-changed", async ({ detail }) => {
