@@ -5,6 +5,7 @@ CompanionsError(code, detail)
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
 ├── ReplyStateError      the reply is not in a state for that
+├── PortraitError        a seed, a feature or an emotion that there is none of
 ├── PursuitError         a goal that cannot be a part of that
 └── TimerError           a timer that cannot be set, or fired
     └── ScheduleError    what was written is no schedule, or one that cannot be set
@@ -38,6 +39,10 @@ class LimitError(CompanionsError):
 
 class ReplyStateError(CompanionsError):
     status = 409
+
+
+class PortraitError(CompanionsError):
+    pass
 
 
 class PursuitError(CompanionsError):

@@ -17,7 +17,7 @@ def person(request: HttpRequest) -> User:
 
 
 def my_companion(request: HttpRequest, companion_id: UUID) -> Companion:
-    mine = Companion.objects.owned_by(person(request)).select_related("user", "conversation")
+    mine = Companion.objects.owned_by(person(request)).select_related("user", "conversation", "portrait")
     return get_object_or_404(mine, pk=companion_id)
 
 

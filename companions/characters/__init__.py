@@ -15,6 +15,7 @@ class Character:
 
     slug: str
     tint: int
+    face: int  # the seed of its portrait
     name: str
     line: str
     persona: str
@@ -31,4 +32,4 @@ def _character(path: Path, language: str) -> Character:
     with path.open("rb") as file:
         written = tomllib.load(file)
     texts = {name: text.strip() for name, text in written.get(language, written[OTHERWISE]).items()}
-    return Character(slug=path.stem, tint=written["tint"], **texts)
+    return Character(slug=path.stem, tint=written["tint"], face=written["face"], **texts)

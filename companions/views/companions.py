@@ -19,6 +19,7 @@ from companions.errors import LimitError
 from companions.forms import CompanionForm, CompanionSettingsForm, TypedNameForm
 from companions.life.unread import unread
 from companions.models import Companion
+from companions.portrait.owned import choose
 from companions.views.finding import my_companion
 
 UNPROCESSABLE = 422
@@ -57,7 +58,7 @@ def companions(request: SignedInRequest) -> HttpResponse:
 @never_cache
 def new(request: SignedInRequest) -> HttpResponse:
     """The form for a new companion, filled in from a starting character where one was picked (`?from=`)."""
-    characters = starting(get_language() or "en")
+    characters, picked = starting(get_language() or "en"), None
     if request.method == "POST":
         form = CompanionForm(request.POST)
         if form.is_valid():
@@ -66,13 +67,21 @@ def new(request: SignedInRequest) -> HttpResponse:
             except LimitError as error:
                 form.add_error(None, str(error.detail))
             else:
+                _begin_face(made, request.POST.get("from", ""))
                 return redirect("talk", made.pk)
     else:
         picked = next((one for one in characters if one.slug == request.GET.get("from")), None)
         fields = ("name", "persona", "greeting", "tint")
         form = CompanionForm(initial={name: getattr(picked, name) for name in fields} if picked else {})
-    context = {"form": form, "characters": characters}
+    context = {"form": form, "characters": characters, "picked": picked}
     return render(request, "companions/new.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+
+
+def _begin_face(made: Companion, slug: str) -> None:
+    """Give what is made from a starting character that one's face."""
+    character = next((one for one in starting("en") if one.slug == slug), None)
+    if character:
+        choose(made, character.face, {})
 
 
 @require_form

@@ -10,14 +10,15 @@ from memory.models import Memory
 
 
 def my_companion(request: SignedInRequest, companion_id: UUID) -> Companion:
-    mine = Companion.objects.owned_by(request.user).select_related("user", "conversation")
+    mine = Companion.objects.owned_by(request.user).select_related("user", "conversation", "portrait")
     return get_object_or_404(mine, pk=companion_id)
 
 
 def my_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> Message:
     mine = Message.objects.owned_by(request.user).filter(companion=companion_id)
     return get_object_or_404(
-        mine.select_related("companion__user", "companion__conversation", "parent"), pk=message_id
+        mine.select_related("companion__user", "companion__conversation", "companion__portrait", "parent"),
+        pk=message_id,
     )
 
 

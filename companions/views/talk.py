@@ -15,6 +15,7 @@ from accounts.signed_in import SignedInRequest
 from companions import deletion, turns
 from companions.diary import ending
 from companions.errors import CompanionsError
+from companions.life import inner_state
 from companions.models import Companion, Delivery, Message, Reply
 from companions.replies import actions
 from companions.replies.database import visit
@@ -39,6 +40,7 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     more = {
         "words": talk_words(companion.name),
         "ending": ending(companion),
+        "feeling": inner_state.feeling_now(inner_state.newest(companion.pk), timezone.now()),
         "notices": [together.frame(one) for one in together.unseen(request.user, timezone.now())],
     }
     return render(request, "companions/talk.html", _context(companion, None) | more)

@@ -1,0 +1,75 @@
+// The faces on a page: each has a body, and all hear how the companion feels, how loud it speaks, where the pointer is.
+//
+// `kith:emotion` {emotion, intensity}, `kith:speaking` {level} and `kith:said` come to the document from whoever knows.
+
+import { Picture } from "./picture.js";
+import { Portrait } from "./portrait.js";
+
+const RESTS_MS = 4000; // so long it looks after a pointer that moves no more
+const REACH = 360; // pixels from where it looks all the way aside
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const bodies = new Map();
+let rest = 0;
+
+function adopt() {
+  for (const element of bodies.keys()) if (!element.isConnected) drop(element);
+  for (const element of document.querySelectorAll("[data-face]")) if (!bodies.has(element)) bodies.set(element, body(element));
+  live();
+}
+
+function body(element) {
+  const [poses, pictures] = [...element.querySelectorAll("script")].map((one) => JSON.parse(one.textContent));
+  const drawn = new Portrait(element, poses);
+  const whole = Object.keys(pictures).length ? new Picture(element, pictures, drawn) : drawn;
+  whole.feel(element.dataset.emotion, element.dataset.intensity);
+  return whole;
+}
+
+function drop(element) {
+  bodies.get(element).live("paused");
+  bodies.delete(element);
+}
+
+function live() {
+  const life = document.hidden ? "paused" : still.matches ? "still" : "alive";
+  for (const [element, one] of bodies) {
+    element.dataset.life = life;
+    one.live(life);
+  }
+}
+
+export function feel(emotion, intensity) {
+  for (const [element, one] of bodies) {
+    Object.assign(element.dataset, { emotion, intensity });
+    one.feel(emotion, intensity);
+  }
+}
+
+function speak(level) {
+  for (const one of bodies.values()) one.speak(level);
+}
+
+function lookAt(x, y) {
+  for (const [element, one] of bodies) {
+    const box = element.getBoundingClientRect();
+    one.look((x - box.left - box.width / 2) / REACH, (y - box.top - box.height / 2) / REACH);
+  }
+}
+
+document.addEventListener("kith:emotion", ({ detail }) => feel(detail.emotion, detail.intensity ?? 1));
+document.addEventListener("kith:speaking", ({ detail }) => speak(detail.level));
+document.addEventListener("kith:said", () => speak(0));
+document.addEventListener("visibilitychange", live);
+document.addEventListener("htmx:afterSettle", adopt);
+still.addEventListener("change", live);
+addEventListener(
+  "pointermove",
+  ({ clientX, clientY }) => {
+    if (still.matches) return;
+    lookAt(clientX, clientY);
+    clearTimeout(rest);
+    rest = setTimeout(() => bodies.forEach((one) => one.look(0, 0)), RESTS_MS);
+  },
+  { passive: true },
+);
+adopt();
