@@ -67,6 +67,7 @@ class Things:
             "pursuit_id": self.companion.memories.get(kind="goal").pk,
             "subscription_id": self.companion.user.push_subscriptions.get().pk,
             "recording_id": self.companion.recordings.get().pk,
+            "file_id": self.companion.recordings.get().file_id,
             "number": 1,  # of a revision
         }
 
@@ -147,7 +148,7 @@ FORMS = {
 }
 QUERIES = {"send_message": "?wait=0"}
 ONES_OWN = {"list_companions", "create_companion", "import_digital_life", "count_unread", "list_notices"}
-ONES_OWN |= {"get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
+ONES_OWN |= {"list_files", "get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
 IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",

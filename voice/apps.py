@@ -7,5 +7,6 @@ class VoiceConfig(AppConfig):
     verbose_name = _("Voice")
 
     def ready(self) -> None:
+        from voice import exporting  # noqa: F401 (its sections of a companion's file)
         from voice.hearing import leaving  # noqa: F401 (its receiver)
         from voice.speaking import leaving as of_speech  # noqa: F401 (its receivers)

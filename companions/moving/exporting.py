@@ -14,12 +14,15 @@ from companions.models import (
     InnerState,
     Life,
     Message,
+    Picture,
+    Portrait,
     Reply,
     Session,
     Timer,
     Waking,
 )
 from companions.replies.database import visit
+from files.models import StoredFile
 from memory.models import (
     Block,
     Change,
@@ -40,7 +43,7 @@ VERSION = 1
 BATCH = 500
 SECTIONS: dict[
     str, tuple[type[models.Model], str]
-] = {  # the name in the file: the table, and the way to its companion
+] = {  # the name in the file: the table, and the way to its companion; packages above add theirs
     "conversations": (Conversation, "companion"),
     "sessions": (Session, "companion"),
     "messages": (Message, "companion"),
@@ -63,6 +66,9 @@ SECTIONS: dict[
     "learnings": (Learning, "companion"),
     "nights": (Consolidation, "companion"),
     "changes": (Change, "companion"),
+    "portraits": (Portrait, "companion"),
+    "pictures": (Picture, "companion"),
+    "files": (StoredFile, "companion"),  # named here; what is in them is given by /api/v1/files/{id}
 }
 NOT_EXPORTED = {
     "companions.Prompt": "what was sent, made of what is here; kept for 30 days alone",
@@ -70,9 +76,13 @@ NOT_EXPORTED = {
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
     "accounts.ModelCall": "what was used, counted for the account and not for its companion",
+    "accounts.SoundCall": "the same of speech and hearing",
+    "voice.Speech": "sound, made of the texts that are here; its files are named",
+    "voice.Spoken": "which sentences were read out",
 }
-# How a row is read, who works on it, whose it is, and what was sent, which is left out of replies as well.
-NO_WORDS = {"entry", "lease_by", "lease_at", "user_id", "prompt", "shown"}
+# How a row is read, who works on it, whose it is, what was sent, which is left out of replies as well, and how a file
+# is named in the storage.
+NO_WORDS = {"entry", "lease_by", "lease_at", "user_id", "prompt", "shown", "key", "missed_at"}
 
 
 async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:

@@ -190,6 +190,8 @@ async def test_a_token_gets_a_part(alice: User, file: StoredFile) -> None:
     headers = api.headers | {"Range": "bytes=10-19"}
     response = await AsyncClient().get(f"/api/v1/files/{file.pk}", headers=headers)
     assert (response.status_code, await body(response)) == (206, CONTENT[10:20])
+    head = await AsyncClient().head(f"/api/v1/files/{file.pk}", headers=api.headers)
+    assert (head.status_code, head["Content-Length"], await body(head)) == (200, str(SIZE), b"")
 
 
 # -- a storage that fails -------------------------------------------------------------------------------------------

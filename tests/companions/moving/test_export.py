@@ -13,6 +13,7 @@ from companions.life import timers
 from companions.models import Companion, Delivery, Message, Waking
 from companions.moving.exporting import BATCH, NOT_EXPORTED, SECTIONS
 from companions.replies.database import visit
+from files.keeping import keep
 from integrations.push.models import Subscription
 from memory.keeping import keep_fact
 from memory.models import Memory
@@ -111,3 +112,14 @@ async def test_anothers_companion_cannot_be_exported(alice: User, tian: Companio
     headers = (await visit(Api, alice)).headers
     response = await AsyncClient().get(f"/api/v1/companions/{tian.pk}/export", headers=headers)
     assert response.status_code == 404
+
+
+async def test_its_files_are_named_and_not_where_they_lie(alice: User, mira: Companion) -> None:
+    """What is in them is given by the file's own address."""
+    file = await visit(keep, alice, b"sound", "speech", "audio/mpeg", NOW, companion=mira, seconds=1.5)
+    await visit(keep, alice, b"of nobody", "picture", "image/webp", NOW)
+    whole = await exported(alice, mira)
+    (told,) = whole["files"]
+    assert (told["id"], told["bytes"], told["seconds"]) == (str(file.pk), 5, 1.5)
+    assert told["sha256"] == file.sha256
+    assert file.key not in json.dumps(whole)
