@@ -1,0 +1,69 @@
+"""What was said, to be read aloud, and asking for it as a page does."""
+
+from typing import Any
+
+from django.db import transaction
+from django.test import AsyncClient
+from django.utils import timezone
+
+from accounts.models import User
+from companions.models import Companion, Message, Reply
+from companions.replies.finish import Said, finish
+from companions.replies.start import start
+from companions.saying import open_session, say
+from files.models import StoredFile
+from files.storages.private import private
+
+
+@transaction.atomic
+def answered(companion: Companion, answer: str, emotions: list[dict[str, object]] | None = None) -> Reply:
+    """A reply that is done, made without any model."""
+    now = timezone.now()
+    reply = start(companion, "Tell me", None, now).reply
+    Reply.objects.filter(pk=reply.pk).update(state=Reply.State.THINKING, lease_by="a test")
+    said = Said(text=answer, emotions=emotions or [])
+    ended = finish(reply, Reply.State.DONE, said, now, held_by="a test")
+    assert ended
+    return ended
+
+
+@transaction.atomic
+def begun(companion: Companion, text: str = "") -> Reply:
+    """A reply that another process makes."""
+    reply = start(companion, "Tell me", None, timezone.now()).reply
+    Reply.objects.filter(pk=reply.pk).update(state=Reply.State.STREAMING, text=text, lease_by="a test")
+    reply.refresh_from_db()
+    return reply
+
+
+def said_by_itself(companion: Companion, text: str) -> Message:
+    """A message that no reply became, like a greeting."""
+    now = timezone.now()
+    session = open_session(companion.conversation, now)
+    fields = {"companion": companion, "conversation": companion.conversation, "session": session}
+    return say(Message(**fields, role=Message.Role.ASSISTANT, text=text, said_at=now), now)
+
+
+def contents() -> int:
+    """How many sounds of speech the storage has."""
+    return len(list(private().contents(StoredFile.Kind.SPEECH)))
+
+
+class Listener:
+    """Somebody signed in, who has things read aloud."""
+
+    def __init__(self, user: User, companion: Companion) -> None:
+        self.user, self.path, self.client = user, f"/companions/{companion.pk}/", AsyncClient()
+
+    async def hear(self, thing: Reply | Message, number: int, wait: str = "5") -> Any:
+        kind = "replies" if isinstance(thing, Reply) else "messages"
+        await self.client.aforce_login(self.user)
+        return await self.client.get(f"{self.path}{kind}/{thing.pk}/speech/{number}/?wait={wait}")
+
+    async def post(self, path: str, **fields: Any) -> Any:
+        await self.client.aforce_login(self.user)
+        return await self.client.post(f"{self.path}{path}", fields)
+
+    async def get(self, path: str) -> Any:
+        await self.client.aforce_login(self.user)
+        return await self.client.get(f"{self.path}{path}")
