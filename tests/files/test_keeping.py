@@ -11,6 +11,7 @@ import httpx
 import pytest
 from django.core.files.storage import storages
 from django.db import DataError, connection, transaction
+from django.test import Client
 
 from accounts.models import User
 from companions.models import Companion
@@ -87,6 +88,17 @@ def test_one_person_fills_their_own_room_and_no_other(
     assert (used_bytes(alice), used_bytes(bob), len(all_keys())) == (1000, 1000, 3)
     StoredFile.objects.filter(pk=first.pk).delete()
     stored(alice, b"x" * 600)
+
+
+def test_what_is_used_stands_among_the_settings(alice: User, bob: User, settings: Any) -> None:
+    settings.FILES_BYTES_EACH = 3_000_000
+    stored(alice, b"x" * 1_234_567)
+    stored(bob, b"x" * 500_000)
+    client = Client()
+    client.force_login(alice)
+    page = client.get("/settings/").content.decode()
+    assert '<progress id="files-stored" value="1234567" max="3000000">' in page
+    assert "1.2 / 3 MB" in page
 
 
 @pytest.mark.django_db(transaction=True)
