@@ -4,21 +4,29 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from providers.sound.errors import SENTENCES, SoundError
+from providers.sound.errors import CODES, SoundError
+from providers.sound.kinds import kind_of
 from providers.sound.plain import plain
 from providers.sound.sound import Sound
 
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 MOST_WAIT_SECONDS = 30.0
-COMMAND = [sys.executable, "-m", "providers.sound.child"]
+COMMAND = (sys.executable, "-m", "providers.sound.child")
 MOST_HEAD_BYTES = 4_096
 
 
-def read_apart(content: bytes, most_seconds: float) -> Sound:
+def read_apart(
+    content: bytes,
+    most_seconds: float,
+    *,
+    command: Sequence[str] = COMMAND,
+    wait_seconds: float = MOST_WAIT_SECONDS,
+) -> Sound:
     """As reading.read, in a child process of bounded memory and time; the calling thread waits for it.
 
     A plain WAV is read here: no decoder has a part in that. A child that dies or hangs is SoundError `no_sound`.
@@ -27,15 +35,17 @@ def read_apart(content: bytes, most_seconds: float) -> Sound:
         raise SoundError("empty")
     if (sound := plain(content, most_seconds)) is not None:
         return sound
+    if not kind_of(content):
+        raise SoundError("no_sound", "no container of sound")
     with tempfile.TemporaryFile() as answer:  # a file and no pipe: the child can write no more than its limit
         try:
             subprocess.run(  # noqa: S603
-                [*COMMAND, str(most_seconds)],
+                [*command, str(most_seconds)],
                 input=content,
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
                 env={"PYTHONPATH": str(SOURCE_ROOT)},  # nothing of this process's secrets
-                timeout=MOST_WAIT_SECONDS,
+                timeout=wait_seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -48,7 +58,7 @@ def _told(head: bytes, data: bytes, most_seconds: float) -> Sound:
     """What the child wrote, which is not believed either: whoever took it over would write it."""
     try:
         told = json.loads(head)
-        if told.get("code") in SENTENCES:
+        if told.get("code") in CODES:
             raise SoundError(told["code"], str(told.get("said", ""))[:500])
         sound = Sound(np.frombuffer(data, dtype=np.int16), int(told["rate"]))
         if not sound.rate > 0 or not 0 < sound.seconds <= most_seconds:

@@ -20,7 +20,7 @@ MOST_OPEN_FILES = 16
 
 
 def main() -> None:
-    _limit()
+    limit()
     content = sys.stdin.buffer.read()
     try:
         sound = read(content, float(sys.argv[1]))
@@ -31,7 +31,8 @@ def main() -> None:
     sys.stdout.buffer.write(sound.samples.tobytes())
 
 
-def _limit() -> None:
+def limit() -> None:
+    """Let this process have no more than it needs, to its end."""
     for name, most in (
         (resource.RLIMIT_AS, MOST_BYTES),
         (resource.RLIMIT_CPU, MOST_CPU_SECONDS),

@@ -1,13 +1,11 @@
 """What may go wrong with sound."""
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from typing import TYPE_CHECKING
 
-SENTENCES: dict[str, Promise] = {
-    "empty": _("The recording is empty."),
-    "no_sound": _("This is no recording that can be read. Try another format, such as MP3 or WAV."),
-    "too_long": _("The recording is too long."),
-}
+if TYPE_CHECKING:
+    from django.utils.functional import Promise
+
+CODES = ("empty", "no_sound", "too_long")
 
 
 class SoundError(Exception):
@@ -17,5 +15,12 @@ class SoundError(Exception):
     """
 
     def __init__(self, code: str, said: str = "") -> None:
-        self.code, self.sentence, self.said = code, SENTENCES[code], said
+        self.code, self.said = code, said
         super().__init__(f"{code}: {said}" if said else code)
+
+    @property
+    def sentence(self) -> "Promise":
+        # Not at the top: the reading process (child.py) would load Django with it, which takes as long as all the rest.
+        from providers.sound.sentences import SENTENCES
+
+        return SENTENCES[self.code]
