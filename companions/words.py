@@ -19,4 +19,7 @@ def talk_words(name: str) -> dict[str, str]:
         "waiting": _("waits for the answer before it"),
         "says": _("%(name)s:") % {"name": name},
         "copied": _("Copied."),
+        "reads_aloud": _("Answers are read aloud now."),
+        "reads_silent": _("Answers are not read aloud any more."),
+        "not_aloud": _("This could not be read aloud just now. The words are all there; try again in a moment."),
     }

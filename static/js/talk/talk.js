@@ -4,6 +4,7 @@ import { announce } from "../announce.js";
 import { post } from "../ask.js";
 import "../voice/playing.js";
 import { PushToTalk } from "../voice/push_to_talk.js";
+import { ReadingAloud } from "./aloud.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { show } from "./emotion.js";
@@ -28,12 +29,16 @@ const turns = new Turns(talk);
 const replies = new Replies(turns, words, (frame) => connection.send(frame));
 const place = new Place(talk, () => replies.catchUp());
 const reading = new Reading(talk);
+const aloud = new ReadingAloud(talk, words, (detail) => (line.textContent = detail));
+const mine = new Set(); // what was sent from here
 const composer = new Composer(companion, (text) => write(outbox.add(text, pushToTalk.take())));
 const pushToTalk = new PushToTalk(composer, companion);
 
 // -- sending --
 
 function write(letter) {
+  mine.add(letter.clientId);
+  aloud.stop();
   turns.add(letter);
   place.toEnd();
   if (letter.refused) turns.refused(letter.clientId, `${words.not_sent} ${letter.refused}`);
@@ -103,6 +108,7 @@ function saved({ message, reply }) {
   turns.saved(message);
   if (isEnded) turns.refresh(message.id);
   else replies.expect(message.id, reply.id);
+  if (mine.has(message.client_id)) aloud.answer(reply.id);
 }
 
 // What the companion says by itself is a turn of its own.
@@ -112,6 +118,7 @@ async function said(message, emotions = []) {
   document.getElementById("beginning")?.remove();
   await turns.refresh(message.id);
   announce(`${words.says} ${message.text}`);
+  aloud.message(message.id);
 }
 
 function refused({ client_id: clientId, detail }) {
@@ -123,6 +130,7 @@ function refused({ client_id: clientId, detail }) {
 // -- what one may do with what is there --
 
 stop.addEventListener("click", () => {
+  aloud.stop();
   if (replies.current) connection.send({ type: "reply.stop", id: replies.current });
   composer.area.focus();
 });
@@ -181,5 +189,6 @@ document.body.addEventListener("talk-changed", async ({ detail }) => {
 });
 
 turns.addEventListener("arrived", () => reading.look());
+turns.addEventListener("arrived", () => aloud.paint());
 connection.open();
 if (matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });

@@ -1,0 +1,113 @@
+// Says a reply or a message aloud, sentence by sentence, in order, while it is still being made.
+//
+// Events: sentence {number, start, end, emotion, intensity} as each begins, level 0 to 1 while it sounds, and at last done,
+// or failed {code, detail}. After stop() none comes. Places in the text are counted in characters, not in UTF-16 units.
+
+import { BrowserVoice } from "./browser_voice.js";
+import { fetchSentence, SpeechError } from "./sentences.js";
+import { Speaker } from "./speaker.js";
+
+const AHEAD = 2;
+
+export class Speaking extends EventTarget {
+  #run = null; // {url, leaving, sentences, heard, voice}
+
+  constructor(companion, context = null) {
+    super();
+    this.companion = companion;
+    this.speaker = new Speaker(context);
+    this.browser = new BrowserVoice();
+  }
+
+  get isOn() {
+    return this.#run !== null;
+  }
+
+  // `kind` is "replies" or "messages"; whatever is being said is stopped.
+  say(kind, id, { from = 0 } = {}) {
+    this.stop();
+    const url = `/companions/${this.companion}/${kind}/${id}/speech/`;
+    const run = (this.#run = { url, leaving: new AbortController(), sentences: new Map(), heard: null, voice: null });
+    this.#speak(run, from).then(
+      () => this.#ended(run, "done"),
+      (error) => this.#ended(run, "failed", { code: error.code ?? "not_playable", detail: error.detail ?? "" }),
+    );
+  }
+
+  // What was heard last: {number, seconds, start, end, fraction}; null where nothing was.
+  stop() {
+    const run = this.#run;
+    if (!run) return null;
+    const heard = this.#heard(run);
+    this.#run = null;
+    run.leaving.abort();
+    run.voice?.stop();
+    tell("kith:said");
+    return heard;
+  }
+
+  async #speak(run, from) {
+    for (let number = from; ; number += 1) {
+      const sentence = await this.#sentence(run, number);
+      if (!sentence || run !== this.#run) return;
+      for (let next = number + 1; next <= number + AHEAD; next += 1) this.#sentence(run, next).catch(() => {});
+      await this.#say(run, sentence);
+      run.sentences.delete(number);
+      if (run !== this.#run) return;
+    }
+  }
+
+  #sentence(run, number) {
+    if (!run.sentences.has(number)) run.sentences.set(number, this.#fetched(run, number));
+    return run.sentences.get(number);
+  }
+
+  async #fetched(run, number) {
+    const sentence = await fetchSentence(run.url, number, run.leaving.signal);
+    if (!sentence?.content) return sentence;
+    return { ...sentence, sound: await this.speaker.decode(sentence.content), content: null };
+  }
+
+  async #say(run, sentence) {
+    const { number, start, end, emotion, intensity, sound } = sentence;
+    if (!sound && !BrowserVoice.isThere) throw new SpeechError({ code: "no_voice" });
+    run.voice = sound ? this.speaker : this.browser;
+    run.heard = { number, start, end, duration: sound?.duration };
+    this.#give("sentence", { number, start, end, emotion, intensity });
+    tell("kith:emotion", { emotion, intensity });
+    await run.voice.play(sound ?? sentence, (level) => this.#level(run, level));
+    if (run !== this.#run) return;
+    run.voice = null; // all of it was heard
+    tell("kith:speaking", { level: 0 });
+  }
+
+  #level(run, level) {
+    if (run !== this.#run) return;
+    this.#give("level", level);
+    tell("kith:speaking", { level });
+  }
+
+  #heard({ heard, voice }) {
+    if (!heard) return null;
+    const { duration, ...place } = heard;
+    if (!voice) return { ...place, seconds: duration ?? this.browser.seconds, fraction: 1 };
+    const fraction = duration ? voice.seconds / duration : voice.fraction;
+    return { ...place, seconds: voice.seconds, fraction };
+  }
+
+  #ended(run, name, detail) {
+    if (run !== this.#run) return;
+    this.#run = null;
+    run.leaving.abort();
+    tell("kith:said");
+    this.#give(name, detail);
+  }
+
+  #give(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
+
+function tell(name, detail) {
+  document.dispatchEvent(new CustomEvent(name, { detail }));
+}
