@@ -66,7 +66,7 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
     add_form = NewUserForm
     form = KnownUserForm
     change_password_form = AdminPasswordChangeForm
-    list_display = (
+    list_display: Any = (
         "email",
         "name",
         "is_active",

@@ -90,7 +90,13 @@ def navigation(request: HttpRequest) -> list[Entry]:
         {"title": title, "separator": True, "items": _seen(models, request, counted)}
         for title, models in rooms.items()
     ]
+    if request.user.has_perm("accounts.view_soundcall"):
+        groups.append({"title": _("Services"), "separator": True, "items": [_sound()]})
     return [{"items": [home]}, *(group for group in groups if group["items"])]
+
+
+def _sound() -> Entry:
+    return {"title": _("Speaking and hearing"), "icon": "hearing", "link": reverse("admin:sound")}
 
 
 def _seen(models: dict[str, str], request: HttpRequest, counted: Mapping[str, str]) -> list[Entry]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.models import ModelCall, User
+from accounts.models import ModelCall, SoundCall, User
 from companions.models import Companion, Message, Reply
 from config.health import checks
 from config.troubles import alarms as troubles
@@ -48,6 +48,8 @@ def numbers(since: datetime) -> list[dict[str, Any]]:
         cached=Sum("cached_tokens", default=0),
         received=Sum("completion_tokens", default=0),
     )
+    sound = SoundCall.objects.since(since).used()
+    heard = {"heard": f"{sound['seconds_heard']:,.0f}"}
     return [
         {"name": _("People"), "number": people["all"], "more": _("%(new)s new today") % people},
         {"name": _("Companions"), "number": companions["all"], "more": _("%(new)s new today") % companions},
@@ -63,6 +65,11 @@ def numbers(since: datetime) -> list[dict[str, Any]]:
             "more": _("%(cached)s from the cache") % calls,
         },
         {"name": _("Tokens received today"), "number": calls["received"], "more": ""},
+        {
+            "name": _("Characters spoken today"),
+            "number": sound["characters"],
+            "more": _("%(heard)s s of speech heard") % heard,
+        },
     ]
 
 

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -14,7 +15,7 @@ from accounts.models import ModelCall, User
 from safety.audit import record
 from safety.models import AuditEntry
 from safety.private_admin import PrivateAdmin, link_to, marks, moment
-from safety.sound_admin import SoundCallAdmin, StoredFileAdmin
+from safety.sound_admin import SOUND_SHOWN, SoundCallAdmin, StoredFileAdmin, with_sound
 from safety.told_admin import NoticeAdmin, TogetherAdmin
 
 __all__ = [
@@ -66,6 +67,20 @@ admin.site.unregister(User)
 @admin.register(User)
 class RecordedUserAdmin(UserAdmin):
     """People as the room of accounts shows them; who deletes one does it on record, and reads none of their words."""
+
+    list_display: Any = (*UserAdmin.list_display, "characters_spoken", "seconds_heard")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return with_sound(super().get_queryset(request), timezone.now() - SOUND_SHOWN)
+
+    @admin.display(description=_("characters spoken (30 days)"), ordering="characters_spoken")
+    def characters_spoken(self, person: Any) -> int:
+        return int(person.characters_spoken)
+
+    @admin.display(description=_("seconds heard (30 days)"), ordering="seconds_heard")
+    def seconds_heard(self, person: Any) -> int:
+        seconds: float = person.seconds_heard
+        return round(seconds)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """The people alone: what is theirs is counted, for its names are their words."""

@@ -1,13 +1,29 @@
 """What people stored, and what was asked of speech and transcription providers for them: sizes and ends, no sound."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import FloatField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import SoundCall
+from accounts.models import SoundCall, User
 from files.models import StoredFile
 from safety.private_admin import PrivateAdmin, moment
+
+SOUND_SHOWN = timedelta(days=30)
+
+
+def with_sound(people: QuerySet[User], since: datetime) -> QuerySet[User]:
+    """The people with `characters_spoken` to them and `seconds_heard` of them since then."""
+    calls = SoundCall.objects.since(since).filter(user=OuterRef("pk")).order_by().values("user")
+    spoken = calls.filter(capability=SoundCall.Capability.SPEECH).annotate(all=Sum("characters"))
+    heard = calls.filter(capability=SoundCall.Capability.TRANSCRIPTION).annotate(all=Sum("seconds"))
+    return people.annotate(
+        characters_spoken=Coalesce(Subquery(spoken.values("all")), 0),
+        seconds_heard=Coalesce(Subquery(heard.values("all")), 0.0, output_field=FloatField()),
+    )
 
 
 @admin.register(StoredFile)
