@@ -1,0 +1,86 @@
+// The microphone of a call: it tells when somebody begins to speak, and gives what was said once they have ended.
+
+import { Activity, FRAME_SECONDS, LONGEST_SECONDS, loudness } from "./activity.js";
+import { wav } from "./wav.js";
+
+const RATE = 16000;
+const BEFORE_FRAMES = 25; // half a second: a voice is noticed a little after it has begun
+const AFTER_FRAMES = 12; // of the silence that told its end
+const QUIETEST_DB = -60;
+const WANTED = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
+
+// Events: begins; ends {sound, seconds}, an utterance as a file; level {level}, 0 to 1; lost, where it is taken away.
+export class Microphone extends EventTarget {
+  isRaised = false;
+  #context = null;
+  #stream = null;
+  #activity = new Activity();
+  #frames = [];
+  #isMuted = false;
+
+  constructor(worklet) {
+    super();
+    this.worklet = worklet;
+  }
+
+  // Rejects where there is none, or the person does not want it.
+  async open(context) {
+    this.#stream = await navigator.mediaDevices.getUserMedia({ audio: WANTED });
+    this.#context = context;
+    await context.audioWorklet.addModule(this.worklet);
+    const source = context.createMediaStreamSource(this.#stream);
+    const drawing = new AudioWorkletNode(context, "kith-drawing", { numberOfOutputs: 0 });
+    drawing.port.onmessage = ({ data }) => this.#hear(data);
+    source.connect(drawing);
+    for (const track of this.#stream.getTracks()) track.onended = () => this.#tell("lost");
+  }
+
+  close() {
+    for (const track of this.#stream?.getTracks() ?? []) {
+      track.onended = null;
+      track.stop();
+    }
+    this.#stream = null;
+  }
+
+  get isOpen() {
+    return this.#stream !== null;
+  }
+
+  get isMuted() {
+    return this.#isMuted;
+  }
+
+  // What was being said is let go.
+  set isMuted(isMuted) {
+    this.#isMuted = isMuted;
+    for (const track of this.#stream?.getTracks() ?? []) track.enabled = !isMuted;
+    if (this.#activity.isVoice) this.#tell("dropped");
+    this.#activity = new Activity();
+    this.#frames = [];
+  }
+
+  #hear(frame) {
+    if (this.#isMuted || !this.#stream) return;
+    this.#frames.push(frame);
+    const happened = this.#activity.hear(frame, this.isRaised);
+    this.#tell("level", { level: Math.min(Math.max((loudness(frame) - QUIETEST_DB) / -QUIETEST_DB, 0), 1) });
+    if (happened === "begins") this.#tell("begins");
+    if (happened === "ends") this.#give();
+    else if (!this.#activity.isVoice && this.#frames.length > BEFORE_FRAMES) this.#frames.shift();
+  }
+
+  #give() {
+    const most = LONGEST_SECONDS / FRAME_SECONDS;
+    const quiet = Math.max(this.#activity.quiet - AFTER_FRAMES, 0);
+    const frames = this.#frames.slice(0, Math.min(this.#frames.length - quiet, most));
+    this.#frames = [];
+    const samples = new Float32Array(frames.length * frames[0].length);
+    frames.forEach((frame, n) => samples.set(frame, n * frame.length));
+    this.#tell("ends", { sound: wav(samples, RATE), seconds: samples.length / RATE });
+  }
+
+  #tell(name, detail = {}) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
