@@ -1,12 +1,14 @@
 """Pictures that people send: drawn anew in a process of its own, so that nothing of what was sent is kept or run."""
 
+import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import NamedTuple
 
-import orjson
 from django.utils.translation import gettext_lazy as _
 
 from files.errors import ContentError, FilesError, TooLargeError
@@ -14,10 +16,12 @@ from files.judging import judged
 
 MOST_BYTES = 10_000_000
 MOST_PIXELS = 40_000_000
-SECONDS = 20.0
-AT_ONCE = BoundedSemaphore(2)  # in one process: each may take what drawing.py lets it take
+SIDE = 1024  # pixels of what is kept
 FORMATS = {"image/png", "image/jpeg", "image/webp", "image/gif"}
-DRAWING = Path(__file__).with_name("drawing.py")
+COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("drawing.py")))
+WAIT_SECONDS = 20.0
+MOST_HEAD_BYTES = 200
+AT_ONCE = BoundedSemaphore(2)  # in one process: each may take as much memory as drawing.py lets it
 
 
 class Drawn(NamedTuple):
@@ -28,36 +32,48 @@ class Drawn(NamedTuple):
     height: int
 
 
-def picture(content: bytes) -> Drawn:
-    """The picture drawn anew, upright. ContentError (`no_picture`), TooLargeError (`too_large`, `too_many_pixels`)."""
+def picture(content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = WAIT_SECONDS) -> Drawn:
+    """The picture drawn anew, upright; an animation's first. The calling thread waits for it.
+
+    ContentError `no_picture`; TooLargeError `too_large` (10 MB), `too_many_pixels` (40 million).
+    """
     if len(content) > MOST_BYTES:
         raise TooLargeError("too_large", _("A picture can have at most 10 MB."))
     if judged(content) not in FORMATS:
         raise _refusal("no_picture")
-    with AT_ONCE:
-        told, drawn = _drawn(content)
-    if "code" in told:
-        raise _refusal(str(told["code"]))
-    return Drawn(drawn, int(told["width"]), int(told["height"]))
+    with AT_ONCE, tempfile.TemporaryFile() as answer:  # a file: the child can write no more than its limit
+        try:
+            subprocess.run(  # noqa: S603
+                [*command, str(MOST_PIXELS), str(SIDE)],
+                input=content,
+                stdout=answer,
+                stderr=subprocess.DEVNULL,
+                env={},  # nothing of this process's secrets
+                timeout=wait_seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise _refusal("no_picture") from None
+        answer.seek(0)
+        return _told(answer.readline(MOST_HEAD_BYTES), answer.read())
 
 
-def _drawn(content: bytes) -> tuple[dict[str, int | str], bytes]:
-    """What the child tells, and what it drew; a child that dies or hangs has been given no picture."""
-    command = [sys.executable, "-I", str(DRAWING), str(MOST_PIXELS)]
+def _told(head: bytes, drawn: bytes) -> Drawn:
+    """What the child wrote, which is not believed either: whoever took it over would write it."""
     try:
-        done = subprocess.run(  # noqa: S603
-            command, input=content, capture_output=True, timeout=SECONDS, check=True, env={}
-        )
-    except subprocess.SubprocessError as error:
-        raise _refusal("no_picture") from error
-    line, _newline, drawn = done.stdout.partition(b"\n")
-    told: dict[str, int | str] = orjson.loads(line)
-    return told, drawn
+        told = json.loads(head)
+        if told.get("code") == "too_many_pixels":
+            raise _refusal("too_many_pixels")
+        made = Drawn(drawn, int(told["width"]), int(told["height"]))
+        if judged(drawn) != "image/webp" or not (0 < made.width <= SIDE and 0 < made.height <= SIDE):
+            raise ValueError("no drawing")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _refusal("no_picture") from None
+    return made
 
 
 def _refusal(code: str) -> FilesError:
     if code == "too_many_pixels":
         return TooLargeError(code, _("A picture can have at most 40 million pixels."))
-    return ContentError(
-        "no_picture", _("This is no picture that Kith can read. Send a whole PNG, JPEG, WebP or GIF.")
-    )
+    words = _("This is no picture that Kith can read. Send a whole PNG, JPEG, WebP or GIF.")
+    return ContentError(code, words)
