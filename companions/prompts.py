@@ -45,12 +45,15 @@ Your face shows it, and nobody reads the tag."""
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is true of the moment: local time, the zone's name, first meeting, and when they last spoke."""
+    """What is true of the moment: local time, the zone's name, first meeting, when they last spoke, and since when they
+    talk.
+    """
 
     now: datetime
     zone: str
     first_met: datetime
     last_spoke: datetime | None
+    began: datetime | None = None
 
     @classmethod
     def of(cls, companion: Companion, message: Message, now: datetime) -> "Facts":
@@ -63,6 +66,7 @@ class Facts:
             zone=companion.user.time_zone,
             first_met=min(first or now, companion.created_at).astimezone(zone),
             last_spoke=last.astimezone(zone) if last else None,
+            began=message.session.started_at.astimezone(zone),
         )
 
 
@@ -150,6 +154,7 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion, mind: Mi
         f"Last spoke: {ago(facts.now - facts.last_spoke)}"
         if facts.last_spoke
         else "This is your first conversation.",
+        *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *inside(mind, facts.now, _inner_tokens()),
         *of_the_session(mind, _notes_tokens()),
     ]

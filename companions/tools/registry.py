@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from companions.errors import TimerError
+from companions.expressing import without_tags
 from companions.prompts import tools_tokens
 from companions.tools import blocks, living, looking_up, notes, recalling, remembering, searching, timers
 from companions.tools.acting import Acting
@@ -89,6 +90,7 @@ def _called(acting: Acting, name: str, arguments: str, now: datetime) -> dict[st
         checked = there[name].arguments.model_validate_json(arguments or "{}")
     except ValidationError as error:
         raise ToolError("; ".join(map(_wrong, error.errors()))) from error
+    checked = checked.model_copy(update=_without_tags(checked))
     if not all(map(is_storable, _texts(checked))):
         raise ToolError("arguments: not storable text")
     if name in KEEPING and _holds_secret(checked):
@@ -99,6 +101,15 @@ def _called(acting: Acting, name: str, arguments: str, now: datetime) -> dict[st
     return (
         result if weight(result) <= room(acting) + AROUND_TOKENS else {"done": True, "too_long_to_show": True}
     )
+
+
+def _without_tags(arguments: BaseModel) -> dict[str, str]:
+    """The texts in which the model told its emotions, as they are to be kept; ToolError where nothing else stands."""
+    given = {name: value for name, value in arguments if isinstance(value, str)}
+    said = {name: text for name, value in given.items() if (text := without_tags(value)) != value}
+    if empty := [name for name, text in said.items() if not text.strip()]:
+        raise ToolError(f"{empty[0]}: is empty")
+    return said
 
 
 def _texts(arguments: BaseModel) -> list[str]:

@@ -1,6 +1,6 @@
 """The prompt: what is in it, in which order, within its budget."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -57,6 +57,18 @@ def test_what_is_stable_comes_first_and_what_changes_stands_in_the_last_message(
     last = str(turn.prompt[-1]["content"])
     assert last.startswith("How late is it?")
     assert f"{NOW.astimezone(mira.user.zone):%H:%M} (Europe/Berlin)" in last
+
+
+def test_the_prompt_knows_now_since_when_they_talk_and_when_they_met(mira: Companion) -> None:
+    met = datetime(2026, 1, 4, 9, tzinfo=UTC)
+    import_log(mira, [Line(role="user", text="Hello", at=met)], NOW)
+    said = str(turn_after(mira, [], "How late is it?").prompt[-1]["content"])
+    zone = mira.user.zone
+    began = Session.objects.get(ended_at=None).started_at.astimezone(zone)
+    assert f"Now: {NOW.astimezone(zone):%A %d %B %Y, %H:%M} (Europe/Berlin)" in said
+    assert f"This talk began: {began:%A %d %B, %H:%M}" in said
+    assert "First met: 04 January 2026" in said
+    assert "Last spoke: " in said
 
 
 @pytest.mark.parametrize("persona", ["Calm.", "Calm and curious. " * 400])

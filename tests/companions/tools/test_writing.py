@@ -55,6 +55,12 @@ def test_notes_are_kept_for_the_session_and_the_oldest_fall_out(turn: Turn) -> N
     assert len(lines) == 40
 
 
+def test_what_is_written_down_holds_no_emotion_tag(turn: Turn) -> None:
+    use(turn, "note", text="<emotion happy 0.7> She passed!")
+    assert "is empty" in use(turn, "note", text="<emotion sad 0.2>")["error"]
+    assert Session.objects.get(pk=turn.message.session_id).scratch == "She passed!"
+
+
 def test_notes_end_with_the_session(mira: Companion, turn: Turn) -> None:
     use(turn, "note", text="tired")
     turn.reply.delete()
