@@ -59,9 +59,9 @@ def page(conversation: Conversation, before: UUID | None, limit: int) -> tuple[l
 
 
 def with_replies(messages: list[Message]) -> list[Message]:
-    """The same messages with their sessions, with the replies that they were answered by, newest first, and what made
-    them: five queries."""
+    """The same messages with their sessions, with the replies that they were answered by, newest first, with what made
+    them, and with how they sounded: six queries."""
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
-    prefetch_related_objects(messages, sessions, replies, "made_by__recalls__found__memory")
+    prefetch_related_objects(messages, sessions, replies, "made_by__recalls__found__memory", "recording")
     return messages

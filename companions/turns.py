@@ -79,7 +79,7 @@ class Turn:
 
 
 def page(conversation: Conversation, before: UUID | None) -> tuple[list[Turn], UUID | None]:
-    """The turns of the newest messages before that one, oldest first, and where the next page begins; seven queries."""
+    """The turns of the newest messages before that one, oldest first, and where the next page begins; eight queries."""
     messages, following = history.page(conversation, before, PAGE)
     return turns_of(history.with_replies(messages)[::-1]), following
 

@@ -1,5 +1,7 @@
 // Small things kept in this browser. Without storage everything works, only nothing is kept.
 
+const PRIVATE = ["kith.draft.", "kith.unsent.", "kith.recording."];
+
 export function kept(name) {
   try {
     return localStorage.getItem(name);
@@ -20,7 +22,7 @@ export function keep(name, value) {
 export function forgetAll() {
   try {
     for (const name of Object.keys(localStorage)) {
-      if (name.startsWith("kith.draft.") || name.startsWith("kith.unsent.")) localStorage.removeItem(name);
+      if (PRIVATE.some((one) => name.startsWith(one))) localStorage.removeItem(name);
     }
   } catch {
     // nothing was kept

@@ -30,9 +30,14 @@ export class Composer {
     this.onSend(text);
   }
 
-  put(text) {
+  // Without asking for a keyboard.
+  fill(text) {
     this.area.value = text;
     this.#changed();
+  }
+
+  put(text) {
+    this.fill(text);
     if (this.sendsOnEnter || text) this.area.focus();
   }
 

@@ -17,11 +17,19 @@ export class Outbox {
     }
   }
 
-  add(text) {
-    const letter = { clientId: newId(), text };
+  // `recording` is what was said aloud of it: {id, seconds, sound}.
+  add(text, recording = null) {
+    const letter = { clientId: newId(), text, ...(recording && { recording }) };
     this.letters.push(letter);
     this.#keep();
     return letter;
+  }
+
+  withoutRecording(clientId) {
+    const letter = this.letters.find((one) => one.clientId === clientId);
+    if (letter) delete letter.recording;
+    this.#keep();
+    return letter ?? null;
   }
 
   drop(clientId) {

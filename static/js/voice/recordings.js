@@ -1,0 +1,41 @@
+// Recordings at the server: brought there, heard again, sent, given up.
+
+function send(url, fields = {}) {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.append(name, value);
+  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
+  return fetch(url, { method: "POST", headers, body, credentials: "same-origin" });
+}
+
+// What the server says as JSON, with its status; {status: 0} where it could not be reached.
+async function told(asking) {
+  try {
+    const response = await asking;
+    const isJson = response.headers.get("content-type")?.includes("json");
+    return { ...(isJson ? await response.json() : {}), status: response.status };
+  } catch {
+    return { status: 0 };
+  }
+}
+
+export class Recordings {
+  constructor(url) {
+    this.url = url;
+  }
+
+  add(blob) {
+    return told(send(this.url, { file: new File([blob], "recording", { type: blob.type }) }));
+  }
+
+  hearAgain(id) {
+    return told(send(`${this.url}${id}/transcribe/`));
+  }
+
+  send(id, text, clientId) {
+    return told(send(`${this.url}${id}/send/`, { text, client_id: clientId }));
+  }
+
+  drop(id) {
+    return told(send(`${this.url}${id}/delete/`));
+  }
+}
