@@ -42,6 +42,8 @@ EXACTLY = 300
 
 Ids = NDArray[np.uint64]
 
+Likeness = tuple[Ids, NDArray[np.float64]]
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -78,9 +80,16 @@ class Held:
         )
 
 
+def _ids(packed: bytes | None) -> Ids:
+    return np.frombuffer(packed or b"", dtype=">u8").astype(np.uint64).reshape(-1, 2)
+
+
+NOTHING_ALIKE: Likeness = (_ids(None), np.zeros(0))
+
+
 def held(companion_id: UUID, among: Among, cue: CueVector | None) -> Held:
     """The companion's memories, also those that are to be left out; two SQL queries, one without a vector."""
-    return compared(lying(companion_id, among), cue)
+    return compared(lying(companion_id, among), likeness(companion_id, cue) if cue else NOTHING_ALIKE)
 
 
 def lying(companion_id: UUID, among: Among) -> Held:
@@ -95,11 +104,9 @@ def lying(companion_id: UUID, among: Among) -> Held:
     return Held(companion_id, ids[order], entries.sorted(order), np.full(len(ids), np.nan), known[order])
 
 
-def compared(lying: Held, cue: CueVector | None) -> Held:
-    """The same memories, with how like the cue each is; one SQL query, none without a vector. It has length 1."""
-    if cue is None:
-        return lying
-    return replace(lying, likeness=_likeness(lying.ids, *_meaning(lying.companion_id, cue)))
+def compared(lying: Held, like: Likeness) -> Held:
+    """The same memories, with how like a cue each is, as `likeness` told."""
+    return replace(lying, likeness=_likeness(lying.ids, *like))
 
 
 def _in_time(times: NDArray[np.float64], ids: Ids) -> Numbers:
@@ -110,8 +117,10 @@ def _in_time(times: NDArray[np.float64], ids: Ids) -> Numbers:
     return order
 
 
-def _meaning(companion_id: UUID, cue: CueVector) -> tuple[Ids, NDArray[np.float64]]:
-    """The memories that have an embedding in the cue's space, one a window, and the cosine of each.
+def likeness(companion_id: UUID, cue: CueVector) -> Likeness:
+    """The memories that have an embedding in the cue's space, one a window, and the cosine of each; one SQL query.
+
+    The cue has length 1.
 
     Of vectors too wide to read them all the cosine is estimated from their bits, but for the nearest.
     """
@@ -121,10 +130,6 @@ def _meaning(companion_id: UUID, cue: CueVector) -> tuple[Ids, NDArray[np.float6
         told |= {"width": width, "exactly": EXACTLY}
     [(ids, cosines)] = read(EXACT if width <= MOST_SCANNED else BY_BITS, told)
     return _ids(ids), np.frombuffer(cosines or b"", dtype=">f4").astype(np.float64)
-
-
-def _ids(packed: bytes | None) -> Ids:
-    return np.frombuffer(packed or b"", dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
 
 def _likeness(ids: Ids, embedded: Ids, cosines: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import transaction
 
 from memory.among import EVERYTHING, Among
 from memory.cue import NOBODY, Names, read
@@ -21,6 +20,7 @@ from memory.relevance import relevance
 from memory.spaces import CueVector
 from memory.stages import ALL, Stages
 from memory.text import storable
+from memory.writing import insert
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +92,21 @@ def record(
     policy: str = DEFAULT,
     offset: int = 0,
 ) -> Recall:
-    """Store the recall with what it found, its ranks counted on from `offset`."""
-    with transaction.atomic(savepoint=False):
-        kept = Recall.objects.create(
-            companion_id=companion_id,
-            by=by,
-            cue=storable(cue),
-            at=now,
-            milliseconds=milliseconds,
-            reply_id=reply_id,
-            policy=policy,
-        )
-        Recalled.objects.bulk_create(
-            Recalled(recall=kept, memory=one.memory, rank=n, score=one.score, reasons=one.reasons)
-            for n, one in enumerate(found, start=offset + 1)
-        )
+    """Store the recall with what it found, its ranks counted on from `offset`; one query."""
+    kept = Recall(
+        companion_id=companion_id,
+        by=by,
+        cue=storable(cue),
+        at=now,
+        milliseconds=milliseconds,
+        reply_id=reply_id,
+        policy=policy,
+    )
+    recalled = [
+        Recalled(recall=kept, memory=one.memory, rank=n, score=one.score, reasons=one.reasons)
+        for n, one in enumerate(found, start=offset + 1)
+    ]
+    insert(kept, *recalled)
     return kept
 
 

@@ -14,7 +14,7 @@ from companions.replies.database import AWAY, insist, visit
 from companions.replies.start import Started, start
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
-from memory.held import Held, compared, lying
+from memory.held import NOTHING_ALIKE, Held, Likeness, compared, likeness, lying
 from memory.spaces import CueVector
 from providers.embedding import asks_nobody
 
@@ -81,10 +81,19 @@ async def looked_ahead(looking: Looking | None) -> Ahead | None:
 
 
 async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
-    """Look now; no connection is held while an embedder works."""
-    read, embedded = insist(lying, companion.pk, EVERYTHING), visit(embed_cue, text, payer, companion.names)
-    there, vector = await asyncio.gather(read, embedded)
-    return Ahead(vector, await insist(compared, there, vector))
+    """Look now: what there is, while it is found out what the message means and what is like it."""
+    there, (vector, like) = await asyncio.gather(
+        insist(lying, companion.pk, EVERYTHING), _likeness(companion, text, payer)
+    )
+    return Ahead(vector, await visit(compared, there, like))
+
+
+async def _likeness(companion: Companion, text: str, payer: Payer) -> tuple[CueVector | None, Likeness]:
+    """What the message means, and how like it the companion's memories are; no connection is held while an embedder
+    works.
+    """
+    vector = await visit(embed_cue, text, payer, companion.names)
+    return vector, await insist(likeness, companion.pk, vector) if vector else NOTHING_ALIKE
 
 
 def _let_go(user_id: int, looking: Looking) -> None:

@@ -23,8 +23,11 @@ from memory.among import Among
 from memory.models import Recall
 from memory.recall import Found, recall, record
 from memory.unasked import unasked
+from memory.writing import insert
 
 HISTORY_MESSAGES = 400
+WRITTEN_BEFORE = """ON CONFLICT (reply_id, round) DO UPDATE SET
+messages = excluded.messages, tools = excluded.tools, shown = excluded.shown, created_at = excluded.created_at"""
 
 
 def look_back(turn: Turn) -> None:
@@ -137,9 +140,7 @@ def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
         shown=sorted(turn.shown),
         created_at=now,
     )
-    which, what = ["reply", "round"], ["messages", "tools", "shown", "created_at"]
-    Prompt.objects.bulk_create([prompt], update_conflicts=True, unique_fields=which, update_fields=what)
-    return ModelCall.objects.create(
+    call = ModelCall(
         user=turn.companion.user,
         companion=turn.companion,
         reply=turn.reply,
@@ -148,3 +149,5 @@ def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
         model=settings.CHAT["model"],
         started_at=now,
     )
+    insert(prompt, call, conflicts={Prompt: WRITTEN_BEFORE})
+    return call

@@ -1,8 +1,13 @@
 """What is written for a reply is written while the reply is this process's to make."""
 
+from django.db import connection
+
 from companions.locking import lock
 from companions.models import Reply
 from companions.replies.process import process_name
+
+# In SQL, for every turn waits for it.
+MINE = "SELECT FROM companions_reply WHERE id = %s AND lease_by = %s AND state IN ('thinking', 'streaming')"
 
 
 class TurnOverError(Exception):
@@ -15,5 +20,7 @@ def hold_claimed(reply: Reply) -> None:
     What is written for a reply is written under this, so that nothing deleted comes back through it.
     """
     lock(reply.companion_id)
-    if not Reply.objects.filter(pk=reply.pk, lease_by=process_name()).under_way().exists():
-        raise TurnOverError
+    with connection.cursor() as cursor:
+        cursor.execute(MINE, [reply.pk, process_name()])
+        if not cursor.rowcount:
+            raise TurnOverError
