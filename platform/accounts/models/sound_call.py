@@ -15,9 +15,10 @@ class SoundCallQuerySet(OwnedQuerySet["SoundCall"]):
         return self.filter(started_at__gte=moment)
 
     def used(self) -> dict[str, float]:
-        """Characters spoken, seconds of sound spoken and seconds heard: one query."""
+        """Characters spoken, seconds of sound spoken and seconds heard: one query. What failed was not used."""
         spoke = models.Q(capability=SoundCall.Capability.SPEECH)
-        return self.aggregate(
+        used = self.filter(outcome__in=(SoundCall.Outcome.DONE, SoundCall.Outcome.STOPPED))
+        return used.aggregate(
             characters=Coalesce(models.Sum("characters", filter=spoke), 0),
             seconds_spoken=Coalesce(models.Sum("seconds", filter=spoke), 0.0),
             seconds_heard=Coalesce(models.Sum("seconds", filter=~spoke), 0.0),

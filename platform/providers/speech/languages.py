@@ -12,6 +12,7 @@ SCRIPTS = (
     (re.compile(r"[\u0600-\u06ff]"), "ar"),
     (re.compile(r"[\u0900-\u097f]"), "hi"),
 )
+LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 OF_A_SCRIPT = {language for _, language in SCRIPTS}
 KINDRED = {
     "ru": {"ru", "uk", "bg", "sr", "mk", "be", "kk"},
@@ -27,4 +28,5 @@ def language_of(text: str, told: str) -> str:
     for script, language in SCRIPTS:
         if script.search(text):
             return short if short in KINDRED.get(language, {language}) else language
-    return short if short and short not in OF_A_SCRIPT else "en"
+    is_another = short in OF_A_SCRIPT and LATIN.search(text)
+    return short if short and not is_another else "en"
