@@ -8,6 +8,7 @@ TESTS = Path(__file__).parent
 DOCS = TESTS.parent / "docs"
 CHECKLIST = (DOCS / "checklist.md").read_text()
 LIFE = (DOCS / "life.md").read_text()
+VOICE = (DOCS / "voice.md").read_text()
 NAMED = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 
 
@@ -25,8 +26,8 @@ def names_in(path: Path) -> set[str]:
 
 
 def test_each_test_that_the_documents_name_exists() -> None:
-    named = NAMED.findall(CHECKLIST + LIFE)
-    assert len(named) > 70
+    named = NAMED.findall(CHECKLIST + LIFE + VOICE)
+    assert len(named) > 95
     assert [one for one in named if one[1] not in names_in(TESTS / one[0])] == []
 
 
@@ -48,3 +49,13 @@ def test_each_row_of_what_a_life_is_made_of_is_shown_by_a_test() -> None:
     assert [row[0] for row in layers] == ["persona", "inner state", "memory slots", "summary", "scratch"]
     assert len(loops) > 10
     assert [row for row in (*layers, *loops) if not NAMED.search(row[-1])] == []
+
+
+def test_each_row_of_voice_and_face_is_shown_by_a_test_or_says_why_not_yet() -> None:
+    there = rows("What there is", VOICE)
+    kinds = [row[0].partition(":")[0] for row in there]
+    assert list(dict.fromkeys(kinds)) == [
+        *("speech", "hearing", "voice talk", "Live2D's place", "mouth", "emotion", "world")
+    ]
+    assert [row[0] for row in there if not NAMED.search(row[-1])] == ["world: weather"]
+    assert all(row[2].startswith("not yet: ") for row in there if row[0] == "world: weather")
