@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MEMORY_BYTES = 768 * 1024**2  # 40 million pixels of four bytes are 160 MB, and there are two of them at times
-CPU_SECONDS = 15
+CPU_SECONDS = 10
 WRITTEN_BYTES = 8 * 1024**2
 OPEN_FILES = 16
 ORIENTATION = 0x0112  # of EXIF
@@ -72,7 +72,7 @@ def turn_of(opened: "Image.Image") -> "Image.Transpose | None":
         8: turn.ROTATE_90,
     }
     with contextlib.suppress(OSError, ValueError, SyntaxError, TypeError, KeyError, struct.error):
-        return turns.get(opened.getexif().get(ORIENTATION))
+        return turns.get(int(opened.getexif().get(ORIENTATION, 1)))
     return None
 
 

@@ -19,7 +19,7 @@ MOST_PIXELS = 40_000_000
 SIDE = 1024  # pixels of what is kept
 FORMATS = {"image/png", "image/jpeg", "image/webp", "image/gif"}
 COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("drawing.py")))
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 30.0
 MOST_HEAD_BYTES = 200
 AT_ONCE = BoundedSemaphore(2)  # in one process: each may take as much memory as drawing.py lets it
 
