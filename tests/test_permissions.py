@@ -24,6 +24,7 @@ from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, R
 from memory.models.always import By
 from memory.pursuing import begin_pursuit
 from safety import together
+from tests.companions.portrait.paintings import painted
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
 from tests.fixtures.turns import Socket, bearer, connected
@@ -69,6 +70,7 @@ class Things:
             "recording_id": self.companion.recordings.get().pk,
             "file_id": self.companion.recordings.get().file_id,
             "number": 1,  # of a revision
+            "emotion": "happy",  # of a picture
         }
 
 
@@ -137,6 +139,7 @@ BODIES: dict[str, object] = {
     "change_pursuit": {"progress": 40},
     "change_life_settings": {"reaches_out": True},
     "mark_read": {},
+    "put_portrait": {"seed": 7, "features": {"hair": "bob"}},
     "set_timer": {"schedule": "5min", "note": "tea"},
     "import_log": {"messages": []},
     "write_self_concept": {"sentences": ["Curious."]},
@@ -146,6 +149,7 @@ BODIES: dict[str, object] = {
 FORMS = {
     name: {"file": lambda: SimpleUploadedFile("a.wav", spoken())} for name in ("transcribe", "add_recording")
 }
+FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = {"send_message": "?wait=0"}
 ONES_OWN = {"list_companions", "create_companion", "import_digital_life", "count_unread", "list_notices"}
 ONES_OWN |= {"list_files", "get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
@@ -221,6 +225,7 @@ def pages() -> list[Any]:
 def address(route: str, things: Things) -> str:
     for key, value in things.ids.items():
         route = route.replace(f"<uuid:{key}>", str(value)).replace(f"<int:{key}>", str(value))
+        route = route.replace(f"<slug:{key}>", str(value))
     return f"/{route}"
 
 

@@ -1,6 +1,5 @@
 """A companion's face: its editor, its uploaded pictures, and the face itself as an image."""
 
-import hashlib
 import secrets
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -21,6 +20,7 @@ from companions.errors import CompanionsError
 from companions.face_forms import FaceForm, PictureForm
 from companions.models import Companion
 from companions.portrait import expression, of_seed, svg
+from companions.portrait.giving import drawn
 from companions.portrait.owned import (
     SEEDS,
     choose,
@@ -34,7 +34,7 @@ from companions.portrait.owned import (
 from companions.views.finding import my_companion
 from files.errors import FilesError
 from files.pictures import MOST_BYTES
-from files.serving import HEADERS, served
+from files.serving import served
 from files.uploading import uploaded
 from memory.emotion import Emotion
 
@@ -89,11 +89,10 @@ def _page(
 @login_required
 @never_cache
 def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The face that the editor's form holds, drawn and not kept."""
+    """The face that the editor's form holds, drawn and not kept; where it holds none, the one that is kept."""
     companion, form = my_companion(request, companion_id), FaceForm(request.GET)
-    if not form.is_valid():
-        raise Http404
-    return render(request, "face/_preview.html", {"companion": companion, "features": form.features})
+    features = form.features if form.is_valid() else features_of(companion)
+    return render(request, "face/_preview.html", {"companion": companion, "features": features})
 
 
 @require_safe
@@ -110,15 +109,6 @@ def image(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
         return served(request, picture.file)
     except FilesError as error:
         return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)
-
-
-def drawn(request: HttpRequest, text: str) -> HttpResponse:
-    """A drawing as an answer: 200, or 304 to whoever has it."""
-    etag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-    headers = {name: value for name, value in HEADERS.items() if name != "Accept-Ranges"} | {"ETag": etag}
-    if etag in request.headers.get("If-None-Match", ""):
-        return HttpResponse(status=304, headers=headers)
-    return HttpResponse(text, content_type="image/svg+xml", headers=headers)
 
 
 @require_POST

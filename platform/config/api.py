@@ -26,6 +26,7 @@ from companions.api import (
     messages,
     moving,
     nights,
+    portrait,
     pursuits,
     reaching,
     replies,
@@ -63,6 +64,7 @@ for router in (
         life,
         inner_state,
         pursuits,
+        portrait,
     )
 ):
     api.add_router("/companions", router)

@@ -153,6 +153,11 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "companion": lambda told: f"{told.path}settings/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
+    "face": lambda told: f"{told.path}face/",
+    "face_preview": lambda told: f"{told.path}face/preview/",
+    "face_image": lambda told: f"{told.path}face/image/",
+    "face_pictures": lambda told: f"{told.path}face/pictures/",
+    "face_picture_remove": lambda told: f"{told.path}face/pictures/happy/remove/",
 }
 POST_ONLY = {
     "session_end",
@@ -168,6 +173,8 @@ POST_ONLY = {
     "block_add",
     "companion_delete",
     "rehearsals_delete",
+    "face_pictures",
+    "face_picture_remove",
     "life_settings",
     "life_mute",
     "waking_cancel",
@@ -186,7 +193,7 @@ LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
-    *("inner_states", "timers", "timer_preview", "pursuits"),
+    *("inner_states", "timers", "timer_preview", "pursuits", "face_preview", "face_image"),
 }
 every = pytest.mark.parametrize("name", PAGES)
 

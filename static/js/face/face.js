@@ -6,10 +6,13 @@ import { Picture } from "./picture.js";
 import { Portrait } from "./portrait.js";
 
 const RESTS_MS = 4000; // so long it looks after a pointer that moves no more
+const LASTS_MS = 20000; // so long an emotion shows that nothing follows; then the mood is seen again
 const REACH = 360; // pixels from where it looks all the way aside
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const bodies = new Map();
+const moods = new WeakMap(); // as the page came
 let rest = 0;
+let calm = 0;
 
 function adopt() {
   for (const element of bodies.keys()) if (!element.isConnected) drop(element);
@@ -21,6 +24,7 @@ function body(element) {
   const [poses, pictures] = [...element.querySelectorAll("script")].map((one) => JSON.parse(one.textContent));
   const drawn = new Portrait(element, poses);
   const whole = Object.keys(pictures).length ? new Picture(element, pictures, drawn) : drawn;
+  moods.set(element, { ...element.dataset });
   whole.feel(element.dataset.emotion, element.dataset.intensity);
   return whole;
 }
@@ -39,10 +43,25 @@ function live() {
 }
 
 export function feel(emotion, intensity) {
-  for (const [element, one] of bodies) {
-    Object.assign(element.dataset, { emotion, intensity });
-    one.feel(emotion, intensity);
-  }
+  clearTimeout(calm);
+  for (const element of bodies.keys()) show(element, { emotion, intensity });
+}
+
+function show(element, { emotion, intensity }) {
+  Object.assign(element.dataset, { emotion, intensity });
+  bodies.get(element).feel(emotion, intensity);
+}
+
+function calmDown() {
+  for (const element of bodies.keys()) show(element, moods.get(element));
+}
+
+// What is felt while an answer is made shows on the small face beside it, too.
+function felt({ emotion, intensity = 1 }) {
+  feel(emotion, intensity);
+  calm = setTimeout(calmDown, LASTS_MS);
+  const image = document.querySelector("[data-reply]:not(.is-waiting) > img.face");
+  if (image) image.src = `${image.src.split("?")[0]}?emotion=${encodeURIComponent(emotion)}`;
 }
 
 function speak(level) {
@@ -56,7 +75,7 @@ function lookAt(x, y) {
   }
 }
 
-document.addEventListener("kith:emotion", ({ detail }) => feel(detail.emotion, detail.intensity ?? 1));
+document.addEventListener("kith:emotion", ({ detail }) => felt(detail));
 document.addEventListener("kith:speaking", ({ detail }) => speak(detail.level));
 document.addEventListener("kith:said", () => speak(0));
 document.addEventListener("visibilitychange", live);

@@ -1,0 +1,177 @@
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import Field, Query, Router, Schema, Status
+from pydantic import StringConstraints
+
+from companions.api.finding import my_companion
+from companions.models import Companion, Picture
+from companions.portrait import TABLES, expression, svg
+from companions.portrait.giving import drawn
+from companions.portrait.owned import (
+    ALWAYS,
+    SEEDS,
+    choose,
+    features_of,
+    pictures_of,
+    put_picture,
+    seed_of,
+    take_back,
+)
+from files.pictures import MOST_BYTES
+from files.uploading import uploaded
+from memory.emotion import Emotion
+
+router = Router(tags=["face"])
+Out = dict[str, Any]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=32)]
+TOLD = "; ".join(f"{feature}: {', '.join(table)}" for feature, table in TABLES.items())
+
+
+class PortraitIn(Schema):
+    seed: int | None = Field(None, ge=0, lt=SEEDS, description="Without it the seed stays.")
+    features: dict[Name, Name] = Field({}, max_length=40, description=f"What is to be otherwise. {TOLD}.")
+
+
+class PortraitOut(Schema):
+    seed: int
+    features: dict[str, str] = Field(description="What follows from the seed, and what was chosen.")
+    chosen: list[str] = Field(description="The features that were chosen.")
+
+
+class PictureOut(Schema):
+    emotion: str = Field(description="For which it is shown; always: for all that have none of their own.")
+    file_id: UUID = Field(description="Its content is at /files/{file_id}.")
+    width: int
+    height: int
+
+
+class PicturesOut(Schema):
+    items: list[PictureOut]
+    next: str | None
+
+
+class FeltIn(Schema):
+    emotion: Emotion = Emotion.NEUTRAL
+    intensity: float = Field(1.0, ge=0, le=1, allow_inf_nan=False)
+
+
+GIVEN: Out = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "PNG, JPEG, WebP or GIF, at most 10 MB.",
+                        },
+                        "emotion": {"type": "string", "description": "Without it: always."},
+                    },
+                    "required": ["file"],
+                }
+            }
+        },
+    }
+}
+
+
+@router.get(
+    "/{uuid:companion_id}/portrait",
+    response=PortraitOut,
+    operation_id="get_portrait",
+    summary="Its drawn face: the seed, and the features",
+)
+def get_portrait(request: HttpRequest, companion_id: UUID) -> Out:
+    return portrait_out(my_companion(request, companion_id))
+
+
+@router.put(
+    "/{uuid:companion_id}/portrait",
+    response=PortraitOut,
+    operation_id="put_portrait",
+    summary="Choose its drawn face",
+)
+def put_portrait(request: HttpRequest, companion_id: UUID, body: PortraitIn) -> Out:
+    companion = my_companion(request, companion_id)
+    choose(companion, seed_of(companion) if body.seed is None else body.seed, body.features)
+    return portrait_out(my_companion(request, companion_id))
+
+
+@router.get(
+    "/{uuid:companion_id}/portrait.svg",
+    operation_id="draw_portrait",
+    summary="Its face as it is drawn, in an emotion",
+    openapi_extra={"responses": {200: {"description": "The drawing.", "content": {"image/svg+xml": {}}}}},
+)
+def draw_portrait(request: HttpRequest, companion_id: UUID, asked: Query[FeltIn]) -> HttpResponse:
+    companion = my_companion(request, companion_id)
+    return drawn(
+        request, svg(features_of(companion), expression(asked.emotion, asked.intensity), companion.tint)
+    )
+
+
+@router.get(
+    "/{uuid:companion_id}/pictures",
+    response=PicturesOut,
+    operation_id="list_pictures",
+    summary="The pictures in the drawing's place",
+)
+def list_pictures(request: HttpRequest, companion_id: UUID) -> Out:
+    mine = pictures_of(my_companion(request, companion_id))
+    return {"items": [picture_out(mine[emotion]) for emotion in sorted(mine)], "next": None}
+
+
+@router.post(
+    "/{uuid:companion_id}/pictures",
+    response={201: PictureOut},
+    operation_id="put_picture",
+    summary="Show a picture in the drawing's place: always, or for an emotion",
+    openapi_extra=GIVEN,
+)
+def add_picture(request: HttpRequest, companion_id: UUID) -> Status[Out]:
+    companion = my_companion(request, companion_id)
+    content = uploaded(request, MOST_BYTES)
+    picture = put_picture(companion, _emotion(request.POST.get("emotion", "")), content, timezone.now())
+    return Status(201, picture_out(picture))
+
+
+@router.delete(
+    "/{uuid:companion_id}/pictures/{emotion}",
+    response={204: None},
+    operation_id="delete_picture",
+    summary="Take a picture back: always, or that for an emotion",
+)
+def delete_picture(request: HttpRequest, companion_id: UUID, emotion: str) -> Status[None]:
+    take_back(my_companion(request, companion_id), _emotion(emotion))
+    return Status(204, None)
+
+
+def _emotion(name: str) -> str:
+    return "" if name == ALWAYS else name
+
+
+def portrait_out(companion: Companion) -> Out:
+    features = features_of(companion)
+    portrait = getattr(companion, "portrait", None)
+    chosen = sorted(set(portrait.chosen) & set(TABLES)) if portrait else []
+    return {
+        "seed": seed_of(companion),
+        "features": {feature: getattr(features, feature) for feature in TABLES},
+        "chosen": chosen,
+    }
+
+
+def picture_out(picture: Picture) -> Out:
+    file = picture.file
+    return {
+        "emotion": picture.emotion or ALWAYS,
+        "file_id": file.pk,
+        "width": file.width,
+        "height": file.height,
+    }
