@@ -2,17 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+import aiohttp
 import httpx2
 import openai
 
 from providers.connections import client
 from providers.errors import ProviderUnavailable
 from providers.said import FAILURES, failure, hide, told, words
+
+T = TypeVar("T")
 
 MOST_BYTES = 50_000_000
 SHOWN_CHARACTERS = 500
@@ -68,6 +71,9 @@ class Server:
 
     async def asked(self, method: str, url: str, **content: Any) -> bytes:
         """The body of the answer; ProviderUnavailable or ProviderRefused with the server's words else."""
+        return await afresh(lambda: self._answer(method, url, **content))
+
+    async def _answer(self, method: str, url: str, **content: Any) -> bytes:
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         headers |= content.pop("headers", {})
         async with self.patience():
@@ -77,6 +83,22 @@ class Server:
                 if response.status_code >= FIRST_REFUSAL:
                     raise failure(response.status_code, hide(_words(body), self.api_key))
                 return body
+
+
+async def afresh(call: Callable[[], Awaitable[T]]) -> T:
+    """What the call gives; made once more where the server had closed the kept connection as it was asked."""
+    try:
+        return await call()
+    except ProviderUnavailable as error:
+        if not _was_closed(error):
+            raise
+    return await call()
+
+
+def _was_closed(error: BaseException) -> bool:
+    """Whether the connection ended before any answer."""
+    cause = error.__cause__ or error.__context__
+    return isinstance(error, aiohttp.ServerDisconnectedError) or (cause is not None and _was_closed(cause))
 
 
 async def taken(response: httpx2.Response) -> bytes:

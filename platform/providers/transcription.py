@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from providers.asking_sound import SHOWN_CHARACTERS, Server, taken
+from providers.asking_sound import SHOWN_CHARACTERS, Server, afresh, taken
 from providers.errors import ProviderUnavailable
 from providers.said import hide, words
 
@@ -59,9 +59,13 @@ async def transcribe(
     given: dict[str, Any] = {"model": model(), "response_format": "json"}
     given |= {"language": short} if short else {}
     given |= {"prompt": prompt[:MOST_PROMPT_CHARACTERS]} if prompt else {}
+    return await afresh(lambda: _heard_by(server, (name, content), given, short))
+
+
+async def _heard_by(server: Server, file: tuple[str, bytes], given: dict[str, Any], short: str) -> Transcript:
     async with server.patience():
         asking = server.sdk().audio.transcriptions.with_streaming_response
-        async with asking.create(file=(name, content), **given) as response:
+        async with asking.create(file=file, **given) as response:
             return _read(await taken(response.http_response), short, server.api_key)
 
 

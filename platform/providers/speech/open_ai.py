@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from providers.asking_sound import Server, taken
+from providers.asking_sound import Server, afresh, taken
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.speech.engine import Wanted
 from providers.speech.feelings import instruction
@@ -48,6 +48,9 @@ class OpenAI:
             return []
 
     async def speak(self, wanted: Wanted) -> bytes:
+        return await afresh(lambda: self._spoken(wanted))
+
+    async def _spoken(self, wanted: Wanted) -> bytes:
         async with self._server.patience():
             speech = self._server.sdk().audio.speech.with_streaming_response
             async with speech.create(**self._body(wanted)) as response:

@@ -103,6 +103,10 @@ def slowly(body: bytes, at_once: int, pause_seconds: float) -> Writing:
     return write
 
 
+async def leave(writer: asyncio.StreamWriter) -> None:
+    """The connection is closed without a word, as a server does with one that was kept too long."""
+
+
 async def hang(writer: asyncio.StreamWriter) -> None:
     """No response at all."""
     await asyncio.sleep(60)

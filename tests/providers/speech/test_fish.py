@@ -10,7 +10,7 @@ from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.sound import wav
 from providers.speech import Wanted, engine, said
 from tests.fixtures.sound import NO_SPEECH, hum
-from tests.providers.speech.raw import Raw, answer, cut, hang
+from tests.providers.speech.raw import Raw, answer, cut, hang, leave
 
 SOUND = wav(hum(2.0))
 PLAIN = (
@@ -50,6 +50,13 @@ async def test_an_address_that_ends_in_v1_is_the_same_server(settings: Any) -> N
         set_to(settings, server, base_url=f"{server.url}/v1/")
         await said(WANTED)
     assert server.requests[0].line == "POST /v1/tts HTTP/1.1"
+
+
+async def test_a_connection_that_was_closed_meanwhile_is_opened_again(settings: Any) -> None:
+    async with Raw([leave, answer(SOUND)]) as server:
+        set_to(settings, server)
+        await said(WANTED)
+    assert len(server.requests) == 2
 
 
 async def test_a_voice_is_a_reference_of_the_servers(settings: Any) -> None:

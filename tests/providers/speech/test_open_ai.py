@@ -10,7 +10,7 @@ from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from providers.sound import GENERATED, mp3, wav
 from providers.speech import Wanted, engine, said
 from tests.fixtures.sound import NO_SPEECH, hum
-from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang, slowly
+from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang, leave, slowly
 
 SENTENCE = Wanted("I waited for you. 你好 “quoted” & <so on>")
 SOUND = wav(hum(2.0))
@@ -137,6 +137,20 @@ async def test_what_goes_wrong_is_told_in_the_engines_words(ask: Any, case: str)
         await ask(response, api_key="key-1", seconds=1.0)
     assert "key-1" not in caught.value.said
     assert type(caught.value) is kind
+
+
+async def test_a_connection_that_was_closed_meanwhile_is_opened_again(ask: Any) -> None:
+    sound, server = await ask(leave, answer(SOUND))
+    assert sound.seconds == pytest.approx(2.0)
+    assert [request.body for request in server.requests] == [server.requests[0].body] * 2
+
+
+async def test_a_server_that_always_leaves_is_asked_twice_and_no_more(settings: Any) -> None:
+    async with Raw([leave]) as server:
+        settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": f"{server.url}/v1"}
+        with pytest.raises(ProviderUnavailable, match="disconnected"):
+            await said(SENTENCE)
+    assert len(server.requests) == 2
 
 
 async def test_how_long_to_wait_is_told(ask: Any) -> None:

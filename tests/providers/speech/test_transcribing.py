@@ -9,7 +9,7 @@ import pytest
 from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from providers.transcription import Transcript, is_offered, transcribe
 from tests.fixtures.sound import NO_TRANSCRIPTION
-from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang
+from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang, leave
 
 SOUND = b"RIFF what was said"
 
@@ -47,6 +47,13 @@ async def test_the_form_is_as_documented(settings: Any) -> None:
     for piece in [FILE, *(part(name, value) for name, value in given.items())]:
         parts = [rest for one in parts for rest in one.split(piece)]
     assert b"".join(parts) == b""
+
+
+async def test_a_connection_that_was_closed_meanwhile_is_opened_again(settings: Any) -> None:
+    async with Raw([leave, told({"text": "Hello."})]) as server:
+        set_to(settings, server)
+        assert (await transcribe(SOUND)).text == "Hello."
+    assert server.requests[0].parts == server.requests[1].parts
 
 
 async def test_what_is_not_known_is_not_sent(settings: Any) -> None:
