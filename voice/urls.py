@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from voice.views import call as calls
 from voice.views import hearing as hear
 from voice.views import speech, transcripts
 from voice.views import voice as voices
@@ -19,7 +20,10 @@ hearing: Addresses = [
     path("recordings/<uuid:recording_id>/correct/", transcripts.correct, name="recording_correct"),
     path("recordings/<uuid:recording_id>/delete/", transcripts.drop, name="recording_delete"),
 ]
-call: Addresses = []
+call: Addresses = [
+    path("call/", calls.call, name="call"),
+    path("call/notice/", calls.notice_aloud, name="call_notice"),
+]
 voice: Addresses = [
     path("voice/", voices.voice, name="voice"),
     path("voice/sample/", voices.sample, name="voice_sample"),

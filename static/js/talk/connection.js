@@ -42,15 +42,24 @@ export class Connection extends EventTarget {
     };
   }
 
-  // Whether the frame went out.
-  send(frame) {
-    if (this.isOpen) this.#socket.send(JSON.stringify(frame));
-    else this.open();
+  // Whether the frame went out, and what belongs to it.
+  send(frame, bytes = null) {
+    if (this.isOpen) {
+      this.#socket.send(JSON.stringify(frame));
+      if (bytes) this.#socket.send(bytes);
+    } else this.open();
     return this.isOpen;
   }
 
+  // For good.
+  close() {
+    this.isOver = true;
+    clearTimeout(this.#timer);
+    this.#socket?.close();
+  }
+
   #fell(code) {
-    this.isOver = code === SIGNED_OUT || code === GONE;
+    this.isOver ||= code === SIGNED_OUT || code === GONE;
     const reason = { [SIGNED_OUT]: "signed_out", [GONE]: "gone", [TOO_FAST]: "too_fast" }[code] ?? "reconnecting";
     this.#tell("down", code === IDLE ? "idle" : reason);
     if (this.isOver || code === IDLE) return;

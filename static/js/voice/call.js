@@ -1,0 +1,141 @@
+// The page of a call: the microphone, the line, the voice and the face, put together.
+
+import { Line } from "./line.js";
+import { Microphone } from "./microphone.js";
+import { playNotice } from "./notice.js";
+import { languageOf } from "./recognition.js";
+import { Speaking } from "./speaking.js";
+import { Texts } from "./texts.js";
+import { Transcript } from "./transcript.js";
+import { TurnTaking } from "./turn_taking.js";
+
+const part = (name) => document.getElementById(`call-${name}`);
+const call = document.getElementById("call");
+const words = JSON.parse(part("words").textContent);
+const { companion, worklet, notice } = call.dataset;
+const language = document.documentElement.lang;
+const said = new Transcript(part("lines"), { person: words.you, companion: words.companion });
+
+let line = null;
+let turns = null;
+let microphone = null;
+let texts = null;
+
+function show(state) {
+  call.dataset.state = state;
+  part("state").textContent = words[state];
+}
+
+function trouble(words) {
+  part("trouble").textContent = words;
+}
+
+// -- beginning and ending --
+
+async function begin() {
+  part("start").disabled = true;
+  trouble("");
+  show("opening");
+  const context = new AudioContext();
+  microphone = new Microphone(worklet);
+  try {
+    if (!navigator.mediaDevices) throw new DOMException("", "SecurityError");
+    await microphone.open(context);
+  } catch (error) {
+    microphone.close();
+    context.close();
+    return ended(words[WHY[error.name] ?? "no_microphone"]);
+  }
+  connect(context);
+  for (const name of ["mute", "end", "level"]) part(name).hidden = false;
+  part("start").hidden = true;
+  part("end").focus();
+  microphone.isRaised = true;
+  await playNotice(notice, context, language);
+  return turns && turned(call.dataset.state === "opening" ? "listening" : call.dataset.state);
+}
+
+const WHY = { NotAllowedError: "denied", SecurityError: "insecure", NotFoundError: "no_microphone" };
+
+function connect(context) {
+  line = new Line(companion);
+  texts = new Texts((frame) => line.ask(frame));
+  turns = new TurnTaking(new Speaking(companion, context), line, said);
+  line.addEventListener("up", () => {
+    trouble("");
+    texts.resumeAll();
+  });
+  line.addEventListener("down", ({ detail }) => words[detail] && trouble(words[detail]));
+  line.addEventListener("frame", ({ detail }) => take(detail));
+  line.addEventListener("refused", ({ detail }) => refused(detail));
+  turns.addEventListener("state", ({ detail }) => turned(detail));
+  turns.addEventListener("voiceless", ({ detail }) => trouble(detail?.detail ?? words.voiceless));
+  microphone.addEventListener("begins", () => turns.begins());
+  microphone.addEventListener("ends", ({ detail }) => turns.ends(detail.sound, languageOf(language)));
+  microphone.addEventListener("dropped", () => turns.drops());
+  microphone.addEventListener("level", ({ detail }) => (part("level").value = detail.level));
+  microphone.addEventListener("lost", () => hangUp(words.lost));
+  line.open();
+}
+
+function hangUp(why = words.ended) {
+  turns?.breakOff();
+  microphone?.close();
+  line?.close();
+  line = turns = microphone = texts = null;
+  ended(why);
+}
+
+function ended(why) {
+  for (const name of ["mute", "end", "level"]) part(name).hidden = true;
+  Object.assign(part("start"), { hidden: false, disabled: false });
+  call.dataset.state = "ended";
+  part("state").textContent = why;
+}
+
+// -- while it lasts --
+
+function turned(state) {
+  microphone.isRaised = state === "speaking";
+  show(microphone.isMuted && state === "listening" ? "muted" : state);
+}
+
+function take(frame) {
+  const text = texts.take(frame);
+  if (text !== null) said.knows(frame.id, text);
+  if (frame.type === "message.saved") saved(frame);
+  if (frame.type === "message.said") told(frame.message);
+  if (frame.type === "call.nothing") turns.nothing(frame.client_id);
+  if (frame.type === "reply.heard") said.is(frame.id, frame.text);
+  if (frame.type === "reply.failed") trouble(frame.detail ?? words.failed);
+}
+
+function saved({ message, reply }) {
+  trouble("");
+  said.person(message.id, message.text);
+  texts.expect(reply.id);
+  turns.saved(message.client_id, reply);
+}
+
+// What the companion says by itself.
+function told(message) {
+  said.knows(message.id, message.text);
+  turns.say("messages", message.id);
+}
+
+function refused({ client_id: clientId, detail }) {
+  trouble(detail);
+  if (clientId) turns.nothing(clientId);
+}
+
+// -- the buttons --
+
+part("start").addEventListener("click", begin);
+part("end").addEventListener("click", () => hangUp());
+part("mute").addEventListener("click", () => {
+  microphone.isMuted = !microphone.isMuted;
+  part("mute").setAttribute("aria-pressed", microphone.isMuted);
+  part("mute").textContent = microphone.isMuted ? words.unmute : words.mute;
+  turns.drops();
+});
+addEventListener("pagehide", () => turns && hangUp());

@@ -1,0 +1,84 @@
+// The line of a call: what was said and how far one has heard goes out in order, again after a fall, until it has arrived.
+
+import { Connection } from "../talk/connection.js";
+
+const AGAIN_MS = 1000;
+const LATER = ["database_away", "too_many_waiting", "too_many_recordings"]; // the same may be taken in a moment
+
+// Events: up; down {detail: reason}; frame {detail: frame}; refused {detail: the error}.
+export class Line extends EventTarget {
+  #letters = [];
+  #number = 0;
+
+  constructor(companion) {
+    super();
+    this.connection = new Connection(`/ws/companions/${companion}/call/`);
+    this.name = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
+    this.connection.addEventListener("up", () => {
+      for (const letter of this.#letters) this.#send(letter);
+      this.#tell("up");
+    });
+    this.connection.addEventListener("down", ({ detail }) => this.#tell("down", detail));
+    this.connection.addEventListener("frame", ({ detail }) => this.#take(detail));
+  }
+
+  open() {
+    this.connection.open();
+  }
+
+  close() {
+    this.connection.close();
+  }
+
+  get isOpen() {
+    return this.connection.isOpen;
+  }
+
+  // Sends an utterance; gives the id under which it becomes a message.
+  say(sound, language) {
+    const id = `${this.name}-${(this.#number += 1)}`;
+    this.#post({ of: id, frame: { type: "call.utterance", client_id: id, language }, bytes: sound });
+    return id;
+  }
+
+  // Tells until which place of its text a reply was heard before it was broken off.
+  heard(reply, until) {
+    this.#post({ of: reply, frame: { type: "reply.heard", id: reply, until } });
+  }
+
+  ask(frame) {
+    this.connection.send(frame);
+  }
+
+  #post(letter) {
+    this.#letters.push(letter);
+    this.#send(letter);
+  }
+
+  #send({ frame, bytes }) {
+    this.connection.send(frame, bytes);
+  }
+
+  #take(frame) {
+    const of = { "message.saved": frame.message?.client_id, "reply.heard": frame.id, "call.nothing": frame.client_id };
+    if (frame.type === "error") return this.#refused(frame);
+    if (of[frame.type]) this.#drop(of[frame.type]);
+    return this.#tell("frame", frame);
+  }
+
+  #refused(error) {
+    const letter = this.#letters.find((one) => one.of === error.client_id);
+    if (letter && LATER.includes(error.code)) return setTimeout(() => this.#send(letter), AGAIN_MS);
+    if (letter) this.#drop(letter.of);
+    if (error.code === "no_such_reply") this.#letters = this.#letters.filter((one) => one.bytes);
+    return this.#tell("refused", error);
+  }
+
+  #drop(of) {
+    this.#letters = this.#letters.filter((one) => one.of !== of);
+  }
+
+  #tell(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}

@@ -1,0 +1,44 @@
+// The texts of replies as their frames bring them; where a piece is missing, it is asked for.
+
+const ENDINGS = ["reply.done", "reply.stopped", "reply.interrupted", "reply.failed"];
+
+export class Texts {
+  #open = new Map();
+
+  constructor(ask) {
+    this.ask = ask; // sends a frame
+  }
+
+  // The text of the frame's reply as far as it is known; null where the frame tells nothing of it.
+  take(frame) {
+    if (frame.type === "reply.started") {
+      const one = this.#open.get(frame.id);
+      if (!one || frame.after >= one.seq) this.#open.set(frame.id, { text: frame.text, seq: frame.after });
+      return this.#open.get(frame.id).text;
+    }
+    if (frame.type === "reply.piece" || frame.type === "reply.thought") return this.#piece(frame);
+    if (!ENDINGS.includes(frame.type)) return null;
+    this.#open.delete(frame.id);
+    return frame.message?.text ?? null;
+  }
+
+  resumeAll() {
+    for (const [id, { seq }] of this.#open) this.ask({ type: "reply.resume", id, after: seq });
+  }
+
+  expect(id) {
+    if (!this.#open.has(id)) this.#open.set(id, { text: "", seq: 0 });
+  }
+
+  #piece({ type, id, seq, text }) {
+    const one = this.#open.get(id);
+    if (!one || seq <= one.seq) return null;
+    if (seq > one.seq + 1) {
+      this.ask({ type: "reply.resume", id, after: one.seq });
+      return null;
+    }
+    one.seq = seq;
+    if (type === "reply.piece") one.text += text;
+    return one.text;
+  }
+}
