@@ -5,10 +5,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import environ
 import pytest
 
 from config.keys import encryption_keys
+from config.private_storage import private_storage
 
 PUBLIC = "https://kith.example.org"
 KEY = base64.urlsafe_b64encode(b"k" * 32).decode()
@@ -102,3 +105,22 @@ def test_the_key_of_the_wanted_embedder_goes_to_nobody_else(
 @pytest.mark.parametrize("probability", ["1.5", "-0.1"])
 def test_a_probability_that_is_none_stops_the_start(probability: str) -> None:
     assert "it must be a number from 0 to 1" in refusal(KITH_FLASHBACK_PROBABILITY=probability)
+
+
+def test_a_bucket_is_named_whole_or_not_at_all() -> None:
+    keys = {"S3_ACCESS_KEY": "key", "S3_SECRET_KEY": "secret"}
+    assert "Set S3_BUCKET as well" in refusal(S3_ENDPOINT="https://s3.example.org")
+    assert "Set S3_ACCESS_KEY and S3_SECRET_KEY together" in refusal(S3_BUCKET="kith", S3_ACCESS_KEY="key")
+    assert not refusal(S3_BUCKET="kith", **keys)
+    assert not refusal(S3_BUCKET="kith")
+
+
+def test_a_bucket_takes_the_folders_place() -> None:
+    said = environ.Env()
+    said.ENVIRON = {}
+    assert private_storage(said, Path("media"))["BACKEND"] == "files.storages.folder.PrivateFolder"
+    said.ENVIRON = {"S3_BUCKET": "kith", "S3_ENDPOINT": "https://s3.example.org"}
+    made = private_storage(said, Path("media"))
+    assert made["BACKEND"] == "files.storages.s3.PrivateS3"
+    assert made["OPTIONS"]["bucket_name"] == "kith"
+    assert made["OPTIONS"]["endpoint_url"] == "https://s3.example.org"
