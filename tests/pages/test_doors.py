@@ -145,6 +145,13 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "timer_again": lambda told: f"{told.path}timers/{timer(told)}/again/",
     "pursuits": lambda told: f"{told.path}pursuits/",
     "pursuit_change": lambda told: f"{told.path}pursuits/{goal(told)}/",
+    "reply_speech": lambda told: f"{told.path}replies/{told.reply.pk}/speech/0/",
+    "message_speech": lambda told: f"{told.path}messages/{told.answer.pk}/speech/0/",
+    "voice": lambda told: f"{told.path}voice/",
+    "voice_sample": lambda told: f"{told.path}voice/sample/",
+    "voice_reads_aloud": lambda told: f"{told.path}voice/reads-aloud/",
+    "voice_reference": lambda told: f"{told.path}voice/reference/",
+    "voice_reference_delete": lambda told: f"{told.path}voice/reference/delete/",
     "recording_add": lambda told: f"{told.path}recordings/",
     "recording_transcribe": lambda told: f"{told.path}recordings/{recording(told)}/transcribe/",
     "recording_send": lambda told: f"{told.path}recordings/{recording(told)}/send/",
@@ -160,6 +167,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "face_picture_remove": lambda told: f"{told.path}face/pictures/happy/remove/",
 }
 POST_ONLY = {
+    *("voice_sample", "voice_reads_aloud", "voice_reference", "voice_reference_delete"),
     "session_end",
     "document_give",
     "change_undo",
@@ -194,8 +202,13 @@ LOOKED_AT = {
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "face_preview", "face_image"),
+    *("reply_speech", "message_speech"),
 }
-every = pytest.mark.parametrize("name", PAGES)
+ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
+IN_THREADS = {"reply_speech", "message_speech", "voice_sample"}
+every = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[ON_THE_LOOP] if name in IN_THREADS else [], id=name) for name in PAGES]
+)
 
 
 def names(patterns: list[URLPattern | URLResolver]) -> set[str | None]:
@@ -209,6 +222,7 @@ def test_the_matrix_leaves_no_page_out() -> None:
     assert names([*of_companion, *of_voice]) == set(PAGES)
 
 
+@pytest.mark.usefixtures("speech_rehearsal")
 @every
 def test_the_owner_is_let_in(at_home: Client, told: Told, name: str) -> None:
     assert at_home.get(PAGES[name](told)).status_code == (405 if name in POST_ONLY else 200)
