@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from companions.deletion import hiding
 from companions.deletion.derived import unlearn_all
 from companions.deletion.messages import drop
 from companions.deletion.reminders import reminders
@@ -81,6 +82,7 @@ def _hide(
     delete_memories(companion.pk, gone)
     drop_pages(companion)
     Message.objects.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
+    hiding.hidden.send(sender=Message, companion_id=companion.pk, ids=hidden)
 
 
 @transaction.atomic

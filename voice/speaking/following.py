@@ -70,7 +70,7 @@ async def told(thing: Thing, number: int, wait_seconds: float = WAIT_SECONDS) ->
     """The sentence of that number; None where there is none, once all is said.
 
     SpeakingError `not_said_yet` where it is not complete by then: ask again. A reply is to come with its companion
-    and its answer.
+    and its answer, a message with its waking.
     """
     if isinstance(thing, Message) or not thing.is_open:
         return _in(thing, number)
@@ -92,8 +92,14 @@ async def _coming(reply: Reply, number: int) -> Told | None:
 
 
 def _in(thing: Thing, number: int) -> Told | None:
-    emotions = [] if isinstance(thing, Message) else thing.emotions
-    return _numbered(sentences_of(text_of(thing)), number, emotions)
+    return _numbered(sentences_of(text_of(thing)), number, _emotions_of(thing))
+
+
+def _emotions_of(thing: Thing) -> list[Mapping[str, Any]]:
+    """What was told with the words: of what was said unprompted, in its waking."""
+    if isinstance(thing, Message):
+        return thing.waking.emotions if thing.waking else []
+    return list(thing.emotions)
 
 
 def _numbered(

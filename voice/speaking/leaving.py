@@ -1,7 +1,9 @@
 """What goes when its words go: nothing spoken outlasts them, and no speech what was spoken with it."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -9,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.signals import post_delete, post_save, pre_delete
 from django.dispatch import receiver
 
+from companions.deletion.hiding import hidden
 from companions.locking import hold
 from companions.models import Message, Reply
 from files.models import StoredFile
@@ -23,6 +26,13 @@ def _with_its_message(instance: Message, **_: object) -> None:
     """The reply that became the message stays; what was spoken of it does not, nor of those that it went on from."""
     of_reply = Q(reply__answer=instance) | Q(reply__isnull=False, reply__text="")
     Spoken.objects.filter(of_reply, companion=instance.companion_id).delete()
+
+
+@receiver(hidden, sender=Message)
+def _with_its_memory(companion_id: UUID, ids: Collection[UUID], **_: object) -> None:
+    """What the companion is to forget, it has not said aloud: the words on the page can be read aloud anew."""
+    of_message = Q(message__in=ids) | Q(reply__answer__in=ids)
+    Spoken.objects.filter(of_message, companion=companion_id).delete()
 
 
 @receiver(post_save, sender=Reply)

@@ -22,8 +22,8 @@ def my_said(user: User, companion_id: UUID, message_id: UUID) -> Thing:
     reply = _replies(user, companion_id).filter(answer=message_id).first()
     if reply:
         return reply
-    mine = Message.objects.owned_by(user).filter(companion=companion_id).select_related("companion__user")
-    return get_object_or_404(mine, pk=message_id)
+    mine = Message.objects.owned_by(user).filter(companion=companion_id)
+    return get_object_or_404(mine.select_related("companion__user", "waking"), pk=message_id)
 
 
 def my_reply(user: User, companion_id: UUID, reply_id: UUID) -> Reply:
