@@ -9,6 +9,7 @@ from unfold.decorators import display
 from companions.admin import trace
 from companions.models import Prompt, Reply
 from companions.replies.problems import detail_of
+from memory.emotion import Emotion
 from safety.admin import PrivateAdmin, link_to, moment
 
 COLOURS = {
@@ -59,6 +60,7 @@ class ReplyAdmin(PrivateAdmin):
             "recalls": trace.recalls(thing),
             "tools_used": trace.tools_used(thing),
             "stretches": trace.stretches(thing),
+            "felt": [(Emotion(one["emotion"]).label, one) for one in thing.emotions],
             "tokens": trace.tokens([round.call for round in rounds]),
             "told": detail_of(thing.code) if thing.code else "",
         }

@@ -106,6 +106,7 @@ def answer(companion: Companion, message: Message, found: Memory) -> tuple[Reply
         state=Reply.State.DONE,
         text=f"You like {MARKER}.",
         thought=f"Thinking of {MARKER}.",
+        emotions=[{"at": 0, "emotion": "curious", "intensity": 0.4}],
         tool_calls=[
             {
                 "id": "c1",

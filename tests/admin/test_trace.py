@@ -35,6 +35,7 @@ def test_a_replys_page_shows_its_whole_trace(desk: Client, scene: Scene) -> None
         "0.813",
         "likeness",
         "0.71",
+        "<b>curious</b> 0.4",
         "300 tokens sent (100 from the cache), 14 received",
         "first piece after 321 ms, 800 ms in all",
         "40 ms",
@@ -138,7 +139,7 @@ def test_the_first_page_tells_the_day(
     desk: Client, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     ModelCall.objects.filter(pk=scene.call.pk).update(outcome="unavailable")
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         response = desk.get(reverse("admin:index"))
     assert response.status_code == 200
     numbers = {one["name"]: (one["number"], one["more"]) for one in response.context["numbers"]}

@@ -4,10 +4,13 @@ import asyncio
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.database import visit
+from companions.replies.start import start
+from companions.replies.turn import make
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.turns import connected, end_session
 
@@ -182,3 +185,12 @@ async def test_an_unknown_reply_is_an_error_frame(alice: User, mira: Companion) 
     async with connected(alice, mira) as socket:
         await socket.send("reply.stop", id=str(uuid.uuid4()))
         assert (await socket.frame())["code"] == "no_such_reply"
+
+
+async def test_a_reply_that_is_taken_up_twice_is_made_once(mira: Companion) -> None:
+    started = await visit(lambda: start(mira, "Hello", None, timezone.now(), at_once=True))
+    turns = started.turn, started.turn
+    assert all(turns)
+    await asyncio.gather(*(make(turn, timezone.now, None) for turn in turns if turn))
+    assert await visit(lambda: Reply.objects.get().state) == Reply.State.DONE
+    assert await visit(ModelCall.objects.count) == 1
