@@ -15,7 +15,7 @@ from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
 
-ROOMS = ("companions", "memory", "platform", "templates")
+ROOMS = ("companions", "memory", "platform", "templates", "voice")
 LOCALES = ("zh_Hans",)
 WIDTH = 110
 HEADER = """\
