@@ -5,6 +5,7 @@ FilesError(code, detail)
 ├── TooLargeError       more bytes, or more pixels, than one thing can have (413)
 ├── NoRoomError         no room is left of what one person can store (409)
 ├── ContentLostError    the row is there, its content is not (404)
+├── BusyError           others are being served; later it works (503)
 └── StorageAwayError    the storage does not answer, or has no room itself; nothing of ours is lost (503)
 """
 
@@ -39,4 +40,8 @@ class ContentLostError(FilesError):
 
 
 class StorageAwayError(FilesError):
+    status = 503
+
+
+class BusyError(FilesError):
     status = 503

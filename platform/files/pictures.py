@@ -4,14 +4,15 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from files.errors import ContentError, FilesError, TooLargeError
+from files.errors import BusyError, ContentError, FilesError, TooLargeError
 from files.judging import judged
 
 MOST_BYTES = 10_000_000
@@ -35,13 +36,16 @@ class Drawn(NamedTuple):
 def picture(content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = WAIT_SECONDS) -> Drawn:
     """The picture drawn anew, upright; an animation's first. The calling thread waits for it.
 
-    ContentError `no_picture`; TooLargeError `too_large` (10 MB), `too_many_pixels` (40 million).
+    ContentError `no_picture`; TooLargeError `too_large` (10 MB), `too_many_pixels` (40 million); BusyError.
     """
     if len(content) > MOST_BYTES:
         raise TooLargeError("too_large", _("A picture can have at most 10 MB."))
     if judged(content) not in FORMATS:
         raise _refusal("no_picture")
-    with AT_ONCE, tempfile.TemporaryFile() as answer:  # a file: the child can write no more than its limit
+    with (
+        _one_of_few(wait_seconds),
+        tempfile.TemporaryFile() as answer,
+    ):  # the child can write so much and no more
         try:
             subprocess.run(  # noqa: S603
                 [*command, str(MOST_PIXELS), str(SIDE)],
@@ -56,6 +60,17 @@ def picture(content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: f
             raise _refusal("no_picture") from None
         answer.seek(0)
         return _told(answer.readline(MOST_HEAD_BYTES), answer.read())
+
+
+@contextmanager
+def _one_of_few(wait_seconds: float) -> Iterator[None]:
+    """BusyError where those before are not done in time: threads that wait are threads that others lack."""
+    if not AT_ONCE.acquire(timeout=wait_seconds):
+        raise BusyError("busy", _("Kith is drawing other pictures right now. Try again in a moment."))
+    try:
+        yield
+    finally:
+        AT_ONCE.release()
 
 
 def _told(head: bytes, drawn: bytes) -> Drawn:

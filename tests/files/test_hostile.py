@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 from PIL import Image
 
-from files.errors import FilesError
-from files.pictures import COMMAND, SIDE, Drawn, picture
+from files.errors import BusyError, FilesError
+from files.pictures import AT_ONCE, COMMAND, SIDE, Drawn, picture
 from tests.files.hostile import EITHER, HARMLESS, REFUSED, drawn, with_gps
 
 LEFT = (b"script", b"alert", b"Alice", b"Exif", b"EXIF", b"XMP ", b"ICCP", b"PK\3\4", b"http")
@@ -108,6 +108,13 @@ def test_one_that_hangs_is_ended() -> None:
     with pytest.raises(FilesError) as told:
         picture(drawn(), command=taken_over("import time; time.sleep(60)"), wait_seconds=0.5)
     assert told.value.code == "no_picture"
+
+
+def test_those_who_wait_too_long_are_told_so() -> None:
+    """Two are drawn at once; a third that comes waits so long and no longer, and the next one is drawn."""
+    with AT_ONCE, AT_ONCE, pytest.raises(BusyError):
+        picture(drawn(), wait_seconds=0.1)
+    assert picture(drawn()).width == 60
 
 
 LIMITED = "import runpy, sys; sys.argv = ['drawing']; names = runpy.run_path({path!r}); names['limit']();"

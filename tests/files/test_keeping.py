@@ -251,6 +251,12 @@ def test_many_go_in_one_call(alice: User, mira: Companion, s3: S3Server) -> None
     assert [method for method, _path in s3.requests] == ["POST"]
 
 
+def test_more_than_one_call_can_take_are_parted(s3: S3Server) -> None:
+    s3.requests.clear()
+    private().remove(f"speech/00/{number}" for number in range(1001))
+    assert [method for method, _path in s3.requests] == ["POST", "POST"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_storage_that_is_away_keeps_nobody_from_deleting(
     alice: User, mira: Companion, away: Callable[[], None]
