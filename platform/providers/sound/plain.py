@@ -45,7 +45,7 @@ def parts_of(content: bytes) -> Parts | None:
     return None
 
 
-def is_cut(content: bytes) -> bool:
+def is_short(content: bytes) -> bool:
     """Whether a WAV says that it holds more than came; not where it was written before its size was known."""
     parts = parts_of(content)
     if parts is None or not 0 < parts.declared < UNKNOWN_FROM:

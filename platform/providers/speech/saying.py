@@ -8,9 +8,9 @@ from django.conf import settings
 from providers.errors import ProviderUnavailable
 from providers.said import hide
 from providers.sound.errors import SoundError
-from providers.sound.plain import is_cut
 from providers.sound.reading import read
 from providers.sound.sound import Sound
+from providers.sound.wholeness import is_cut
 from providers.speech.choosing import engine
 from providers.speech.engine import Engine, Wanted
 
@@ -42,7 +42,7 @@ def _heard(content: bytes, wanted: Wanted) -> Sound:
         sound = read(content, most)
     except SoundError as error:
         raise ProviderUnavailable(hide(_wrong(error, content, most), settings.SPEECH["api_key"])) from None
-    if is_cut(content) or sound.seconds < letters / LETTERS_A_SECOND / wanted.speed:
+    if is_cut(content, sound) or sound.seconds < letters / LETTERS_A_SECOND / wanted.speed:
         raise ProviderUnavailable(f"The sound was cut short: {sound.seconds:.2f} s for {letters} letters")
     if letters and sound.is_silent:
         raise ProviderUnavailable(f"The sound is silent: {sound.seconds:.2f} s for {letters} letters")

@@ -13,7 +13,7 @@ from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang, leave, slowly
 
 SENTENCE = Wanted("I waited for you. 你好 “quoted” & <so on>")
-SOUND = wav(hum(2.0))
+SOUND, MP3 = wav(hum(2.0)), mp3(hum(2.0), GENERATED)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ async def test_emotion_is_passed_on_to_models_that_take_it(
     "response",
     [
         answer(SOUND, "audio/mpeg"),
-        answer(mp3(hum(2.0), GENERATED), "audio/wav"),
+        answer(MP3, "audio/wav"),
         answer(mp3(hum(2.0), {}), "application/octet-stream"),
         slowly(SOUND, 8_000, 0.02),
     ],
@@ -114,6 +114,7 @@ BAD: dict[str, tuple[bytes | Writing, type[ProviderError], str | None]] = {
     "a cut connection": (cut(SOUND, 20_000), ProviderUnavailable, None),
     "a cut head": (cut(SOUND, 0), ProviderUnavailable, None),
     "half a wav in good order": (answer(SOUND[:30_000]), ProviderUnavailable, "cut short"),
+    "half an MP3 in good order": (answer(MP3[: len(MP3) // 2]), ProviderUnavailable, "cut short"),
     "a blink for a sentence": (answer(wav(hum(0.05))), ProviderUnavailable, "cut short"),
     "silence": (answer(wav(hum(2.0, loud=0.0))), ProviderUnavailable, "silent"),
     "hours": (answer(wav(hum(200.0, rate=4_000))), ProviderUnavailable, "longer than"),
