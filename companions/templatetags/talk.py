@@ -2,7 +2,6 @@
 
 from datetime import date, datetime, timedelta
 
-import regex
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -19,7 +18,6 @@ from memory.models import Memory, Recalled
 from memory.recall import Found
 
 register = template.Library()
-CHARACTER = regex.compile(r"\X")
 
 
 @register.filter
@@ -31,13 +29,6 @@ def markdown(text: str) -> SafeString:
 def tint(hue: int) -> str:
     """The classes that give a companion's colour to all within."""
     return f"tinted tint-{nearest(hue)}"
-
-
-@register.filter
-def initial(name: str) -> str:
-    """The first character as a person sees it, with all the signs that it is joined of; `·` for no name."""
-    first = CHARACTER.match(name.strip())
-    return first[0].upper() if first else "·"
 
 
 @register.filter
