@@ -53,6 +53,6 @@ def _hand(features: Features) -> str:
     skin, cloth = SKINS[features.skin], CLOTHS[features.cloth_colour]
     return (
         shape(SLEEVE, cloth.base, stroke=cloth.shade, stroke_width=2)
-        + shape(HAND, skin.base, stroke=skin.shade, stroke_width=2.4)
-        + line(FINGERS, skin.shade, 2.4)
+        + shape(HAND, skin.base, stroke=skin.line, stroke_width=1.8)
+        + line(FINGERS, skin.line, 1.8)
     )

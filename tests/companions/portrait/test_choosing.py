@@ -1,22 +1,27 @@
 """The face that a companion has: from its id, chosen in the editor, through the API."""
 
+import re
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.characters import starting
-from companions.models import Companion, Portrait
+from companions.life import inner_state
+from companions.life.mood import Feeling
+from companions.models import Companion, InnerState, Portrait, Reply
 from companions.portrait import TABLES, of_seed, svg
 from companions.portrait.owned import choose, features_of
 from memory.emotion import Emotion
 from tests.companions.portrait.paintings import SCRIPTED, painted
 from tests.fixtures.rest import Api, problem
 from tests.fixtures.turns import make_companion
+from tests.pages.conftest import answered
 
 
 @pytest.fixture
@@ -141,3 +146,28 @@ def test_the_tables_stand_in_the_documentation(as_alice: Api) -> None:
     schema = as_alice.get("/openapi.json").json()["components"]["schemas"]["PortraitIn"]
     told = schema["properties"]["features"]["description"]
     assert all(name in told for table in TABLES.values() for name in table)
+
+
+# -- in the talk ----------------------------------------------------------------------------------------------------
+
+
+def test_beside_an_answer_it_looks_as_the_answer_ended(at_home: Client, mira: Companion) -> None:
+    reply = answered(mira, "I won", "Oh! How lovely.")
+    image = f'src="/companions/{mira.pk}/face/image/'
+    path = f"/companions/{mira.pk}/turns/{reply.message_id}/"
+    assert f'{image}"' in at_home.get(path).content.decode()
+    felt = [
+        {"at": 0, "emotion": "surprised", "intensity": 1},
+        {"at": 4, "emotion": "happy", "intensity": 0.8},
+    ]
+    Reply.objects.filter(pk=reply.pk).update(emotions=felt)
+    assert f'{image}?emotion=happy"' in at_home.get(path).content.decode()
+    Reply.objects.filter(pk=reply.pk).update(emotions=[*felt, {"at": 5, "emotion": "bored", "intensity": 1}])
+    assert f'{image}"' in at_home.get(path).content.decode()
+
+
+def test_the_talk_begins_with_its_mood(at_home: Client, mira: Companion) -> None:
+    felt = Feeling(-0.6, 0.2, Emotion.SAD, 0.9)
+    inner_state.revise(mira.pk, "Low.", felt, by=InnerState.By.USER, now=timezone.now())
+    page = at_home.get(f"/companions/{mira.pk}/").content.decode()
+    assert re.search(r'data-face data-emotion="sad" data-intensity="0\.[89]', page)
