@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import cast
 
 from providers.asking_sound import MOST_BYTES
 from providers.errors import ProviderUnavailable
@@ -55,7 +56,7 @@ async def run(program: str, arguments: Sequence[str], text: str) -> bytes:
 
 
 def _tell(transport: asyncio.SubprocessTransport, text: str) -> None:
-    pipe = transport.get_pipe_transport(STDIN)
-    if isinstance(pipe, asyncio.WriteTransport):
-        pipe.write(text.encode(errors="replace"))
-        pipe.write_eof()
+    # By its type a uvloop's pipe is none, so it is not asked for it.
+    pipe = cast(asyncio.WriteTransport, transport.get_pipe_transport(STDIN))
+    pipe.write(text.encode(errors="replace"))
+    pipe.write_eof()

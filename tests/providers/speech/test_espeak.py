@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from providers.errors import ProviderUnavailable
 from providers.sound import GENERATED, mp3, read
@@ -82,6 +83,22 @@ async def test_ten_sentences_at_once_are_ten_sounds() -> None:
     assert len({sound.samples.tobytes() for sound in sounds}) == 10
 
 
+async def left_early(folder: Path) -> int:
+    """The number of a program that was left while it ran."""
+    asking = asyncio.create_task(said(Wanted("Hello.")))
+    while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    return int((folder / "pid").read_text())
+
+
+def test_it_speaks_in_the_loop_of_a_web_process() -> None:
+    """Which is uvloop's, whose pipes are of other types than asyncio's."""
+    assert uvloop.run(said(Wanted(ENGLISH))).seconds > 2.5
+
+
 async def test_its_own_voice_comes_first(settings: Any) -> None:
     settings.SPEECH = NO_SPEECH | {"engine": "espeak", "voice": "m3"}
     speaking = engine()
@@ -130,15 +147,9 @@ async def test_a_program_that_fails_is_unavailable(
         await said(Wanted("Hello."))
 
 
-async def test_whoever_leaves_ends_the_program(settings: Any, instead: Callable[[str], Path]) -> None:
-    folder = instead('echo $$ > "$(dirname "$0")/pid"; exec sleep 60')
-    asking = asyncio.create_task(said(Wanted("Hello.")))
-    while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
-        await asyncio.sleep(0.01)
-    pid = int((folder / "pid").read_text())
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_whoever_leaves_ends_the_program(instead: Callable[[str], Path], run: Callable[..., int]) -> None:
+    pid = run(left_early(instead('echo $$ > "$(dirname "$0")/pid"; exec sleep 60')))
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
