@@ -49,6 +49,8 @@ def unlearn_corrected(companion: Companion, message: Message, before: str, now: 
     withdrawn = _unlearn(companion, gone, trace(gone))
     if _is_drafted(message):
         _redraft(companion, gone, (), [message])
+    else:
+        _forget_notes(gone)
     return withdrawn
 
 

@@ -56,6 +56,15 @@ async def test_a_recording_is_added_sent_and_answered(
     assert await Reply.objects.filter(message=message).aexists()
 
 
+async def test_an_idempotency_key_sends_it_once(alice: User, mira: Companion) -> None:
+    recording = await visit(recorded, mira)
+    api = await sync_to_async(Api)(alice)
+    path = f"/companions/{mira.pk}/recordings/{recording.pk}/send"
+    sent = [await api.apost(path, {"text": SAID}, **{"Idempotency-Key": "once"}) for _ in range(2)]
+    assert [one.status_code for one in sent] == [201, 201]
+    assert await Message.objects.filter(role="user").acount() == 1
+
+
 def test_recordings_are_listed_newest_first(as_alice: Api, mira: Companion) -> None:
     made = [recorded(mira, f"No. {number}") for number in range(3)]
     first = as_alice.get(f"/companions/{mira.pk}/recordings?limit=2").json()

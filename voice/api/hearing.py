@@ -8,8 +8,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
+from accounts.idempotency import checked
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, person
+from companions.api.parameters import IdempotencyKey
 from companions.replies import frames
 from companions.replies.database import visit
 from companions.schemas import ClientId, MessageOut, Told
@@ -170,10 +172,11 @@ async def transcribe_recording(request: HttpRequest, companion_id: UUID, recordi
     summary="Send it with these words, as a message like any other",
 )
 async def send_recording(
-    request: HttpRequest, companion_id: UUID, recording_id: UUID, body: SendIn
+    request: HttpRequest, companion_id: UUID, recording_id: UUID, body: SendIn, key: IdempotencyKey = None
 ) -> Status[Out]:
     recording = await visit(my_recording, person(request), companion_id, recording_id)
-    return Status(201, frames.saved(await sending.send(recording, body.text, body.client_id, timezone.now())))
+    client_id = body.client_id or checked(key)
+    return Status(201, frames.saved(await sending.send(recording, body.text, client_id, timezone.now())))
 
 
 @router.delete(

@@ -6,7 +6,7 @@ import pytest
 
 from companions.correcting import correct_message
 from companions.errors import ReplyStateError, TextError
-from companions.models import Companion, Message, Reply
+from companions.models import Companion, Message, Reply, Session
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Embedding, Memory
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, learnt, profile, told
@@ -63,6 +63,12 @@ def test_the_corrected_words_are_learnt_from_while_the_session_lasts(
     diary(mira, said[0].session)
     correct_message(said[2], "I like black tea.", NOW)
     assert Message.objects.get(pk=said[2].pk).is_learnt
+
+
+def test_a_note_of_the_old_words_goes_and_the_others_stay(mira: Companion, said: list[Message]) -> None:
+    Session.objects.filter(companion=mira).update(scratch=f"She said {MARKER}.\nBring tea.")
+    correct_message(said[0], MEANT, NOW)
+    assert Session.objects.get(companion=mira).scratch == "Bring tea."
 
 
 def test_the_same_words_again_change_nothing(mira: Companion, said: list[Message]) -> None:
