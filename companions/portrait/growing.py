@@ -8,7 +8,6 @@ from companions.portrait.hair import STYLES
 from companions.portrait.poses import Pose
 
 DARK_SKIN = {"bronze", "umber", "cocoa", "ebony"}
-LIGHT_HAIR = {"silver", "straw", "ash", "honey"}
 
 
 class Hair:
@@ -32,10 +31,9 @@ class Hair:
         return shape(self.style.over, self.shown.base) + line(self.style.folds, self.shown.shade, 2.2)
 
     def brows(self, now: Pose) -> str:
-        """In the hair's colour, or in the skin's line where that would not be seen on it."""
-        is_light = self.features.hair_colour in LIGHT_HAIR
-        is_lined = self.features.skin in DARK_SKIN
-        fill = SKINS[self.features.skin].line if is_lined else self.dye.shade if is_light else self.dye.base
+        """Darker than the hair, before which they may lie; on dark skin in the line that is seen on it."""
+        is_dark = self.features.skin in DARK_SKIN
+        fill = SKINS[self.features.skin].line if is_dark else self.dye.shade
         return "".join(shape(now[name]["d"], fill, data_part=name) for name in ("left-brow", "right-brow"))
 
     def beard(self, ids: str) -> str:
