@@ -9,7 +9,7 @@ export PYTHONPATH := $(CURDIR)/platform
 
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-hostile lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-hostile lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ bench-outgoing: dev ## measure the check of what companions write unprompted, on
 
 bench-life: dev ## measure the tick with a million timers (OPTIONS=days: ten thousand days; OPTIONS=kills: two hundred kills)
 	@exec $(BIN)/python -m bench.life $(OPTIONS)
+
+bench-voice: dev ## measure what Kith adds between a model and a voice, for one call and for ten at once
+	@exec $(BIN)/python -m bench.voice $(OPTIONS)
 
 bench-hostile: dev ## send what is no picture and no recording, and measure what it costs (Linux)
 	@exec $(BIN)/python -m bench.hostile

@@ -147,6 +147,8 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "pursuit_change": lambda told: f"{told.path}pursuits/{goal(told)}/",
     "reply_speech": lambda told: f"{told.path}replies/{told.reply.pk}/speech/0/",
     "message_speech": lambda told: f"{told.path}messages/{told.answer.pk}/speech/0/",
+    "call": lambda told: f"{told.path}call/",
+    "call_notice": lambda told: f"{told.path}call/notice/",
     "voice": lambda told: f"{told.path}voice/",
     "voice_sample": lambda told: f"{told.path}voice/sample/",
     "voice_reads_aloud": lambda told: f"{told.path}voice/reads-aloud/",
@@ -202,10 +204,10 @@ LOOKED_AT = {
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "face_preview", "face_image"),
-    *("reply_speech", "message_speech"),
+    *("reply_speech", "message_speech", "call", "call_notice"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
-IN_THREADS = {"reply_speech", "message_speech", "voice_sample"}
+IN_THREADS = {"reply_speech", "message_speech", "voice_sample", "call_notice"}
 every = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[ON_THE_LOOP] if name in IN_THREADS else [], id=name) for name in PAGES]
 )
