@@ -37,7 +37,8 @@ def test_a_socket_cut_in_mid_stream_resumes_on_the_other_process(house: House, a
         back.send("reply.resume", id=last["id"], after=last["seq"])
         ending = back.ending(last["id"])
     assert cut.heard(last["id"]) + back.heard(last["id"]) == "".join(STORY) == ending["message"]["text"]
-    assert back.all("reply.piece")[0]["seq"] == last["seq"] + 1
+    # A live piece may come before the resume is answered; those asked for come all the same.
+    assert min(piece["seq"] for piece in back.all("reply.piece")) == last["seq"] + 1
     assert len(back.all(*ENDINGS)) == 1
 
 
