@@ -210,7 +210,7 @@ export class PushToTalk {
     this.#state = state;
     this.speak.classList.toggle("is-on", isOn);
     this.speak.setAttribute("aria-pressed", String(isOn));
-    this.speak.disabled = state === "starting" || state === "ending";
+    this.speak.setAttribute("aria-disabled", String(state === "starting" || state === "ending")); // keeps the focus
     if (isOn) this.time.textContent = "";
     this.#show(line);
   }
