@@ -168,6 +168,7 @@ def test_one_speaks_is_answered_breaks_in_and_is_answered_again(microphone: Any,
 
     page.get_by_role("button", name="Hang up").click()
     expect(page.locator("#call-state")).to_contain_text("The call has ended")
+    expect(page.locator("#call-trouble")).to_be_empty()
     page.goto(page.url.removesuffix("call/"))
     expect(person.answers.nth(-2)).to_have_text(cut)
     expect(person.last_answer).to_have_text("The one in the hall.")

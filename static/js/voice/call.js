@@ -20,6 +20,7 @@ let line = null;
 let turns = null;
 let microphone = null;
 let texts = null;
+let sound = null; // what it is heard and said with
 
 function show(state) {
   call.dataset.state = state;
@@ -36,15 +37,13 @@ async function begin() {
   part("start").disabled = true;
   trouble("");
   show("opening");
-  const context = new AudioContext();
+  const context = (sound = new AudioContext());
   microphone = new Microphone(worklet);
   try {
     if (!navigator.mediaDevices) throw new DOMException("", "SecurityError");
     await microphone.open(context);
   } catch (error) {
-    microphone.close();
-    context.close();
-    return ended(words[WHY[error.name] ?? "no_microphone"]);
+    return hangUp(words[WHY[error.name] ?? "no_microphone"]);
   }
   connect(context);
   for (const name of ["mute", "end", "level"]) part(name).hidden = false;
@@ -52,7 +51,7 @@ async function begin() {
   part("end").focus();
   microphone.isRaised = true;
   await playNotice(notice, context, language);
-  return turns && turned(call.dataset.state === "opening" ? "listening" : call.dataset.state);
+  return context === sound && turned(call.dataset.state === "opening" ? "listening" : call.dataset.state);
 }
 
 const WHY = { NotAllowedError: "denied", SecurityError: "insecure", NotFoundError: "no_microphone" };
@@ -61,13 +60,12 @@ function connect(context) {
   line = new Line(companion);
   texts = new Texts((frame) => line.ask(frame));
   turns = new TurnTaking(new Speaking(companion, context), line, said);
-  line.addEventListener("up", () => {
-    trouble("");
-    texts.resumeAll();
-  });
-  line.addEventListener("down", ({ detail }) => words[detail] && trouble(words[detail]));
-  line.addEventListener("frame", ({ detail }) => take(detail));
-  line.addEventListener("refused", ({ detail }) => refused(detail));
+  const here = line;
+  const during = (deed) => (event) => here === line && deed(event.detail); // what comes later is another call's, or none's
+  line.addEventListener("up", during(up));
+  line.addEventListener("down", during((reason) => words[reason] && trouble(words[reason])));
+  line.addEventListener("frame", during(take));
+  line.addEventListener("refused", during(refused));
   turns.addEventListener("state", ({ detail }) => turned(detail));
   turns.addEventListener("voiceless", ({ detail }) => trouble(detail?.detail ?? words.voiceless));
   microphone.addEventListener("begins", () => turns.begins());
@@ -78,11 +76,17 @@ function connect(context) {
   line.open();
 }
 
+function up() {
+  trouble("");
+  texts.resumeAll();
+}
+
 function hangUp(why = words.ended) {
-  turns?.breakOff();
+  turns?.hangsUp();
   microphone?.close();
   line?.close();
-  line = turns = microphone = texts = null;
+  sound?.close();
+  line = turns = microphone = texts = sound = null;
   ended(why);
 }
 

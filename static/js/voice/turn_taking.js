@@ -50,8 +50,14 @@ export class TurnTaking extends EventTarget {
   #holdBack() {
     this.speaking.stop();
     clearTimeout(this.#timer);
-    this.#heldBack.push(this.#now);
+    if (this.#now) this.#heldBack.push(this.#now);
     this.#now = null;
+  }
+
+  // Who hangs up has heard so much; an answer that had not begun is there to be read.
+  hangsUp() {
+    if (this.#now?.next) this.breakOff();
+    else this.#holdBack();
   }
 
   // What is being said ends at once, here and where it is made.
