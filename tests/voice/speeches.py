@@ -1,5 +1,6 @@
 """What was said, to be read aloud, and asking for it as a page does."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -29,9 +30,11 @@ def answered(companion: Companion, answer: str, emotions: list[dict[str, object]
 
 @transaction.atomic
 def begun(companion: Companion, text: str = "") -> Reply:
-    """A reply that another process makes."""
-    reply = start(companion, "Tell me", None, timezone.now()).reply
-    Reply.objects.filter(pk=reply.pk).update(state=Reply.State.STREAMING, text=text, lease_by="a test")
+    """A reply that another process makes, and goes on making."""
+    now = timezone.now()
+    reply = start(companion, "Tell me", None, now).reply
+    held = {"lease_by": "a test", "lease_at": now + timedelta(hours=1)}
+    Reply.objects.filter(pk=reply.pk).update(state=Reply.State.STREAMING, text=text, **held)
     reply.refresh_from_db()
     return reply
 
