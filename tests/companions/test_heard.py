@@ -217,4 +217,6 @@ async def _all(socket, seconds: float) -> list[dict]:
 
 def _parcel(reply: Reply, seq: int, text: str) -> stream.Parcel:
     piece = {"type": "reply.piece", "id": str(reply.pk), "seq": seq, "text": text}
-    return stream.Parcel(str(reply.pk), [stream.entry(piece, Place(seq, 0), seq)], "nobody", b"")
+    return stream.Parcel(
+        str(reply.pk), [stream.entry(piece, Place(seq, 0), seq)], "nobody", b"", is_heard_here=False
+    )
