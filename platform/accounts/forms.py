@@ -85,6 +85,9 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Token
         fields = ("name",)
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="token_%s", **kwargs)  # the person's name stands on the same page
+
 
 class DeletionForm(forms.Form):
     """The person's own e-mail address, typed, so that no account is deleted by a slip."""
