@@ -24,8 +24,8 @@ def call_words(name: str) -> dict[str, str]:
         "lost": _("The microphone is gone. Connect it, then call again."),
         "voiceless": _("This could not be read aloud; you can read it here."),
         "failed": _("That did not work. Try again in a moment."),
-        "mute": _("Microphone off"),
-        "unmute": _("Microphone on"),
+        "mute": _("Mute yourself"),
+        "unmute": _("Be heard again"),
         "you": _("You"),
         "companion": name,
     }

@@ -63,7 +63,7 @@ function connect(context) {
   const here = line;
   const during = (deed) => (event) => here === line && deed(event.detail); // what comes later is another call's, or none's
   line.addEventListener("up", during(up));
-  line.addEventListener("down", during((reason) => words[reason] && trouble(words[reason])));
+  line.addEventListener("down", during(down));
   line.addEventListener("frame", during(take));
   line.addEventListener("refused", during(refused));
   turns.addEventListener("state", ({ detail }) => turned(detail));
@@ -76,8 +76,18 @@ function connect(context) {
   line.open();
 }
 
+const FINAL = ["signed_out", "gone"]; // no line comes after these
+
+function down(reason) {
+  if (!words[reason]) return;
+  if (FINAL.includes(reason)) return hangUp(words[reason]);
+  trouble(words[reason]);
+  part("state").textContent = ""; // nobody listens just now
+}
+
 function up() {
   trouble("");
+  part("state").textContent = words[call.dataset.state];
   texts.resumeAll();
 }
 
@@ -95,6 +105,7 @@ function ended(why) {
   Object.assign(part("start"), { hidden: false, disabled: false });
   call.dataset.state = "ended";
   part("state").textContent = why;
+  part("start").focus(); // the button that had it is hidden
 }
 
 // -- while it lasts --
@@ -138,7 +149,6 @@ part("start").addEventListener("click", begin);
 part("end").addEventListener("click", () => hangUp());
 part("mute").addEventListener("click", () => {
   microphone.isMuted = !microphone.isMuted;
-  part("mute").setAttribute("aria-pressed", microphone.isMuted);
   part("mute").textContent = microphone.isMuted ? words.unmute : words.mute;
   turns.drops();
 });
