@@ -6,6 +6,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 import structlog
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Min
 
 from files.models import StoredFile
 from files.storages.private import Content, private
@@ -24,17 +27,31 @@ def sweep(now: datetime) -> Swept:
     """How many contents were removed because no row names them, and how many rows were found without their content.
 
     It goes share by share, so that neither list is ever whole in memory. StorageAwayError: the next one goes on.
+    What is older than the database is not its own: a new one at an old folder, or one whose backup is yet to be played
+    back, would else remove all that there is.
     """
-    removed = missing = 0
+    removed = missing = strange = 0
+    began_at = _database_began_at()
     for share, contents in _shares():
         rows = StoredFile.objects.filter(key__startswith=share)
         before = set(rows.values_list("key", flat=True))
         listed = {one.key: one.stored_at for one in contents}
         named = before | set(rows.values_list("key", flat=True))  # also those that came meanwhile
-        removed += _remove([key for key, at in listed.items() if key not in named and at < now - YOUNG])
+        unnamed = {key: at for key, at in listed.items() if key not in named and at < now - YOUNG}
+        ours = [key for key, at in unnamed.items() if at >= began_at]
+        removed, strange = removed + _remove(ours), strange + len(unnamed) - len(ours)
         missing += _note(before - set(listed), now)
         _take_back(set(listed), share)
+    if strange:
+        log.error("contents are older than the database, and stay", count=strange)
     return Swept(removed, missing)
+
+
+def _database_began_at() -> datetime:
+    """When its first table was made; a backup that is played back tells of the database that it was made of."""
+    recorded = MigrationRecorder(connection).migration_qs
+    began_at: datetime = recorded.aggregate(first=Min("applied"))["first"]
+    return began_at
 
 
 def _shares() -> Iterator[tuple[str, list[Content]]]:

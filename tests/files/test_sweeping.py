@@ -1,5 +1,7 @@
+import os
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -38,6 +40,14 @@ def test_what_kith_has_not_put_there_stays() -> None:
     assert sweep(timezone.now() + LATER) == (0, 0)
     assert len(list(private().contents("speech"))) == 2
     assert len(list(private().contents("backups"))) == 1
+
+
+def test_a_new_database_at_an_old_folder_removes_nothing(folder: Path, all_keys: Keys) -> None:
+    private().put("speech/00/of-another-database", b"x", "audio/mpeg")
+    private().put("speech/00/of-this-one", b"x", "audio/mpeg")
+    os.utime(folder / "speech/00/of-another-database", (1_600_000_000, 1_600_000_000))
+    assert sweep(timezone.now() + LATER) == (1, 0)
+    assert all_keys() == {"speech/00/of-another-database"}
 
 
 @pytest.mark.usefixtures("storage")
