@@ -8,6 +8,7 @@ from django.utils import timezone
 from companions import nights
 from companions.locking import lock
 from companions.models import Prompt, Waking
+from companions.portrait.owned import sweep
 from memory.consolidating import night
 from memory.documents import gists
 
@@ -27,6 +28,12 @@ def drop_old_prompts() -> None:
     Waking.objects.filter(created_at__lt=since).exclude(prompt=[]).update(prompt=[])
     nothing_came = Waking.objects.filter(state=Waking.State.SKIPPED, started_at=None, drive_key="")
     nothing_came.filter(created_at__lt=now - SKIPPED_KEPT).delete()
+
+
+@shared_task
+def sweep_pictures() -> None:
+    """Drop pictures that were stored and never came to stand for a face."""
+    sweep(timezone.now())
 
 
 @shared_task

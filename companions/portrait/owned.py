@@ -1,7 +1,7 @@
 """A companion's own face: the features that it has, what is chosen of them, and pictures in the drawing's place."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +16,7 @@ from files.pictures import picture
 from memory.emotion import Emotion
 
 SEEDS = 2**63
+LONE_AFTER = timedelta(hours=1)  # what was stored a moment ago is about to be shown
 ALWAYS = "always"  # the name of the picture for every emotion that has none of its own
 
 
@@ -85,6 +86,14 @@ def _drop(companion: Companion, emotion: str) -> bool:
     if found:
         keeping.drop(found.file)
     return found is not None
+
+
+def sweep(now: datetime) -> int:
+    """How many pictures are gone now that never stood for a face, because their process had died before."""
+    lone = StoredFile.objects.filter(
+        kind=StoredFile.Kind.PICTURE, picture=None, created_at__lt=now - LONE_AFTER
+    )
+    return lone.delete()[0]
 
 
 def _look_at(emotion: str) -> None:

@@ -434,6 +434,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "sweep pictures": {
+        "task": "companions.tasks.sweep_pictures",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "sweep speech": {
         "task": "voice.tasks.sweep_speech",
         "schedule": 3600.0,

@@ -1,5 +1,6 @@
 """Pictures in the drawing's place, through the page: what is none is refused, and nothing else of one is kept."""
 
+from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
@@ -12,8 +13,8 @@ from PIL import Image
 
 from accounts.models import User
 from companions.models import Companion, Picture
-from companions.portrait.owned import put_picture
-from files.keeping import content_of
+from companions.portrait.owned import put_picture, sweep
+from files.keeping import content_of, keep
 from files.models import StoredFile
 from tests.companions.portrait.paintings import SCRIPTED, located, painted, polyglot, vast
 
@@ -155,3 +156,11 @@ def test_nobody_else_sees_or_changes_a_picture(client: Client, mira: Companion, 
     assert send(client, mira, painted()).status_code == 404
     assert client.post(f"/companions/{mira.pk}/face/pictures/happy/remove/").status_code == 404
     assert Picture.objects.get() == picture
+
+
+def test_a_picture_whose_process_died_is_swept(mira: Companion) -> None:
+    shown = put_picture(mira, "", painted(), timezone.now())
+    keep(mira.user, b"x", StoredFile.Kind.PICTURE, "image/webp", timezone.now(), companion=mira)
+    assert sweep(timezone.now()) == 0
+    assert sweep(timezone.now() + timedelta(hours=2)) == 1
+    assert StoredFile.objects.get() == shown.file
