@@ -12,7 +12,7 @@ from django.db.models.signals import pre_delete
 from django.dispatch import receiver
 from django.utils import timezone
 
-from accounts.models import ModelCall
+from accounts.models import ModelCall, SoundCall
 from companions.models import Companion, Prompt, Reply
 from companions.replies import stream
 from companions.replies.finish import Said, finish, said_so_far
@@ -33,6 +33,9 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
     Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")
     Prompt.objects.filter(reply__in=shown).delete()
     ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")
+    SoundCall.objects.filter(companion=companion_id).exclude(said="").update(
+        said=""
+    )  # of which words, none tells
     asked = Q(pk__in=list(recalls.values_list("pk", flat=True))) | Q(reply__in=shown, by=Recall.By.TOOL)
     Recall.objects.filter(asked).exclude(by=Recall.By.TURN).update(cue="")
     _wipe_later(list(shown))
@@ -62,7 +65,8 @@ def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
 @receiver(pre_delete, sender=Companion)
 def _forget_words(instance: Companion, **_: object) -> None:
     """The calls of a companion that is deleted, from wherever, stay without the provider's words."""
-    ModelCall.objects.filter(companion=instance).exclude(said="").update(said="")
+    for calls in (ModelCall.objects, SoundCall.objects):
+        calls.filter(companion=instance).exclude(said="").update(said="")
 
 
 @receiver(pre_delete, sender=Reply)

@@ -28,7 +28,8 @@ class ProviderError(Exception):
     sentence = _("The model could not answer.")
 
     def __init__(self, said: str, *, status: int | None = None, usage: "Usage | None" = None) -> None:
-        self.said = said[:MOST_CHARACTERS]
+        # A database takes no NUL and nothing that UTF-8 has not, and an engine may answer both.
+        self.said = said[:MOST_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
         self.status = status
         self.usage = usage
         super().__init__(self.said)

@@ -19,7 +19,7 @@ from memory.models import Memory
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.everywhere import tables_with
 from tests.voice.speeches import Listener, answered, contents, said_by_itself
-from voice.models import Speech, Spoken
+from voice.models import Speech, Spoken, Voice
 from voice.speaking.leaving import sweep
 from voice.tasks import sweep_speech
 
@@ -150,3 +150,30 @@ async def test_what_nothing_holds_is_swept_after_an_hour(listener: Listener, mir
     assert await visit(left) == (0, 1, 2, 2)
     assert await visit(sweep, now + timedelta(hours=2)) == 2
     assert await visit(left) == (0, 0, 0, 0)
+
+
+async def test_the_engines_words_hold_no_words_that_are_gone(
+    speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
+) -> None:
+    reply = await visit(answered, mira, f"The {MARKER} is yours.")
+    echo = {"detail": [{"msg": "busy\u0000", "input": f"The {MARKER} is yours."}, {"input": f"The {MARKER}"}]}
+    speech_rehearsal.script_sound({"error": {"status": 503, "body": echo}})
+    assert (await listener.hear(reply, 0)).status_code == 503
+    said = (await visit(SoundCall.objects.get)).said
+    assert "busy" in said
+    assert "\0" not in said
+    assert f"{MARKER} is yours" not in said
+    assert reply.answer
+    await visit(delete_message, reply.answer, timezone.now())
+    assert (await visit(SoundCall.objects.get)).said == ""
+
+
+def test_a_recording_that_nothing_imitates_is_swept(mira: Companion) -> None:
+    now = timezone.now()
+    more = {"kind": StoredFile.Kind.REFERENCE, "content_type": "audio/wav", "companion": mira}
+    chosen, lone = (keep(mira.user, b"x", now=now, **more) for _ in range(2))
+    Voice.objects.create(companion=mira, reference=chosen, consent="Mine.", consented_at=now)
+    assert sweep(now) == 0
+    assert sweep(now + timedelta(hours=2)) == 1
+    assert list(StoredFile.objects.all()) == [chosen]
+    assert lone.key != chosen.key

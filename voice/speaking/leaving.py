@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.signals import post_delete, post_save, pre_delete
 from django.dispatch import receiver
 
@@ -15,7 +15,7 @@ from companions.deletion.hiding import hidden
 from companions.locking import hold
 from companions.models import Message, Reply
 from files.models import StoredFile
-from voice.models import Speech, Spoken
+from voice.models import Speech, Spoken, Voice
 from voice.sentences import sentences_of
 
 UNHELD_AFTER = timedelta(hours=1)  # what was made a moment ago is about to be noted
@@ -61,7 +61,7 @@ def sweep(now: datetime, most: int = 1000) -> int:
     old = Q(created_at__lt=now - timedelta(days=settings.SPEECH_DAYS))
     unheld = Q(spoken=None, created_at__lt=now - UNHELD_AFTER)
     gone = sum(_drop(speech) for speech in Speech.objects.filter(old | unheld)[:most])
-    return gone + _drop_files(_without_speech(now), most)
+    return gone + _drop_files(_unnamed(now), most)
 
 
 @transaction.atomic
@@ -74,10 +74,12 @@ def _drop(speech: Speech) -> int:
     return int(is_there)
 
 
-def _without_speech(now: datetime) -> QuerySet[StoredFile]:
-    """Files whose process died before it could say what they are."""
-    kind = {"kind": StoredFile.Kind.SPEECH, "speech": None}
-    return StoredFile.objects.filter(**kind, created_at__lt=now - UNHELD_AFTER)
+def _unnamed(now: datetime) -> QuerySet[StoredFile]:
+    """Files whose process died before it could say what they are: speech, and recordings that nothing imitates."""
+    speech = Q(kind=StoredFile.Kind.SPEECH, speech=None)
+    is_imitated = Exists(Voice.objects.filter(reference=OuterRef("pk")))
+    lone = Q(~is_imitated, kind=StoredFile.Kind.REFERENCE)
+    return StoredFile.objects.filter(speech | lone, created_at__lt=now - UNHELD_AFTER)
 
 
 def _drop_files(files: QuerySet[StoredFile], most: int) -> int:

@@ -1,11 +1,12 @@
 """A sentence as sound."""
 
 import asyncio
+import json
 import re
 
 from django.conf import settings
 
-from providers.errors import ProviderUnavailable
+from providers.errors import ProviderError, ProviderUnavailable
 from providers.said import hide
 from providers.sound.errors import SoundError
 from providers.sound.reading import read
@@ -31,8 +32,19 @@ async def said(wanted: Wanted, by: Engine | None = None) -> Sound:
     speaking = by or engine()
     if speaking is None:
         raise ProviderUnavailable("No engine is set: the browser speaks")
-    content = await speaking.speak(wanted)
+    try:
+        content = await speaking.speak(wanted)
+    except ProviderError as error:
+        error.said = without(error.said, wanted.text)
+        raise
     return await asyncio.to_thread(_heard, content, wanted)
+
+
+def without(said: str, text: str) -> str:
+    """The engine's words without those that it was to say: some answer a request with what is in it."""
+    for form in (text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]):
+        said = said.replace(form, "…") if form else said
+    return said
 
 
 def _heard(content: bytes, wanted: Wanted) -> Sound:
