@@ -1,5 +1,6 @@
 """Push to talk: what was recorded is kept, heard, read through and sent as a message like any other."""
 
+import asyncio
 from datetime import timedelta
 
 import orjson
@@ -19,9 +20,12 @@ from providers.sound import read
 from tests.companions.everywhere import tables_with
 from tests.fixtures.turns import connected
 from tests.voice.recordings import SAID, Browser, hears, recorded, spoken
+from voice.errors import HearingError
 from voice.hearing.leaving import sweep
+from voice.hearing.transcribing import transcribe
 from voice.models import Recording
 from voice.tasks import sweep_recordings
+from voice.views.finding import my_recording
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 
@@ -267,3 +271,27 @@ async def test_anothers_recording_does_not_exist(
 async def test_nobody_records_for_anothers_companion(mira: Companion, mallory: User) -> None:
     assert (await Browser(mallory, mira.pk).record(spoken())).status_code == 404
     assert not await StoredFile.objects.aexists()
+
+
+@pytest.mark.parametrize("meanwhile", ["sent", "deleted"])
+async def test_what_is_heard_late_is_not_put_over_what_was_sent_or_deleted(
+    speech_rehearsal: RehearsalServer, browser: Browser, mira: Companion, meanwhile: str
+) -> None:
+    recording = await visit(recorded, mira, "")
+    speech_rehearsal.script_sound(hears("Something else", delay=1.0))
+    hearing = asyncio.create_task(
+        transcribe(await visit(my_recording, mira.user, mira.pk, recording.pk), timezone.now)
+    )
+    while not speech_rehearsal.sound_requests():
+        await asyncio.sleep(0.02)
+    if meanwhile == "sent":
+        sent = await browser.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
+        assert sent.status_code == 201
+    else:
+        await Recording.objects.all().adelete()
+    with pytest.raises(HearingError, match="recording_sent" if meanwhile == "sent" else "no_such_recording"):
+        await hearing
+    assert not await Recording.objects.filter(heard="Something else").aexists()
+    if meanwhile == "sent":
+        again = await browser.post(f"recordings/{recording.pk}/transcribe/")
+        assert (again.status_code, again.json()["code"]) == (409, "recording_sent")

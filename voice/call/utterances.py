@@ -59,7 +59,7 @@ async def _hear(companion: Companion, said: Utterance, sound: Sound) -> Started:
         if recording is None:
             return await sending.send_words(companion, heard.text, said.client_id, timezone.now())
         recording.heard, recording.language = heard.text, heard.language
-        await visit(recording.save, update_fields=["heard", "language"])
+        await visit(transcribing.write_down, recording)
         return await sending.send(recording, heard.text, said.client_id, timezone.now())
     except (HearingError, GateError, CompanionsError):
         if recording := await _kept(keeping):

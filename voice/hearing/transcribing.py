@@ -25,13 +25,34 @@ AWAY = 503
 
 
 async def transcribe(recording: Recording, clock: Clock, language: str = "") -> Recording:
-    """The recording with what was heard in it. HearingError, GateError, FilesError: it stays as it was."""
+    """The recording with what was heard in it. HearingError, GateError, FilesError: it stays as it was.
+
+    One that was sent holds what its message says; whatever is heard in it then, or again, is not put over that.
+    """
     companion = recording.companion
+    if recording.message_id:
+        raise _sent()
     sound = await visit(_sound_of, recording)
     heard = await transcript(companion.user, sound, clock, language=language, companion=companion)
     recording.heard, recording.language = heard.text, heard.language
-    await visit(recording.save, update_fields=["heard", "language"])
+    await visit(write_down, recording)
     return recording
+
+
+def write_down(recording: Recording) -> None:
+    """Keep what was heard; HearingError where the recording was sent or deleted meanwhile."""
+    mine = Recording.objects.filter(companion=recording.companion_id, pk=recording.pk)
+    if mine.filter(message=None).update(heard=recording.heard, language=recording.language):
+        return
+    if mine.exists():
+        raise _sent()
+    raise HearingError("no_such_recording", _("There is no such recording of yours any more."), 404)
+
+
+def _sent() -> HearingError:
+    return HearingError(
+        "recording_sent", _("This recording was sent already. Correct its words instead."), 409
+    )
 
 
 async def transcript(
