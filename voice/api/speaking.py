@@ -1,8 +1,8 @@
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from companions.api.finding import my_companion, person
 from companions.replies.database import visit
@@ -30,6 +30,9 @@ SENTENCE: dict[str, Any] = {
 """Sentences are numbered from 0; what is not said aloud has no number."""
 
 
+Wait = Annotated[float, Query(ge=0, allow_inf_nan=False)]
+
+
 class SpeechIn(Schema):
     text: Text = Field(max_length=MOST_CHARACTERS)
 
@@ -52,10 +55,10 @@ async def speak(request: HttpRequest, companion_id: UUID, body: SpeechIn) -> Htt
     openapi_extra=SENTENCE,
 )
 async def reply_speech(
-    request: HttpRequest, companion_id: UUID, reply_id: UUID, number: int, wait: float = WAIT_SECONDS
+    request: HttpRequest, companion_id: UUID, reply_id: UUID, number: int, wait: Wait = WAIT_SECONDS
 ) -> HttpResponse:
     reply = await visit(my_reply, person(request), companion_id, reply_id)
-    return await answered(reply, number, min(max(wait, 0.0), WAIT_SECONDS))
+    return await answered(reply, number, min(wait, WAIT_SECONDS))
 
 
 @router.get(
@@ -65,7 +68,7 @@ async def reply_speech(
     openapi_extra=SENTENCE,
 )
 async def message_speech(
-    request: HttpRequest, companion_id: UUID, message_id: UUID, number: int, wait: float = WAIT_SECONDS
+    request: HttpRequest, companion_id: UUID, message_id: UUID, number: int, wait: Wait = WAIT_SECONDS
 ) -> HttpResponse:
     said = await visit(my_said, person(request), companion_id, message_id)
-    return await answered(said, number, min(max(wait, 0.0), WAIT_SECONDS))
+    return await answered(said, number, min(wait, WAIT_SECONDS))

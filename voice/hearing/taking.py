@@ -2,19 +2,16 @@
 
 import asyncio
 import contextvars
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import datetime
 from typing import TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.gate import GateError
 from accounts.models import User
 from companions.models import Companion
 from companions.replies.database import visit
@@ -22,13 +19,18 @@ from files.keeping import drop, keep
 from files.models import StoredFile
 from providers.sound import Sound, SoundError, mp3, read_apart
 from voice.errors import HearingError
+from voice.few import Few
 from voice.models import Recording
 
 T = TypeVar("T")
-AT_ONCE, OF_ONE_PERSON, WAIT_SECONDS = 2, 2, 5
+AT_ONCE, OF_ONE_PERSON = 2, 2
 CONTENT_TYPE = "audio/mpeg"
 _hands = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="recordings")  # decoding takes a whole core
-_taking: Counter[int] = Counter()
+_few = Few(
+    OF_ONE_PERSON,
+    "too_many_recordings",
+    gettext_lazy("Your recordings before this one are still being listened to. Try again in a moment."),
+)
 
 
 async def take(companion: Companion, content: bytes, now: datetime) -> Recording:
@@ -38,7 +40,7 @@ async def take(companion: Companion, content: bytes, now: datetime) -> Recording
 
 async def sound_of(user: User, content: bytes) -> Sound:
     """The sound of what was sent, whatever its name or headers say; HearingError, GateError."""
-    with _one_of_few(user):
+    with _few.of(user.pk):
         return await _by_hand(lambda: _read(content))
 
 
@@ -70,21 +72,6 @@ def _longest() -> str:
         "A recording can last %(minutes)s minute.", "A recording can last %(minutes)s minutes.", minutes
     )
     return words % {"minutes": minutes}
-
-
-@contextmanager
-def _one_of_few(user: User) -> Iterator[None]:
-    """GateError where so many recordings of the person's are being weighed already: others wait for the same hands."""
-    if _taking[user.pk] >= OF_ONE_PERSON:
-        detail = _("Your recordings before this one are still being listened to. Try again in a moment.")
-        raise GateError("too_many_recordings", detail, WAIT_SECONDS)
-    _taking[user.pk] += 1
-    try:
-        yield
-    finally:
-        _taking[user.pk] -= 1
-        if not _taking[user.pk]:
-            del _taking[user.pk]
 
 
 def _keep(companion: Companion, content: bytes, seconds: float, now: datetime) -> Recording:

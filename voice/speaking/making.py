@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import SoundCall
-from accounts.sound_usage import note_sound
+from accounts.sound_usage import admit_speech, note_sound
 from companions.models import Companion
 from companions.replies.database import visit
 from providers.errors import ProviderError, ProviderRefused
@@ -39,8 +39,12 @@ async def _turn(user_id: int) -> AsyncIterator[None]:
 
 
 async def made(companion: Companion, engine: Engine, wanted: Wanted, clock: Clock = timezone.now) -> Sound:
-    """The sentence as the engine speaks it; ProviderError where it does not. Left, it stops the engine."""
+    """The sentence as the engine speaks it; ProviderError where it does not. Left, it stops the engine.
+
+    The gate is asked in its turn once more: many that came at once were each let in while none was counted yet.
+    """
     async with _turn(companion.user_id):
+        await visit(admit_speech, companion.user, len(wanted.text), clock())
         began_at, seconds = clock(), 0.0
         error: BaseException | None = None
         try:

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.sound_usage import admit_speech
 from companions.models import Companion
 from companions.replies.database import visit
 from providers.speech import Wanted, engine
 from voice.errors import NoEngineError
+from voice.few import Few
 from voice.models import Voice
 from voice.sentences import Sentence
 from voice.speaking import keeping
@@ -17,6 +19,11 @@ from voice.speaking.following import WAIT_SECONDS, Thing, Told, told
 from voice.speaking.making import Clock, as_file, in_voice
 from voice.speaking.sharing import shared
 from voice.speaking.tone import Tone, tone_of, voice_of
+
+# A page asks for three at a time; each that waits may hold a connection, a channel and a reference recording.
+FEW = Few(
+    16, "too_many_sentences", _("What was asked for before is still being read aloud. Try again in a moment.")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,12 @@ async def speech_of(
     It is waited for while its reply is made. Raises NoEngineError where the browser is to speak, SpeakingError where the
     engine does not, GateError; the words stay in any case. A task that is cancelled stops the engine.
     """
-    sentence = await told(thing, number, wait_seconds)
-    if sentence is None:
-        return None
+    with FEW.of(thing.companion.user_id):
+        sentence = await told(thing, number, wait_seconds)
+        return await _aloud(thing, number, sentence, clock) if sentence else None
+
+
+async def _aloud(thing: Thing, number: int, sentence: Told, clock: Clock) -> Aloud:
     sounding = await visit(_looked_up, thing, sentence, clock())
     content, seconds = sounding.content, sounding.seconds
     if not content:
@@ -87,7 +97,7 @@ def _looked_up(thing: Thing, sentence: Told, now: datetime) -> Sounding:
         keeping.note(thing, sentence.sentence, digest, None, now)
         return Sounding(tone, wanted, digest, content, speech.seconds)
     admit_speech(companion.user, len(wanted.text), now)
-    return Sounding(tone, tone.with_reference(wanted), digest)
+    return Sounding(tone, tone.with_reference([wanted])[0], digest)
 
 
 def for_browser(companion: Companion, voice: Voice, sentence: Told) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """What makes a companion's voice, and the digest under which a sentence in that voice is found again."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -43,9 +44,10 @@ class Tone:
         told = [wanted.text, wanted.voice, wanted.language, wanted.speed, wanted.emotion, wanted.intensity]
         return hashlib.sha256(orjson.dumps([*made_by, *told, wanted.reference_text])).hexdigest()
 
-    def with_reference(self, wanted: Wanted) -> Wanted:
-        """What is wanted, with the reference recording; it reads the storage."""
-        return replace(wanted, reference=content_of(self.reference)) if self.reference else wanted
+    def with_reference(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+        """What is wanted, with the reference recording; it reads the storage, once for all."""
+        content = content_of(self.reference) if self.reference and wanted else None
+        return [replace(one, reference=content) for one in wanted]
 
 
 def voice_of(companion: Companion) -> Voice:

@@ -14,6 +14,7 @@ from providers.sound import Sound
 from providers.sound.sound import Samples
 from providers.speech import Wanted, engine
 from voice.errors import NoEngineError, SpeakingError
+from voice.few import Few
 from voice.models import Voice
 from voice.sentences import Sentence, sentences_of
 from voice.speaking.following import Told
@@ -22,6 +23,7 @@ from voice.speaking.speaking import for_browser
 from voice.speaking.tone import Tone, tone_of, voice_of
 
 PAUSE_SECONDS = 0.25
+FEW = Few(2, "too_many_texts", _("What you gave before is still being read aloud. Try again in a moment."))
 
 
 async def read_aloud(
@@ -34,6 +36,13 @@ async def read_aloud(
     sentences = sentences_of(text)
     if not sentences:
         raise SpeakingError("nothing_to_say", _("There is nothing in this that could be read aloud."))
+    with FEW.of(companion.user_id):
+        return await _read(companion, sentences, voice, clock)
+
+
+async def _read(
+    companion: Companion, sentences: Sequence[Sentence], voice: Voice | None, clock: Clock
+) -> tuple[bytes, float]:
     tone, wanted = await visit(_prepared, companion, sentences, voice, clock)
     tasks = [asyncio.create_task(in_voice(companion, tone.engine, one, clock)) for one in wanted]
     try:
@@ -53,7 +62,7 @@ def _prepared(
         raise NoEngineError(for_browser(companion, voice, Told(_as_one(sentences))))
     admit_speech(companion.user, sum(len(one.said) for one in sentences), clock())
     tone = tone_of(companion, speaking, voice)
-    return tone, [tone.with_reference(tone.wanted(Told(one))) for one in sentences]
+    return tone, tone.with_reference([tone.wanted(Told(one)) for one in sentences])
 
 
 def _as_one(sentences: Sequence[Sentence]) -> Sentence:

@@ -1,0 +1,77 @@
+"""What one person can ask of the voice at once, however many requests they make of it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from accounts.models import SoundCall, User
+from companions.models import Companion
+from companions.replies.database import visit
+from files.storages.private import private
+from providers.rehearsal.running import RehearsalServer
+from providers.sound import wav
+from tests.fixtures.rest import Api
+from tests.fixtures.sound import hum
+from tests.voice.speeches import Listener, answered, begun
+from voice.choosing import imitate
+from voice.speaking import following, speaking, speech_of, tone, whole
+from voice.speaking.whole import read_aloud
+from voice.views.finding import my_reply
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
+
+
+async def test_many_at_once_do_not_go_over_the_days_characters(
+    speech_rehearsal: RehearsalServer, alice: User, mira: Companion, settings: Any
+) -> None:
+    settings.SPEECH_CHARACTERS_PER_DAY = 20
+    settings.SPEECH = settings.SPEECH | {"at_once": 1}
+    speech_rehearsal.script_sound({"delay": 0.3, "repeat": 4})
+    said = await visit(answered, mira, "Sentence one. Sentence two. Sentence six. Sentence ten.")
+    reply = await visit(my_reply, alice, mira.pk, said.pk)
+    heard = await asyncio.gather(*(speech_of(reply, number) for number in range(4)), return_exceptions=True)
+    assert sorted(type(one).__name__ for one in heard) == ["Aloud", "GateError", "GateError", "GateError"]
+    assert await visit(SoundCall.objects.count) == 1
+
+
+async def test_so_many_wait_for_sentences_and_no_more(
+    speech_rehearsal: RehearsalServer, alice: User, mira: Companion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, listener = await visit(answered, mira, "Hello."), Listener(alice, mira)
+    monkeypatch.setattr(speaking.FEW, "most", 0)
+    refused = await listener.hear(reply, 0)
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_sentences")
+    monkeypatch.setattr(speaking.FEW, "most", 1)
+    assert [(await listener.hear(reply, 0)).status_code for _ in range(2)] == [200, 200]
+
+
+async def test_so_many_texts_are_read_aloud_and_no_more(
+    speech_rehearsal: RehearsalServer, alice: User, mira: Companion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole.FEW, "most", 0)
+    refused = await Listener(alice, mira).post("voice/sample/")
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_texts")
+    assert speech_rehearsal.sound_requests() == []
+
+
+async def test_a_reference_is_read_once_for_a_text(
+    speech_rehearsal: RehearsalServer, mira: Companion, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await visit(imitate, mira, wav(hum(2)), "", "Mine.", mira.created_at)
+    settings.SPEECH = settings.SPEECH | {"engine": "f5"}
+    reads: list[str] = []
+    content_of = tone.content_of
+    monkeypatch.setattr(tone, "content_of", lambda file: reads.append(file.key) or content_of(file))
+    with pytest.raises(Exception, match="speech_unavailable"):  # this server is no F5-TTS
+        await read_aloud(mira, "Hi. " * 50)
+    assert len(reads) == 1
+    assert len(list(private().contents("reference"))) == 1
+
+
+@pytest.mark.parametrize("wait", ["nan", "inf", "-1"])
+def test_a_time_that_is_none_is_not_waited_for(as_alice: Api, mira: Companion, wait: str) -> None:
+    reply = begun(mira, "Hello. I was jus")
+    response = as_alice.get(f"/companions/{mira.pk}/replies/{reply.pk}/speech/0?wait={wait}")
+    assert response.status_code == 422
+    assert following.WAIT_SECONDS == 60
