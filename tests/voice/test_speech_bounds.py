@@ -15,7 +15,7 @@ from tests.fixtures.rest import Api
 from tests.fixtures.sound import hum
 from tests.voice.speeches import Listener, answered, begun
 from voice.choosing import imitate
-from voice.speaking import following, speaking, speech_of, tone, whole
+from voice.speaking import speaking, speech_of, tone, whole
 from voice.speaking.whole import read_aloud
 from voice.views.finding import my_reply
 
@@ -74,4 +74,3 @@ def test_a_time_that_is_none_is_not_waited_for(as_alice: Api, mira: Companion, w
     reply = begun(mira, "Hello. I was jus")
     response = as_alice.get(f"/companions/{mira.pk}/replies/{reply.pk}/speech/0?wait={wait}")
     assert response.status_code == 422
-    assert following.WAIT_SECONDS == 60
