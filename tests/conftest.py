@@ -6,6 +6,7 @@ environment; each has a database and a Redis database of its own. DATABASE_URL a
 they are already set.
 """
 
+import asyncio
 import atexit
 import fcntl
 import hashlib
@@ -106,6 +107,20 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keeps the embedded test databases for the next run: `_schema` says when they are out of date."""
     if SERVICES is not None:
         config.option.reuse_db = True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """From a process's first browser test on, Playwright's loop counts as running: no other test may find it so."""
+    loop = None if "browser" in item.keywords else asyncio._get_running_loop()
+    if loop is None:
+        return (yield)
+    asyncio._set_running_loop(None)
+    try:
+        return (yield)
+    finally:
+        if nextitem is not None:
+            asyncio._set_running_loop(loop)
 
 
 @pytest.fixture(scope="session")

@@ -86,7 +86,9 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("name",)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="token_%s", **kwargs)  # the person's name stands on the same page
+        super().__init__(
+            *args, **{"auto_id": "token_%s", **kwargs}
+        )  # the person's name stands on the same page
 
 
 class DeletionForm(forms.Form):

@@ -1,5 +1,6 @@
 """A real browser before a real Kith. Chromium comes from the system, never from a download."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Iterator
@@ -28,6 +29,14 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
     return {**browser_context_args, "locale": "en-GB", "timezone_id": "Europe/Berlin"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loop_of_the_browser(browser: Browser) -> Iterator[None]:
+    """What closes the browser after another test finds its loop running again."""
+    loop = asyncio._get_running_loop()
+    yield
+    asyncio._set_running_loop(loop)
 
 
 @pytest.fixture(scope="session")

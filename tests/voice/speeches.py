@@ -1,5 +1,6 @@
 """What was said, to be read aloud, and asking for it as a page does."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -9,11 +10,13 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion, Message, Reply
+from companions.replies.background import TASKS
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
 from companions.saying import open_session, say
 from files.models import StoredFile
 from files.storages.private import private
+from voice.speaking.speaking import keep
 
 
 @transaction.atomic
@@ -52,6 +55,12 @@ def contents() -> int:
     return len(list(private().contents(StoredFile.Kind.SPEECH)))
 
 
+async def kept() -> None:
+    """Once all that was heard is kept, too."""
+    while keeping := [task for task in TASKS if getattr(task.get_coro(), "__name__", "") == keep.__name__]:
+        await asyncio.wait(keeping)
+
+
 class Listener:
     """Somebody signed in, who has things read aloud."""
 
@@ -61,7 +70,9 @@ class Listener:
     async def hear(self, thing: Reply | Message, number: int, wait: str = "5") -> Any:
         kind = "replies" if isinstance(thing, Reply) else "messages"
         await self.client.aforce_login(self.user)
-        return await self.client.get(f"{self.path}{kind}/{thing.pk}/speech/{number}/?wait={wait}")
+        heard = await self.client.get(f"{self.path}{kind}/{thing.pk}/speech/{number}/?wait={wait}")
+        await kept()
+        return heard
 
     async def post(self, path: str, **fields: Any) -> Any:
         await self.client.aforce_login(self.user)

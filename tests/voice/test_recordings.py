@@ -31,15 +31,15 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 @pytest.fixture
-def browser(alice: User, mira: Companion) -> Browser:
+def phone(alice: User, mira: Companion) -> Browser:
     return Browser(alice, mira.pk)
 
 
 async def test_a_recording_is_heard_and_its_words_come_back(
-    speech_rehearsal: RehearsalServer, browser: Browser, mira: Companion
+    speech_rehearsal: RehearsalServer, phone: Browser, mira: Companion
 ) -> None:
     speech_rehearsal.script_sound(hears())
-    response = await browser.record(spoken(1.5))
+    response = await phone.record(spoken(1.5))
     assert response.status_code == 201
     told = orjson.loads(response.content)
     recording = await Recording.objects.select_related("file").aget()
@@ -55,18 +55,18 @@ async def test_a_recording_is_heard_and_its_words_come_back(
     assert "Alice" in asked["prompt"]
 
 
-async def test_its_seconds_are_counted(speech_rehearsal: RehearsalServer, browser: Browser) -> None:
+async def test_its_seconds_are_counted(speech_rehearsal: RehearsalServer, phone: Browser) -> None:
     speech_rehearsal.script_sound(hears())
-    await browser.record(spoken(2.0))
+    await phone.record(spoken(2.0))
     call = await SoundCall.objects.aget()
-    assert (call.capability, call.outcome, call.user_id) == ("transcription", "done", browser.user.pk)
+    assert (call.capability, call.outcome, call.user_id) == ("transcription", "done", phone.user.pk)
     assert call.seconds == pytest.approx(2.0, abs=0.1)
 
 
-async def test_it_is_sent_as_a_message_and_answered(browser: Browser, mira: Companion) -> None:
+async def test_it_is_sent_as_a_message_and_answered(phone: Browser, mira: Companion) -> None:
     recording = await visit(recorded, mira)
-    async with connected(browser.user, mira) as socket:
-        response = await browser.post(
+    async with connected(phone.user, mira) as socket:
+        response = await phone.post(
             f"recordings/{recording.pk}/send/", text=f"{SAID} She does.", client_id="1"
         )
         assert response.status_code == 201
@@ -79,31 +79,31 @@ async def test_it_is_sent_as_a_message_and_answered(browser: Browser, mira: Comp
     assert await Memory.objects.aget(message=message, kind="said", speaker="user")
 
 
-async def test_sent_twice_it_is_one_message(browser: Browser, mira: Companion) -> None:
+async def test_sent_twice_it_is_one_message(phone: Browser, mira: Companion) -> None:
     recording = await visit(recorded, mira)
     path = f"recordings/{recording.pk}/send/"
-    first, second = [await browser.post(path, text=SAID, client_id="1") for _ in range(2)]
+    first, second = [await phone.post(path, text=SAID, client_id="1") for _ in range(2)]
     assert first.status_code == second.status_code == 201
     ids = {orjson.loads(one.content)["message"]["id"] for one in (first, second)}
     assert len(ids) == 1
-    other = await browser.post(path, text="Something else", client_id="2")
+    other = await phone.post(path, text="Something else", client_id="2")
     assert (other.status_code, orjson.loads(other.content)["code"]) == (409, "recording_sent")
     assert await Message.objects.filter(companion=mira, role="user").acount() == 1
 
 
-async def test_a_message_has_one_recording(browser: Browser, mira: Companion) -> None:
+async def test_a_message_has_one_recording(phone: Browser, mira: Companion) -> None:
     for number, status in ((1, 201), (2, 409)):
         recording = await visit(recorded, mira)
-        response = await browser.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
+        response = await phone.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
         assert response.status_code == status, number
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 32_001, "a\x00b"])
 async def test_what_is_no_message_is_not_sent_and_the_recording_waits(
-    browser: Browser, mira: Companion, text: str
+    phone: Browser, mira: Companion, text: str
 ) -> None:
     recording = await visit(recorded, mira)
-    response = await browser.post(f"recordings/{recording.pk}/send/", text=text, client_id="1")
+    response = await phone.post(f"recordings/{recording.pk}/send/", text=text, client_id="1")
     assert response.status_code == 422
     assert orjson.loads(response.content)["detail"]
     await recording.arefresh_from_db()
@@ -111,12 +111,12 @@ async def test_what_is_no_message_is_not_sent_and_the_recording_waits(
     assert not await Message.objects.filter(companion=mira, role="user").aexists()
 
 
-async def test_the_gate_counts_what_is_said_aloud(browser: Browser, mira: Companion, alice: User) -> None:
+async def test_the_gate_counts_what_is_said_aloud(phone: Browser, mira: Companion, alice: User) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(messages_per_minute=1)
     for number, status in ((1, 201), (2, 429)):
         recording = await visit(recorded, mira)
         path = f"recordings/{recording.pk}/send/"
-        response = await browser.post(path, text=f"No. {number}", client_id=str(number))
+        response = await phone.post(path, text=f"No. {number}", client_id=str(number))
         assert response.status_code == status
 
 
@@ -129,14 +129,14 @@ FAULTS = {
 
 @pytest.mark.parametrize("code", FAULTS)
 async def test_what_cannot_be_heard_now_is_kept_and_tried_again(
-    speech_rehearsal: RehearsalServer, browser: Browser, code: str
+    speech_rehearsal: RehearsalServer, phone: Browser, code: str
 ) -> None:
     speech_rehearsal.script_sound({"capability": "transcription", **FAULTS[code]}, hears())
-    response = await browser.record(spoken())
+    response = await phone.record(spoken())
     told = orjson.loads(response.content)
     assert (response.status_code, told["text"], told["code"]) == (201, "", code)
     assert told["detail"]
-    again = await browser.post(f"recordings/{told['id']}/transcribe/")
+    again = await phone.post(f"recordings/{told['id']}/transcribe/")
     assert (again.status_code, orjson.loads(again.content)["text"]) == (200, SAID)
     calls = [one.outcome async for one in SoundCall.objects.order_by("started_at")]
     failed = {"transcription_unavailable": "unavailable", "transcription_refused": "refused"}
@@ -144,30 +144,30 @@ async def test_what_cannot_be_heard_now_is_kept_and_tried_again(
 
 
 @pytest.mark.usefixtures("no_sound_providers")
-async def test_without_a_transcription_it_is_kept_and_typed(browser: Browser) -> None:
-    told = orjson.loads((await browser.record(spoken())).content)
+async def test_without_a_transcription_it_is_kept_and_typed(phone: Browser) -> None:
+    told = orjson.loads((await phone.record(spoken())).content)
     assert (told["text"], told["code"]) == ("", "no_transcription")
-    sent = await browser.post(f"recordings/{told['id']}/send/", text="Typed", client_id="1")
+    sent = await phone.post(f"recordings/{told['id']}/send/", text="Typed", client_id="1")
     assert sent.status_code == 201
     assert not await SoundCall.objects.aexists()
 
 
 async def test_where_a_days_seconds_are_used_up_it_is_kept_and_typed(
-    speech_rehearsal: RehearsalServer, browser: Browser, settings: object
+    speech_rehearsal: RehearsalServer, phone: Browser, settings: object
 ) -> None:
     settings.HEARING_SECONDS_PER_DAY = 1  # type: ignore[attr-defined]
-    told = orjson.loads((await browser.record(spoken(2.0))).content)
+    told = orjson.loads((await phone.record(spoken(2.0))).content)
     assert (told["text"], told["code"]) == ("", "no_hearing_left")
     assert speech_rehearsal.sound_requests() == []
-    refused = await browser.post(f"recordings/{told['id']}/transcribe/")
+    refused = await phone.post(f"recordings/{told['id']}/transcribe/")
     assert (refused.status_code, int(refused["Retry-After"]) > 0) == (429, True)
 
 
 async def test_a_deleted_message_takes_its_recording_and_the_sound_with_it(
-    browser: Browser, mira: Companion
+    phone: Browser, mira: Companion
 ) -> None:
     recording = await visit(recorded, mira)
-    await browser.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
+    await phone.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
     file = await StoredFile.objects.aget()
     message = await Message.objects.aget(client_id="1")
     await visit(delete_message, message, timezone.now())
@@ -185,11 +185,11 @@ async def test_a_deleted_companion_takes_its_recordings_with_it(mira: Companion)
         await visit(content_of, file)
 
 
-async def test_what_was_not_sent_is_swept_after_a_day(browser: Browser, mira: Companion) -> None:
+async def test_what_was_not_sent_is_swept_after_a_day(phone: Browser, mira: Companion) -> None:
     now = timezone.now()
     old, fresh = now - timedelta(hours=25), now - timedelta(hours=23)
     left, kept, sent = [await visit(recorded, mira, created_at=at) for at in (old, fresh, old)]
-    await browser.post(f"recordings/{sent.pk}/send/", text=SAID, client_id="1")
+    await phone.post(f"recordings/{sent.pk}/send/", text=SAID, client_id="1")
     kind = StoredFile.Kind.RECORDING
     lone = await visit(keep, mira.user, b"begun and left", kind, "audio/mpeg", old)
     assert await visit(sweep, now) == 2
@@ -200,36 +200,36 @@ async def test_what_was_not_sent_is_swept_after_a_day(browser: Browser, mira: Co
     assert await Recording.objects.acount() == 2
 
 
-async def test_a_discarded_recording_is_gone_at_once(browser: Browser, mira: Companion) -> None:
+async def test_a_discarded_recording_is_gone_at_once(phone: Browser, mira: Companion) -> None:
     recording = await visit(recorded, mira)
-    assert (await browser.post(f"recordings/{recording.pk}/delete/")).status_code == 204
+    assert (await phone.post(f"recordings/{recording.pk}/delete/")).status_code == 204
     assert not await Recording.objects.aexists()
     assert not await StoredFile.objects.aexists()
 
 
 async def test_no_more_than_two_of_one_person_are_weighed_at_once(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
+    phone: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from voice.hearing import taking
 
-    monkeypatch.setitem(taking._taking, browser.user.pk, 2)
-    response = await browser.record(spoken())
+    monkeypatch.setitem(taking._taking, phone.user.pk, 2)
+    response = await phone.record(spoken())
     assert (response.status_code, orjson.loads(response.content)["code"]) == (429, "too_many_recordings")
     assert not await Recording.objects.aexists()
 
 
 async def test_what_was_heard_is_put_right_in_the_message_and_in_memory(
-    browser: Browser, mira: Companion
+    phone: Browser, mira: Companion
 ) -> None:
     recording = await visit(recorded, mira, "My sister Zxqvorn lives in Lisbon.")
     path = f"recordings/{recording.pk}"
-    await browser.post(f"{path}/send/", text="My sister Zxqvorn lives in Lisbon.", client_id="1")
+    await phone.post(f"{path}/send/", text="My sister Zxqvorn lives in Lisbon.", client_id="1")
     message = await Message.objects.aget(client_id="1")
     await Reply.objects.aupdate(state="done", text="", answer=None)
     await Message.objects.filter(role="assistant").adelete()
-    page = await browser.get(f"{path}/correct/")
+    page = await phone.get(f"{path}/correct/")
     assert "My sister Zxqvorn" in page.content.decode()
-    done = await browser.post(f"{path}/correct/", text=SAID)
+    done = await phone.post(f"{path}/correct/", text=SAID)
     assert done.status_code == 302
     await message.arefresh_from_db()
     await recording.arefresh_from_db()
@@ -238,18 +238,18 @@ async def test_what_was_heard_is_put_right_in_the_message_and_in_memory(
     assert await visit(tables_with, "Zxqvorn") == {}
 
 
-async def test_nothing_heard_cannot_be_the_transcript(browser: Browser, mira: Companion) -> None:
+async def test_nothing_heard_cannot_be_the_transcript(phone: Browser, mira: Companion) -> None:
     recording = await visit(recorded, mira)
-    await browser.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
+    await phone.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
     await Reply.objects.aupdate(state="done")
-    refused = await browser.post(f"recordings/{recording.pk}/correct/", text=" ")
+    refused = await phone.post(f"recordings/{recording.pk}/correct/", text=" ")
     assert refused.status_code == 422
     assert (await Message.objects.aget(client_id="1")).text == SAID
 
 
-async def test_only_what_was_sent_has_a_transcript_to_put_right(browser: Browser, mira: Companion) -> None:
+async def test_only_what_was_sent_has_a_transcript_to_put_right(phone: Browser, mira: Companion) -> None:
     recording = await visit(recorded, mira)
-    assert (await browser.get(f"recordings/{recording.pk}/correct/")).status_code == 404
+    assert (await phone.get(f"recordings/{recording.pk}/correct/")).status_code == 404
 
 
 ADDRESSES = ["transcribe/", "send/", "correct/", "delete/"]
@@ -257,7 +257,7 @@ ADDRESSES = ["transcribe/", "send/", "correct/", "delete/"]
 
 @pytest.mark.parametrize("address", ADDRESSES)
 async def test_anothers_recording_does_not_exist(
-    browser: Browser, mira: Companion, tian: Companion, bob: User, mallory: User, address: str
+    phone: Browser, mira: Companion, tian: Companion, bob: User, mallory: User, address: str
 ) -> None:
     recording = await visit(recorded, mira)
     for person, companion in ((mallory, mira), (bob, tian)):
@@ -275,7 +275,7 @@ async def test_nobody_records_for_anothers_companion(mira: Companion, mallory: U
 
 @pytest.mark.parametrize("meanwhile", ["sent", "deleted"])
 async def test_what_is_heard_late_is_not_put_over_what_was_sent_or_deleted(
-    speech_rehearsal: RehearsalServer, browser: Browser, mira: Companion, meanwhile: str
+    speech_rehearsal: RehearsalServer, phone: Browser, mira: Companion, meanwhile: str
 ) -> None:
     recording = await visit(recorded, mira, "")
     speech_rehearsal.script_sound(hears("Something else", delay=1.0))
@@ -285,7 +285,7 @@ async def test_what_is_heard_late_is_not_put_over_what_was_sent_or_deleted(
     while not speech_rehearsal.sound_requests():
         await asyncio.sleep(0.02)
     if meanwhile == "sent":
-        sent = await browser.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
+        sent = await phone.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
         assert sent.status_code == 201
     else:
         await Recording.objects.all().adelete()
@@ -293,5 +293,5 @@ async def test_what_is_heard_late_is_not_put_over_what_was_sent_or_deleted(
         await hearing
     assert not await Recording.objects.filter(heard="Something else").aexists()
     if meanwhile == "sent":
-        again = await browser.post(f"recordings/{recording.pk}/transcribe/")
+        again = await phone.post(f"recordings/{recording.pk}/transcribe/")
         assert (again.status_code, again.json()["code"]) == (409, "recording_sent")

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.sound_usage import admit_speech
 from companions.models import Companion
+from companions.replies.background import later
 from companions.replies.database import visit
 from providers.speech import Wanted, engine
 from voice.errors import NoEngineError
@@ -110,11 +111,12 @@ def for_browser(companion: Companion, voice: Voice, sentence: Told) -> dict[str,
 
 async def _made(thing: Thing, sentence: Told, sounding: Sounding, clock: Clock) -> Made:
     sound = await in_voice(thing.companion, sounding.tone.engine, sounding.wanted, clock)
-    content = await as_file(sound)
-    await visit(_keep, thing, sentence, sounding.digest, content, sound.seconds, clock())
-    return Made(thing, sentence.sentence.number, content, sound.seconds)
+    made = Made(thing, sentence.sentence.number, await as_file(sound), sound.seconds)
+    later(keep(made, sentence.sentence, sounding.digest, clock()))  # it is heard before it is kept
+    return made
 
 
-def _keep(thing: Thing, sentence: Told, digest: str, content: bytes, seconds: float, now: datetime) -> None:
-    file = keeping.kept(thing.companion, digest, content, seconds, now)
-    keeping.note(thing, sentence.sentence, digest, file, now)
+async def keep(made: Made, sentence: Sentence, digest: str, now: datetime) -> None:
+    """Keep what was made, for the next time that it is asked for."""
+    file = await visit(keeping.kept, made.thing.companion, digest, made.content, made.seconds, now)
+    await visit(keeping.note, made.thing, sentence, digest, file, now)

@@ -19,6 +19,7 @@ from tests.fixtures.sound import hum
 from tests.fixtures.turns import Socket, bearer, connected
 from tests.voice.call.calls import ENDINGS, calling, say
 from tests.voice.recordings import hears
+from tests.voice.speeches import kept
 from voice.models import Recording, Spoken
 from voice.speaking.speaking import speech_of
 
@@ -174,6 +175,7 @@ async def test_the_sound_of_what_was_not_heard_is_gone(
         reply = await Reply.objects.select_related("companion__user", "answer").aget()
         for number in range(3):
             assert await speech_of(reply, number)
+        await kept()
         assert await Spoken.objects.acount() == 3
         await call.send("reply.heard", id=str(reply.pk), until=len("One is here. Two is"))
         heard = await call.until("reply.heard")
