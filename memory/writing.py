@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import AutoField, Field, Model
+from django.db.models import AutoField, Model
 
 NOTHING: Mapping[type[Model], str] = {}
 
@@ -19,7 +19,7 @@ class Form(NamedTuple):
 
     begins: str
     row: str
-    fields: Sequence["Field[Any, Any]"]
+    fields: Sequence[Any]
     makes_key: bool
 
 
@@ -52,7 +52,7 @@ def _form(model: type[Model]) -> Form:
     return Form(begins, f"({row})", fields, len(fields) < len(model._meta.local_concrete_fields))
 
 
-def _value(field: "Field[Any, Any]", row: Model) -> Any:
+def _value(field: Any, row: Model) -> Any:
     return field.get_db_prep_save(field.pre_save(row, add=True), connection)
 
 

@@ -74,11 +74,15 @@ async def told(thing: Thing, number: int, wait_seconds: float = WAIT_SECONDS) ->
     """
     if isinstance(thing, Message) or not thing.is_open:
         return _in(thing, number)
+    # Whoever connects to Redis may swallow that they are cancelled: the wait ends all the same.
+    coming = asyncio.create_task(_coming(thing, number))
     try:
-        async with asyncio.timeout(wait_seconds):
-            return await _coming(thing, number)
-    except TimeoutError:
-        raise SpeakingError("not_said_yet", _("This has not been said yet."), CONFLICT) from None
+        await asyncio.wait([coming], timeout=wait_seconds)
+        if coming.done():
+            return coming.result()
+    finally:
+        coming.cancel()
+    raise SpeakingError("not_said_yet", _("This has not been said yet."), CONFLICT)
 
 
 async def _coming(reply: Reply, number: int) -> Told | None:
