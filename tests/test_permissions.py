@@ -161,13 +161,14 @@ IN_THE_WRONG_STATE = {
     "continue_reply",
     "undo_change",
     "send_recording",
+    "transcribe_recording",
     "get_reply_speech",
 }  # the reply of this table is still open, its contradiction not settled, its recording sent: 409 for their owner
 
 
 ASYNC = {"send_message", "stop_reply", "retry_reply", "continue_reply", "reply_retry", "reply_continue"}
 ASYNC |= {"transcribe", "add_recording", "transcribe_recording", "send_recording"}
-ASYNC |= {"recording_add", "recording_transcribe", "recording_send"}
+ASYNC |= {"recording_add", "recording_transcribe", "recording_send", "call_notice"}
 ASYNC |= {"speak", "get_reply_speech", "get_message_speech", "reply_speech", "message_speech", "voice_sample"}
 ASYNC |= {"get_voice", "change_voice", "set_voice_reference"}
 
