@@ -21,5 +21,7 @@ def talk_words(name: str) -> dict[str, str]:
         "copied": _("Copied."),
         "reads_aloud": _("Answers are read aloud now."),
         "reads_silent": _("Answers are not read aloud any more."),
-        "not_aloud": _("This could not be read aloud just now. The words are all there; try again in a moment."),
+        "not_aloud": _(
+            "This could not be read aloud just now. The words are all there; try again in a moment."
+        ),
     }
