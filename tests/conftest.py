@@ -35,6 +35,7 @@ pytest_plugins = [
     "tests.fixtures.sound",
     "tests.fixtures.spaces",
     "tests.fixtures.storage",
+    "tests.fixtures.tables",
 ]
 
 

@@ -53,6 +53,12 @@ def end_call(
     _write_end(call, outcome, usage, meter, now, storable(error.said) if error else "")
 
 
+def cut_call(call: ModelCall, meter: Meter, prompt: Sequence[Line], now: float, is_stopped: bool) -> None:
+    """Write of a call that was cut short: `stopped` also where its person had ended the reply before it was noticed."""
+    is_stopped = is_stopped or Reply.objects.filter(pk=call.reply_id, state=Reply.State.STOPPED).exists()
+    end_call(call, meter, prompt, now, outcome=Outcome.STOPPED if is_stopped else Outcome.INTERRUPTED)
+
+
 @transaction.atomic
 def _write_end(call: ModelCall, outcome: Outcome, usage: Usage, meter: Meter, now: float, words: str) -> None:
     """The provider may have quoted the prompt: where that was scrubbed meanwhile, its words are not kept either."""

@@ -16,7 +16,7 @@ from companions.models import Reply
 from companions.replies import frames
 from companions.replies.ahead import Looking, look, looked_ahead
 from companions.replies.background import later
-from companions.replies.calls import Meter, end_call
+from companions.replies.calls import Meter, cut_call, end_call
 from companions.replies.context import prepare, record_call
 from companions.replies.database import insist, visit
 from companions.replies.finish import Said
@@ -109,12 +109,8 @@ class Making:
             await insist(end_call, call, meter, self.turn.prompt, perf_counter(), error)
             raise
         except asyncio.CancelledError:
-            outcome = (
-                ModelCall.Outcome.STOPPED if self.ends_as == State.STOPPED else ModelCall.Outcome.INTERRUPTED
-            )
-            await asyncio.shield(
-                visit(end_call, call, meter, self.turn.prompt, perf_counter(), outcome=outcome)
-            )
+            is_stopped = self.ends_as == State.STOPPED
+            await asyncio.shield(visit(cut_call, call, meter, self.turn.prompt, perf_counter(), is_stopped))
             raise
         finally:
             self._end_pieces()
