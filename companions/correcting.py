@@ -13,7 +13,7 @@ from companions.locking import hold
 from companions.models import Companion, Message, Reply, Session
 from companions.text import checked
 from memory.keeping import correct
-from memory.models import Memory
+from memory.models import Memory, Recall
 
 
 @transaction.atomic
@@ -52,5 +52,6 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
     unlearnt = unlearn_corrected(companion, message, before, now)
     touched = {message.pk, *(one.pk for one in mirrors), *unlearnt.deleted, *unlearnt.changed}
     scrub(companion.pk, touched | unlearnt.lived, now)
+    Recall.objects.filter(companion=companion, reply__message=message).update(cue="")
     delete_memories(companion.pk, unlearnt.deleted)
     drop_pages(companion)

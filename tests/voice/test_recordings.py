@@ -22,6 +22,7 @@ from tests.fixtures.turns import connected
 from tests.voice.recordings import SAID, Browser, hears, recorded, spoken
 from voice.errors import HearingError
 from voice.hearing.leaving import sweep
+from voice.hearing.taking import few
 from voice.hearing.transcribing import transcribe
 from voice.models import Recording
 from voice.tasks import sweep_recordings
@@ -207,26 +208,24 @@ async def test_a_discarded_recording_is_gone_at_once(phone: Browser, mira: Compa
     assert not await StoredFile.objects.aexists()
 
 
-async def test_no_more_than_two_of_one_person_are_weighed_at_once(
-    phone: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from voice.hearing import taking
-
-    monkeypatch.setitem(taking._taking, phone.user.pk, 2)
-    response = await phone.record(spoken())
+async def test_no_more_than_two_of_one_person_are_weighed_at_once(phone: Browser) -> None:
+    with few.of(phone.user.pk), few.of(phone.user.pk):
+        response = await phone.record(spoken())
     assert (response.status_code, orjson.loads(response.content)["code"]) == (429, "too_many_recordings")
     assert not await Recording.objects.aexists()
+    assert (await phone.record(spoken())).status_code == 201
 
 
 async def test_what_was_heard_is_put_right_in_the_message_and_in_memory(
-    phone: Browser, mira: Companion
+    phone: Browser, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
+    rehearsal.script({"pieces": ["It is lovely there."]})
     recording = await visit(recorded, mira, "My sister Zxqvorn lives in Lisbon.")
     path = f"recordings/{recording.pk}"
-    await phone.post(f"{path}/send/", text="My sister Zxqvorn lives in Lisbon.", client_id="1")
+    async with connected(phone.user, mira) as socket:
+        await phone.post(f"{path}/send/", text="My sister Zxqvorn lives in Lisbon.", client_id="1")
+        await socket.until("reply.done")
     message = await Message.objects.aget(client_id="1")
-    await Reply.objects.aupdate(state="done", text="", answer=None)
-    await Message.objects.filter(role="assistant").adelete()
     page = await phone.get(f"{path}/correct/")
     assert "My sister Zxqvorn" in page.content.decode()
     done = await phone.post(f"{path}/correct/", text=SAID)
