@@ -226,48 +226,52 @@ def test_the_matrix_leaves_no_page_out() -> None:
 
 @pytest.mark.usefixtures("speech_rehearsal")
 @every
-def test_the_owner_is_let_in(at_home: Client, told: Told, name: str) -> None:
-    assert at_home.get(PAGES[name](told)).status_code == (405 if name in POST_ONLY else 200)
+def test_who_is_let_in(told: Told, alice: User, mallory: User, olive: User, name: str) -> None:
+    """The owner comes last: she finds all there, since the others have changed nothing."""
+    page = PAGES[name](told)
+    _nobody_is_sent_to_sign_in(page, name)
+    _nothing_is_done_without_its_csrf_token(alice, page)
+    assert _home(olive).get(page).status_code == (405 if name in POST_ONLY else 404)
+    _for_another_it_does_not_exist(mallory, page, name)
+    _all_is_as_it_was(told)
+    assert _home(alice).get(page).status_code == (405 if name in POST_ONLY else 200)
 
 
-@every
-def test_for_another_it_does_not_exist(client: Client, told: Told, mallory: User, name: str) -> None:
-    client.force_login(mallory)
-    if name not in POST_ONLY:
-        assert client.get(PAGES[name](told)).status_code == 404
-    if name not in LOOKED_AT:
-        sent = {"text": "mine now", "name": "mine", "tint": "40", "typed_name": "Mira"}
-        assert client.post(PAGES[name](told), sent).status_code == 404
-    told.companion.refresh_from_db()
-    told.fact.refresh_from_db()
-    assert (Slot.objects.get().text, Block.objects.get().text) == ("statistics", "Learn.")
-    assert (told.companion.name, told.fact.text, told.fact.is_pinned) == (
-        "Mira",
-        "The exam is statistics",
-        False,
-    )
+def _home(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
 
 
-@every
-def test_an_operator_has_the_admin_for_that(client: Client, told: Told, olive: User, name: str) -> None:
-    client.force_login(olive)
-    assert client.get(PAGES[name](told)).status_code == (405 if name in POST_ONLY else 404)
-
-
-@every
-def test_nobody_is_sent_to_sign_in(client: Client, told: Told, name: str) -> None:
-    response = client.post(PAGES[name](told)) if name in POST_ONLY else client.get(PAGES[name](told))
+def _nobody_is_sent_to_sign_in(page: str, name: str) -> None:
+    response = Client().post(page) if name in POST_ONLY else Client().get(page)
     assert response.status_code == 302
     assert response["Location"].startswith("/accounts/login/?next=")
 
 
-@every
-def test_without_its_csrf_token_nothing_is_changed(alice: User, told: Told, name: str) -> None:
+def _nothing_is_done_without_its_csrf_token(user: User, page: str) -> None:
     client = Client(enforce_csrf_checks=True)
-    client.force_login(alice)
-    response = client.post(PAGES[name](told), {"text": "x", "typed_name": "Mira"})
+    client.force_login(user)
+    response = client.post(page, {"text": "x", "typed_name": "Mira"})
     assert response.status_code == 403
     assert "grown old" in response.content.decode()
+
+
+def _for_another_it_does_not_exist(other: User, page: str, name: str) -> None:
+    client = _home(other)
+    if name not in POST_ONLY:
+        assert client.get(page).status_code == 404
+    if name not in LOOKED_AT:
+        sent = {"text": "mine now", "name": "mine", "tint": "40", "typed_name": "Mira"}
+        assert client.post(page, sent).status_code == 404
+
+
+def _all_is_as_it_was(told: Told) -> None:
+    told.companion.refresh_from_db()
+    told.fact.refresh_from_db()
+    assert (Slot.objects.get().text, Block.objects.get().text) == ("statistics", "Learn.")
+    fact = (told.fact.text, told.fact.is_pinned)
+    assert (told.companion.name, *fact) == ("Mira", "The exam is statistics", False)
 
 
 @pytest.mark.parametrize(
