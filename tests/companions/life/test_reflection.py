@@ -28,7 +28,7 @@ from providers.rehearsal.running import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, ask_to_close
 from tests.companions.sessions.test_closing import Killed, dying, when
 from tests.companions.talking import say
-from tests.fixtures.malformed import HOPELESS, MALFORMED, READABLE
+from tests.fixtures.malformed import HOPELESS, READABLE, SOME
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
@@ -268,12 +268,12 @@ def test_it_waits_for_tomorrows_tokens(mira: Companion, alice: User, rehearsal: 
 # -- whatever the model says
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("name", SOME)
 def test_whatever_is_answered_an_inner_state_stays_within_its_form(
     mira: Companion, rehearsal: RehearsalServer, name: str
 ) -> None:
     talk(mira, "I like rain.", *FIVE_TURNS[1:])
-    rehearsal.script(MALFORMED[name] | {"task": "reflection"})
+    rehearsal.script(SOME[name] | {"task": "reflection"})
     run(mira.pk, NOON)
     state = held(mira)
     assert state.number == (2 if name in READABLE else 1 if name in HOPELESS else state.number)

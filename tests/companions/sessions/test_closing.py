@@ -17,7 +17,7 @@ from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
-from tests.fixtures.malformed import MALFORMED
+from tests.fixtures.malformed import SOME
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)
@@ -293,12 +293,12 @@ def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
     assert DiaryEntry.objects.count() == 1
 
 
-@pytest.mark.parametrize("answer", MALFORMED)
+@pytest.mark.parametrize("answer", SOME)
 def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer, answer: str
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"repeat": 1, **MALFORMED[answer], "task": "ending"})
+    rehearsal.script({"repeat": 1, **SOME[answer], "task": "ending"})
     closing = closed(mira, NOON)
     if closing.state == "waiting":
         assert closing.attempts == 1

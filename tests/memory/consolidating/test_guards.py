@@ -10,7 +10,7 @@ from companions.models import Companion
 from memory.consolidating.answers import Night
 from memory.models import Change, Consolidation, Memory, Pursuit
 from providers.rehearsal.running import RehearsalServer
-from tests.fixtures.malformed import HOPELESS, MALFORMED, PARTLY, READABLE
+from tests.fixtures.malformed import PARTLY, READABLE, SOME, SOME_HOPELESS
 from tests.memory.consolidating.conftest import DAY, NIGHT, Know, Work, done
 
 
@@ -182,7 +182,7 @@ def test_private_stale_and_closed_memories_are_never_shown(
     assert "orchestra" in str(request)
 
 
-@pytest.mark.parametrize("step", HOPELESS.values(), ids=HOPELESS)
+@pytest.mark.parametrize("step", SOME_HOPELESS.values(), ids=SOME_HOPELESS)
 def test_a_malformed_answer_writes_nothing_and_is_asked_for_again(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer, step: dict[str, Any]
 ) -> None:
@@ -194,12 +194,12 @@ def test_a_malformed_answer_writes_nothing_and_is_asked_for_again(
     assert night.error
 
 
-@pytest.mark.parametrize("name", sorted({*MALFORMED} - {*HOPELESS}))
+@pytest.mark.parametrize("name", sorted({*SOME} - {*SOME_HOPELESS}))
 def test_an_answer_with_something_around_it_is_read(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer, name: str
 ) -> None:
     nights.begin(NIGHT)
-    rehearsal.script({**MALFORMED[name], "task": "night"})
+    rehearsal.script({**SOME[name], "task": "night"})
     assert done(mira, NIGHT) == []
     night = Consolidation.objects.get()
     if name in READABLE:

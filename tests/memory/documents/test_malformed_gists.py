@@ -7,16 +7,16 @@ import pytest
 from companions.locking import lock
 from memory.documents.gists import write_gists
 from memory.models import Memory
-from tests.fixtures.malformed import HOPELESS, MALFORMED, PARTLY, READABLE
+from tests.fixtures.malformed import HOPELESS, PARTLY, READABLE, SOME
 from tests.memory.documents.conftest import NOON, Give, write_all
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("name", SOME)
 def test_a_malformed_answer_for_gists(given: Give, rehearsal: Any, name: str) -> None:
     document = given(count=1)
-    rehearsal.script(MALFORMED[name] | {"task": "gists"})
+    rehearsal.script(SOME[name] | {"task": "gists"})
     kept = write_gists(document.pk, NOON, lock)
     document.refresh_from_db()
     page = document.pages.get()
