@@ -10,8 +10,8 @@ from django.db import DatabaseError
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from accounts.gate import GateError
-from companions.errors import CompanionsError, TextError
+from accounts.errors import RefusedError
+from companions.errors import TextError
 from companions.models import Companion, Reply
 from companions.person_socket import PersonSocket, Source
 from companions.replies import actions, frames
@@ -62,7 +62,7 @@ class CompanionConsumer(PersonSocket):
                 frame = self.read(text_data)
                 client_id = getattr(frame, "client_id", None)
                 await self.handle(frame)
-        except (CompanionsError, GateError) as error:
+        except RefusedError as error:
             await self.refuse(error.code, str(error.detail), client_id)
         except DATABASE_AWAY:
             with translation.override(self.user.language or "en"):

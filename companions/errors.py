@@ -11,18 +11,11 @@ CompanionsError(code, detail)
     └── ScheduleError    what was written is no schedule, or one that cannot be set
 """
 
-from django.utils.functional import Promise
+from accounts.errors import RefusedError
 
 
-class CompanionsError(Exception):
-    """Carries a code for programs, a kind sentence for people, and the HTTP status that fits."""
-
-    status = 422
-
-    def __init__(self, code: str, detail: str | Promise) -> None:
-        super().__init__(code)
-        self.code = code
-        self.detail = detail
+class CompanionsError(RefusedError):
+    pass
 
 
 class TextError(CompanionsError):
@@ -50,9 +43,7 @@ class PursuitError(CompanionsError):
 
 
 class TimerError(CompanionsError):
-    def __init__(self, code: str, detail: str | Promise, status: int = 422) -> None:
-        super().__init__(code, detail)
-        self.status = status
+    pass
 
 
 class ScheduleError(TimerError):

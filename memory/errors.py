@@ -20,7 +20,7 @@ AlwaysError(code, detail)  what is always in mind cannot be changed so
 UndoError    what a night did cannot be undone, or settled, as things are now; nothing of it is
 """
 
-from django.utils.functional import Promise
+from accounts.errors import RefusedError
 
 
 class WidthError(ValueError):
@@ -98,15 +98,8 @@ class ParameterError(PolicyError):
         ValueError.__init__(self, reason)
 
 
-class AlwaysError(ValueError):
-    """Carries a code for programs, a sentence for people and models, and the HTTP status that fits."""
-
-    status = 422
-
-    def __init__(self, code: str, detail: str | Promise) -> None:
-        super().__init__(code)
-        self.code = code
-        self.detail = detail
+class AlwaysError(RefusedError):
+    """Its sentence is for people and models."""
 
 
 class NamingError(AlwaysError):
@@ -133,22 +126,9 @@ class MatchError(AlwaysError):
     status = 409
 
 
-class DocumentError(ValueError):
-    """What was given cannot be kept as a document; nothing of it was.
-
-    `code` is for programs, `detail` for people, `status` the HTTP status that fits.
-    """
-
-    def __init__(self, code: str, detail: str | Promise, status: int = 422) -> None:
-        super().__init__(code)
-        self.code, self.detail, self.status = code, detail, status
+class DocumentError(RefusedError):
+    """What was given cannot be kept as a document; nothing of it was."""
 
 
-class UndoError(ValueError):
-    """`code` is for programs, `detail` for people, `status` the HTTP status that fits."""
-
+class UndoError(RefusedError):
     status = 409
-
-    def __init__(self, code: str, detail: str | Promise) -> None:
-        super().__init__(code)
-        self.code, self.detail = code, detail

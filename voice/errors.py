@@ -7,22 +7,14 @@ VoiceError(code, detail)
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.errors import RefusedError
 
-class VoiceError(Exception):
-    """Carries a code for programs, a kind sentence for people, and the HTTP status that fits."""
 
-    more: Mapping[str, object] = MappingProxyType({})  # what else a program is told
-
-    def __init__(self, code: str, detail: str | Promise, status: int = 422) -> None:
-        super().__init__(code)
-        self.code = code
-        self.detail = detail
-        self.status = status
+class VoiceError(RefusedError):
+    pass
 
 
 class HearingError(VoiceError):

@@ -55,7 +55,7 @@ def end_call(
 
 def cut_call(call: ModelCall, meter: Meter, prompt: Sequence[Line], now: float, is_stopped: bool) -> None:
     """Write of a call that was cut short: `stopped` also where its person had ended the reply before it was noticed."""
-    is_stopped = is_stopped or Reply.objects.filter(pk=call.reply_id, state=Reply.State.STOPPED).exists()
+    is_stopped = is_stopped or Reply.objects.filter(model_calls=call, state=Reply.State.STOPPED).exists()
     end_call(call, meter, prompt, now, outcome=Outcome.STOPPED if is_stopped else Outcome.INTERRUPTED)
 
 

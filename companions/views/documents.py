@@ -78,7 +78,7 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         except DocumentError as error:
             form.add_error("title" if error.code == "bad_title" else None, str(error.detail))
         except GateError as error:
-            form.add_error(None, error.detail)
+            form.add_error(None, str(error.detail))
             response = _page(request, companion, TOO_MUCH, form=form)
             response["Retry-After"] = str(error.retry_after_seconds)
             return response

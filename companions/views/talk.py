@@ -10,11 +10,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.gate import GateError
+from accounts.errors import RefusedError
 from accounts.signed_in import SignedInRequest
 from companions import deletion, turns
 from companions.diary import ending
-from companions.errors import CompanionsError
 from companions.life import inner_state
 from companions.models import Companion, Delivery, Message, Reply
 from companions.replies import actions
@@ -23,8 +22,6 @@ from companions.replies.turn import spawn
 from companions.views.finding import my_companion, my_message, my_reply, uuid_of
 from companions.words import talk_words
 from safety import together
-
-TOO_MANY = 429
 
 
 def _context(companion: Companion, before: UUID | None) -> dict[str, object]:
@@ -95,10 +92,8 @@ async def _made_anew(
     reply = await visit(my_reply, request, companion_id, reply_id)
     try:
         made = await visit(make, reply, timezone.now())
-    except CompanionsError as error:
+    except RefusedError as error:
         return JsonResponse({"detail": str(error.detail)}, status=error.status)
-    except GateError as error:
-        return JsonResponse({"detail": error.detail}, status=TOO_MANY)
     spawn(made.pk)
     return JsonResponse({"id": str(made.pk)}, status=201)
 

@@ -1,13 +1,42 @@
-"""What can go wrong with accounts.
+"""What every package's errors for people are, and what can go wrong with accounts.
 
+RefusedError(code, detail)    the root of what is told to people, in whichever package
+└── GateError                 too much of it at once, or today: `retry_after_seconds` says when (429)
 AccountsError
 ├── AccountExistsError        someone has this e-mail address already
-├── GateError                 too many messages a minute, or no tokens left today
 ├── InvitationError           the invitation is used or was never made
 ├── IdempotencyKeyError       the key itself cannot be used (400)
 ├── IdempotencyConflictError  the key came before, with another body (409)
 └── SealError                 what was sealed cannot be opened with the keys there are
 """
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from django.utils.functional import Promise
+
+
+class RefusedError(Exception):
+    """Not done: a code for programs, a kind sentence for people, `more` for programs, and the HTTP status that fits."""
+
+    status = 422
+    more: Mapping[str, object] = MappingProxyType({})
+
+    def __init__(self, code: str, detail: str | Promise, status: int | None = None) -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+        self.status = status or self.status
+
+
+class GateError(RefusedError):
+    """The person has to wait."""
+
+    status = 429
+
+    def __init__(self, code: str, detail: str, retry_after_seconds: int) -> None:
+        super().__init__(code, detail)
+        self.retry_after_seconds = retry_after_seconds
 
 
 class AccountsError(Exception):
@@ -16,16 +45,6 @@ class AccountsError(Exception):
 
 class AccountExistsError(AccountsError):
     """Someone has this e-mail address already."""
-
-
-class GateError(AccountsError):
-    """The person has to wait; `code` is for programs, `detail` a sentence for people."""
-
-    def __init__(self, code: str, detail: str, retry_after_seconds: int) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
-        self.retry_after_seconds = retry_after_seconds
 
 
 class InvitationError(AccountsError):

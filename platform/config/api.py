@@ -11,7 +11,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from redis.exceptions import RedisError
 
 from accounts.api_auth import BearerToken
-from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyError
+from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyError, RefusedError
 from companions.api import (
     blocks,
     companions,
@@ -34,13 +34,9 @@ from companions.api import (
     timers,
     understanding,
 )
-from companions.errors import CompanionsError
-from files.errors import FilesError
 from integrations.push import api as push
-from integrations.push.errors import PushError
-from memory.errors import AlwaysError, DocumentError, PolicyError, UndoError
+from memory.errors import PolicyError
 from voice import api as voice
-from voice.errors import VoiceError
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
@@ -92,28 +88,14 @@ def problem(request: HttpRequest, status: int, code: str, detail: str, **more: o
     return response
 
 
-@api.exception_handler(CompanionsError)
-@api.exception_handler(FilesError)
-@api.exception_handler(PushError)
-def refused(request: HttpRequest, error: CompanionsError | FilesError | PushError) -> HttpResponse:
-    return problem(request, error.status, error.code, str(error.detail))
-
-
-@api.exception_handler(VoiceError)
-def unheard(request: HttpRequest, error: VoiceError) -> HttpResponse:
+@api.exception_handler(RefusedError)
+def refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
     return problem(request, error.status, error.code, str(error.detail), **error.more)
-
-
-@api.exception_handler(AlwaysError)
-@api.exception_handler(DocumentError)
-@api.exception_handler(UndoError)
-def not_kept(request: HttpRequest, error: AlwaysError | DocumentError | UndoError) -> HttpResponse:
-    return problem(request, error.status, error.code, str(error.detail))
 
 
 @api.exception_handler(GateError)
 def too_much(request: HttpRequest, error: GateError) -> HttpResponse:
-    response = problem(request, 429, error.code, error.detail)
+    response = refused(request, error)
     response["Retry-After"] = str(error.retry_after_seconds)
     return response
 

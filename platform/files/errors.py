@@ -9,18 +9,11 @@ FilesError(code, detail)
 └── StorageAwayError    the storage does not answer, or has no room itself; nothing of ours is lost (503)
 """
 
-from django.utils.functional import Promise
+from accounts.errors import RefusedError
 
 
-class FilesError(Exception):
-    """Carries a code for programs, a kind sentence for people, and the HTTP status that fits."""
-
-    status = 422
-
-    def __init__(self, code: str, detail: str | Promise) -> None:
-        super().__init__(code)
-        self.code = code
-        self.detail = detail
+class FilesError(RefusedError):
+    pass
 
 
 class ContentError(FilesError):

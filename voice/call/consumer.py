@@ -6,9 +6,8 @@ import structlog
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from accounts.gate import GateError
+from accounts.errors import RefusedError
 from companions.consumers import CompanionConsumer
-from companions.errors import CompanionsError
 from companions.replies import frames
 from companions.replies.database import AWAY
 from companions.replies.heard import break_off
@@ -16,7 +15,6 @@ from companions.socket_frames import Frame, read_frame
 from voice.call.breaking import keep_heard_aloud
 from voice.call.frames import CALL, CallUtterance, ReplyHeard
 from voice.call.utterances import Utterance, hear
-from voice.errors import HearingError
 
 WAITING = 4
 log = structlog.get_logger(__name__)
@@ -83,7 +81,7 @@ class CallConsumer(CompanionConsumer):
                 await self.give({"type": "call.nothing", "client_id": said.client_id})
             elif not started.is_new:  # a new one is told to everyone, here too
                 await self.give(frames.saved(started))
-        except (CompanionsError, GateError, HearingError) as error:
+        except RefusedError as error:
             await self.refuse(error.code, str(error.detail), said.client_id)
         except AWAY:
             detail = _("Kith's database does not answer right now. Send it again in a moment.")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.gate import GateError
-from companions.errors import CompanionsError
+from accounts.errors import RefusedError
 from companions.models import Companion, Message
 from companions.replies.database import visit
 from companions.replies.start import Started, start
@@ -61,7 +60,7 @@ async def _hear(companion: Companion, said: Utterance, sound: Sound) -> Started:
         recording.heard, recording.language = heard.text, heard.language
         await visit(transcribing.write_down, recording)
         return await sending.send(recording, heard.text, said.client_id, timezone.now())
-    except (HearingError, GateError, CompanionsError):
+    except RefusedError:
         if recording := await _kept(keeping):
             await visit(Recording.objects.filter(companion=companion, pk=recording.pk, message=None).delete)
         raise

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from voice.errors import HearingError
+from accounts.errors import RefusedError
 from voice.models import Recording
 
 
-def shown(recording: Recording, trouble: HearingError | None = None) -> dict[str, Any]:
+def shown(recording: Recording, trouble: RefusedError | None = None) -> dict[str, Any]:
     """A recording as JSON; `trouble` is why nothing was heard in it, though it is kept."""
     return {
         "id": str(recording.pk),

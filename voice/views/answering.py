@@ -8,16 +8,13 @@ from typing import Any, Concatenate, ParamSpec
 from django.http import HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 
-from accounts.gate import GateError
+from accounts.errors import GateError, RefusedError
 from accounts.signed_in import SignedInRequest
-from companions.errors import CompanionsError
 from companions.replies.database import AWAY
-from files.errors import FilesError
-from voice.errors import VoiceError
 
 P = ParamSpec("P")
 View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponse]]
-TOO_MANY, LATER = 429, 503
+LATER = 503
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
@@ -28,11 +25,10 @@ def in_words(view: View[P]) -> View[P]:
     async def telling(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             return await view(request, *args, **kwargs)
-        except (VoiceError, CompanionsError, FilesError) as error:
-            return _told(error.code, str(error.detail), error.status, getattr(error, "more", {}))
-        except GateError as error:
-            response = _told(error.code, error.detail, TOO_MANY)
-            response["Retry-After"] = str(error.retry_after_seconds)
+        except RefusedError as error:
+            response = _told(error.code, str(error.detail), error.status, error.more)
+            if isinstance(error, GateError):
+                response["Retry-After"] = str(error.retry_after_seconds)
             return response
         except AWAY:
             words = _("Kith's database does not answer right now. Try again in a moment.")

@@ -38,10 +38,8 @@ async def heard(recording: Recording, language: str = "") -> dict[str, object]:
     """The recording as JSON, transcribed; where that cannot be, with the reason."""
     try:
         return shown(await transcribing.transcribe(recording, timezone.now, language[:16]))
-    except HearingError as error:
+    except (HearingError, GateError) as error:
         return shown(recording, error)
-    except GateError as error:
-        return shown(recording, HearingError(error.code, error.detail))
 
 
 @require_POST

@@ -13,15 +13,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.gate import GateError
+from accounts.errors import RefusedError
 from accounts.signed_in import SignedInRequest
 from companions.models import Companion
 from companions.replies.database import visit
 from companions.views.finding import my_companion
-from files.errors import FilesError
 from files.uploading import uploaded
 from voice.choosing import CONSENT, choose, forget_reference, imitate
-from voice.errors import VoiceError
 from voice.models import Voice
 from voice.offering import offer
 from voice.speaking.tone import voice_of
@@ -60,7 +58,7 @@ def reference(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     try:
         content = uploaded(request, settings.AUDIO_BYTES)
         imitate(companion, content, form.cleaned_data["text"], str(CONSENT), timezone.now())
-    except (VoiceError, FilesError, GateError) as error:
+    except RefusedError as error:
         form.add_error("file", str(error.detail))
         return _page(request, companion, reference_form=form)
     messages.success(request, _("The recording is kept. From now on it is imitated."))
