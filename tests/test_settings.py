@@ -124,3 +124,16 @@ def test_a_bucket_takes_the_folders_place() -> None:
     assert made["BACKEND"] == "files.storages.s3.PrivateS3"
     assert made["OPTIONS"]["bucket_name"] == "kith"
     assert made["OPTIONS"]["endpoint_url"] == "https://s3.example.org"
+
+
+def channels(redis: str) -> str:
+    """What the names of all channels begin with where Kith has this database of a Redis."""
+    told = "from config.settings import CHANNEL_LAYERS as of; print(of['default']['CONFIG']['prefix'])"
+    environment = os.environ | {"REDIS_URL": redis}
+    return subprocess.check_output([sys.executable, "-c", told], env=environment, text=True)
+
+
+def test_kiths_that_share_a_redis_do_not_hear_each_other() -> None:
+    """What is published in one database of a Redis is heard in all of them."""
+    first, second = (channels(f"redis://127.0.0.1:6379/{number}") for number in (1, 2))
+    assert first != second

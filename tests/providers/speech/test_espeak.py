@@ -141,7 +141,7 @@ def instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 async def test_a_program_that_fails_is_unavailable(
     settings: Any, instead: Callable[[str], Path], script: str, words: str
 ) -> None:
-    settings.SPEECH = NO_SPEECH | {"engine": "espeak", "seconds": 1.0}
+    settings.SPEECH = NO_SPEECH | {"engine": "espeak", "seconds": 1.0 if "sleep" in script else 30.0}
     instead(script)
     with pytest.raises(ProviderUnavailable, match=words):
         await said(Wanted("Hello."))
