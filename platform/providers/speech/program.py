@@ -50,7 +50,7 @@ async def run(program: str, arguments: Sequence[str], text: str) -> bytes:
         transport.close()  # kills what still runs, and closes the pipes
         await asyncio.shield(listening.exited)
     if transport.get_returncode():
-        said = listening.words.decode(errors="replace").strip()
+        said = listening.words.decode(errors="replace").replace("\0", "").strip()
         raise ProviderUnavailable(said or f"{program} failed")
     return bytes(listening.sound)
 
