@@ -6,7 +6,9 @@ PYTEST_FLAGS ?= -n auto --maxprocesses 4 --dist worksteal
 LOCK_COMMAND := uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --no-emit-index-url --no-header
 INSTALL := $(PYTHON) -I platform/config/up/install.py
 export PYTHONPATH := $(CURDIR)/platform
-
+# What is compiled once is compiled for all of Kith's processes, and lies beside the packages.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
 .PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-hostile lock openapi-snapshot dev
