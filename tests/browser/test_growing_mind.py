@@ -181,6 +181,7 @@ def test_diary_and_profile_in_chinese(page: Page, live: Live) -> None:
     person.sign_up_in_chinese()
     page.get_by_role("link", name="添一位伙伴").click()
     page.get_by_role("link", name="小满").click()
+    expect(page.get_by_label("名字")).to_have_value("小满")
     page.get_by_role("button", name="就是它了").click()
     expect(page.locator("#send")).to_be_enabled()
     path = place(person)

@@ -1,6 +1,7 @@
 """A life of its own in a browser, on the real clock: a reminder that comes, a badge, timers, mute.
 
-What workers and beat do is done here by a thread: it runs the very functions of their tasks twice a second.
+What workers and beat do is done here by a process: it runs the very functions of their tasks twice a second. What
+earlier tests have left unread is read before.
 """
 
 import re
@@ -21,6 +22,8 @@ LIVING = """
 import time
 from django.utils import timezone
 from companions.life import tick, waking
+from companions.models import Conversation
+Conversation.objects.update(read_until=timezone.now())
 while True:
     now = timezone.now()
     tick.begin(tick.claim(now, 100), now)

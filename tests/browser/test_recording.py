@@ -1,5 +1,6 @@
 """Push to talk in a browser whose microphone is a file, before a transcription that is scripted."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def test_what_is_said_aloud_is_read_through_sent_answered_and_played_again(
 ) -> None:
     page = speaker.page
     heard(live, f"{SAID}, I think")
-    record(speaker)
+    record(speaker, 4.0)  # so that it still plays when the busiest machine looks
     box = page.locator("#message")
     expect(box).to_have_value(f"{SAID}, I think")
     expect(line(page)).to_have_text("Read it through, then send it.")
@@ -93,7 +94,7 @@ def test_what_is_said_aloud_is_read_through_sent_answered_and_played_again(
     expect(said.locator(".words")).to_have_text(SAID)
     expect(page.locator("#hearing")).to_be_hidden()
     play = said.get_by_role("button", name="Play what you said")
-    expect(play).to_contain_text("0:01")
+    expect(play).to_contain_text(re.compile("0:0[45]"))
     play.click()
     expect(play).to_have_attribute("aria-pressed", "true")
     expect(play).to_have_attribute("aria-pressed", "false")  # it has ended

@@ -26,7 +26,7 @@ def test_retries_count_as_messages_do(mira: Companion, settings: Any) -> None:
         Reply.objects.update(state=Reply.State.STOPPED)
         retry(reply, now)
     Reply.objects.update(state=Reply.State.STOPPED)
-    with pytest.raises(GateError, match="Wait a minute"):
+    with pytest.raises(GateError, match="too_many_messages"):
         retry(reply, now)
     retry(reply, now + timedelta(minutes=2))
 
