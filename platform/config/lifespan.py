@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import gc
-import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,8 +18,6 @@ Message = MutableMapping[str, Any]
 COLLECT_AT = (20_000, 20, 50)
 # Python would take six on two cores: too few to wait for a database and look at anything else besides.
 THREADS = 32
-# Who comes back from the database waits so long for a thread that calculates; with Python's 5 ms, a turn does ten times.
-SWITCHED_SECONDS = 0.0005
 
 
 class Lifespan:
@@ -34,7 +31,6 @@ class Lifespan:
     ) -> None:
         await receive()
         _spare_the_collector()
-        sys.setswitchinterval(SWITCHED_SECONDS)
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="visit"))
         cares = [
