@@ -90,9 +90,8 @@ def _start() -> Embedded | None:
 
 def _set_up_django() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    os.environ["PYTHONPATH"] = str(
-        ROOT / "platform"
-    )  # what tests start finds Kith, however they were started
+    # What tests start finds Kith, however they were started.
+    os.environ["PYTHONPATH"] = str(ROOT / "platform")
     os.environ.setdefault("KITH_VAPID_KEY", "dGhlIG51bWJlciBvZiB0aGUgdGVzdHMnIG93biBrZXk")
     os.environ["KITH_FLASHBACK_PROBABILITY"] = "0"  # what comes to mind is exactly what is asked for
     if WORKER:

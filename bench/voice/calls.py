@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bench.rows import Person
 
 UTTERANCE_SECONDS = 1.5
+TURN_SECONDS = 7.0  # about as long as it takes to say that and to hear the answer
 NOTHING_MORE = 204
 PATIENCE = aiohttp.ClientTimeout(total=60)
 ENDS = {"reply.done", "reply.failed", "reply.stopped", "reply.interrupted"}
@@ -36,9 +37,9 @@ async def hold(port: int, people: list["Person"], rounds: int, *, listens: bool 
     Who `listens` hears the answer to its end, and takes as long to say something as it sounds; nobody speaks in step with
     another. The others speak again as soon as the answer is written and its sound has come.
     """
-    turn_seconds = 7.0 if listens else 1.0
+    apart_seconds = (TURN_SECONDS if listens else 1.0) / len(people)
     calls = await asyncio.gather(
-        *(_call(port, one, rounds, turn_seconds * at / len(people), listens) for at, one in enumerate(people))
+        *(_call(port, one, rounds, at * apart_seconds, listens) for at, one in enumerate(people))
     )
     return [heard for call in calls for heard in call]
 
@@ -86,7 +87,6 @@ async def _heard_out(session: aiohttp.ClientSession, person: "Person", reply: st
             heard_at = heard_at or time.time()
             await response.read()
             seconds += float(response.headers["X-Kith-Seconds"])
-    raise AssertionError
 
 
 def utterance() -> bytes:

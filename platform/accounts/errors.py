@@ -17,10 +17,11 @@ from django.utils.functional import Promise
 
 
 class RefusedError(Exception):
-    """Not done: a code for programs, a kind sentence for people, `more` for programs, and the HTTP status that fits."""
+    """Not done: a code and `more` for programs, a kind sentence for people, and the HTTP status and headers that fit."""
 
     status = 422
     more: Mapping[str, object] = MappingProxyType({})
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, code: str, detail: str | Promise, status: int | None = None) -> None:
         super().__init__(code)
@@ -37,6 +38,7 @@ class GateError(RefusedError):
     def __init__(self, code: str, detail: str, retry_after_seconds: int) -> None:
         super().__init__(code, detail)
         self.retry_after_seconds = retry_after_seconds
+        self.headers = {"Retry-After": str(retry_after_seconds)}
 
 
 class AccountsError(Exception):

@@ -86,9 +86,8 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("name",)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(
-            *args, **{"auto_id": "token_%s", **kwargs}
-        )  # the person's name stands on the same page
+        # The person's name stands on the same page.
+        super().__init__(*args, **{"auto_id": "token_%s", **kwargs})
 
 
 class DeletionForm(forms.Form):

@@ -11,7 +11,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from redis.exceptions import RedisError
 
 from accounts.api_auth import BearerToken
-from accounts.errors import GateError, IdempotencyConflictError, IdempotencyKeyError, RefusedError
+from accounts.errors import IdempotencyConflictError, IdempotencyKeyError, RefusedError
 from companions.api import (
     blocks,
     companions,
@@ -90,13 +90,9 @@ def problem(request: HttpRequest, status: int, code: str, detail: str, **more: o
 
 @api.exception_handler(RefusedError)
 def refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
-    return problem(request, error.status, error.code, str(error.detail), **error.more)
-
-
-@api.exception_handler(GateError)
-def too_much(request: HttpRequest, error: GateError) -> HttpResponse:
-    response = refused(request, error)
-    response["Retry-After"] = str(error.retry_after_seconds)
+    response = problem(request, error.status, error.code, str(error.detail), **error.more)
+    for name, value in error.headers.items():
+        response[name] = value
     return response
 
 

@@ -140,10 +140,10 @@ CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
         "CONFIG": {
-            "hosts": [
-                {"address": REDIS_URL, "protocol": 2}
-            ],  # in RESP 3 redis-py formats every push for its log
-            "prefix": f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}",  # what is published goes to every database
+            # in RESP 3 redis-py formats every push for its log
+            "hosts": [{"address": REDIS_URL, "protocol": 2}],
+            # what is published in one of a Redis' databases is heard in all of them
+            "prefix": f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}",
         },
     }
 }

@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessage
 
-from providers.rehearsal.running import SOURCE_ROOT, RehearsalServer
+from providers.rehearsal.running import RehearsalServer
 from providers.tokens import estimate_messages
 
 PERSONA = {"role": "system", "content": "You are Mira, a marine biologist who likes puns."}
@@ -242,8 +241,7 @@ def test_malformed_requests_are_refused(rehearsal: RehearsalServer) -> None:
 
 def test_ordinary_use_has_no_control_and_ends_when_told() -> None:
     command = [sys.executable, "-m", "providers.rehearsal", "--port", "0"]
-    environment = os.environ | {"PYTHONPATH": str(SOURCE_ROOT)}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     url = process.stdout.readline().split()[-1].removesuffix("/v1")
     assert json.load(urllib.request.urlopen(f"{url}/health")) == {"status": "ok"}

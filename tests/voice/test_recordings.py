@@ -22,7 +22,7 @@ from tests.fixtures.turns import connected
 from tests.voice.recordings import SAID, Browser, hears, recorded, spoken
 from voice.errors import HearingError
 from voice.hearing.leaving import sweep
-from voice.hearing.taking import few
+from voice.hearing.taking import FEW
 from voice.hearing.transcribing import transcribe
 from voice.models import Recording
 from voice.tasks import sweep_recordings
@@ -209,7 +209,7 @@ async def test_a_discarded_recording_is_gone_at_once(phone: Browser, mira: Compa
 
 
 async def test_no_more_than_two_of_one_person_are_weighed_at_once(phone: Browser) -> None:
-    with few.of(phone.user.pk), few.of(phone.user.pk):
+    with FEW.of(phone.user.pk), FEW.of(phone.user.pk):
         response = await phone.record(spoken())
     assert (response.status_code, orjson.loads(response.content)["code"]) == (429, "too_many_recordings")
     assert not await Recording.objects.aexists()

@@ -26,7 +26,7 @@ T = TypeVar("T")
 AT_ONCE, OF_ONE_PERSON = 2, 2
 CONTENT_TYPE = "audio/mpeg"
 _hands = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="recordings")  # decoding takes a whole core
-few = Few(
+FEW = Few(
     OF_ONE_PERSON,
     "too_many_recordings",
     gettext_lazy("Your recordings before this one are still being listened to. Try again in a moment."),
@@ -40,7 +40,7 @@ async def take(companion: Companion, content: bytes, now: datetime) -> Recording
 
 async def sound_of(user: User, content: bytes) -> Sound:
     """The sound of what was sent, whatever its name or headers say; HearingError, GateError."""
-    with few.of(user.pk):
+    with FEW.of(user.pk):
         return await _by_hand(lambda: _read(content))
 
 
