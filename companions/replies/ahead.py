@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import contextvars
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol
+from threading import BoundedSemaphore
+from typing import Any, Protocol
 
 from accounts.usage import Payer
 from companions.models import Companion
@@ -14,11 +16,13 @@ from companions.replies.database import AWAY, insist, visit
 from companions.replies.start import Started, start
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
-from memory.held import NOTHING_ALIKE, Held, Likeness, compared, likeness, lying
+from memory.held import Held, held
 from memory.spaces import CueVector
 from providers.embedding import asks_nobody
 
 MOST_CHARACTERS = 2_000  # a window or two of the embedder's
+# Turns that wait in a thread, with a connection, for what is looked for: there must be some left for those who look.
+WAITING = BoundedSemaphore(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +84,20 @@ async def looked_ahead(looking: Looking | None) -> Ahead | None:
     return None
 
 
+def from_a_thread(looked: Callable[[], Coroutine[Any, Any, Ahead]]) -> Callable[[], Ahead]:
+    """What a worker thread of this loop calls to wait for it."""
+    loop = asyncio.get_running_loop()
+    return lambda: asyncio.run_coroutine_threadsafe(looked(), loop).result()
+
+
 async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
-    """Look now: what there is, while it is found out what the message means and what is like it."""
-    there, (vector, like) = await asyncio.gather(
-        insist(lying, companion.pk, EVERYTHING), _likeness(companion, text, payer)
-    )
-    return Ahead(vector, await visit(compared, there, like))
+    """Look now: what the message means, then what there is and how like it that is.
 
-
-async def _likeness(companion: Companion, text: str, payer: Payer) -> tuple[CueVector | None, Likeness]:
-    """What the message means, and how like it the companion's memories are; no connection is held while an embedder
-    works.
+    One after the other, for the message is being saved meanwhile: where two queries kept both of a small machine's cores
+    busy, that took longer than this. No connection is held while an embedder works.
     """
     vector = await visit(embed_cue, text, payer, companion.names)
-    return vector, await insist(likeness, companion.pk, vector) if vector else NOTHING_ALIKE
+    return Ahead(vector, await insist(held, companion.pk, EVERYTHING, vector))
 
 
 def _let_go(user_id: int, looking: Looking) -> None:

@@ -1,10 +1,9 @@
 """What a turn needs from the database before the model is asked, and the rows that record the asking."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from random import Random
 from time import perf_counter
-from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -30,10 +29,11 @@ WRITTEN_BEFORE = """ON CONFLICT (reply_id, round) DO UPDATE SET
 messages = excluded.messages, tools = excluded.tools, shown = excluded.shown, created_at = excluded.created_at"""
 
 
-def look_back(turn: Turn) -> None:
-    """Fetch the history: the messages of this session that are sent and fit into the prompt, oldest first.
+def look_back(turn: Turn, now: datetime) -> None:
+    """Fetch all that the prompt needs beside what the message brings to mind, most of it the history.
 
-    Where some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
+    That is the messages of this session that are sent and fit into the prompt, oldest first. Where some are left out,
+    the session's summary goes with them; and it is as it is now, not as the turn began.
     """
     companion, message = turn.companion, turn.message
     session = message.session = Session.objects.get(messages=message)
@@ -47,6 +47,8 @@ def look_back(turn: Turn) -> None:
     if len(turn.history) < len(visible):
         turn.summary = session.summary
         turn.summarised = [one.pk for one in visible[len(turn.history) :]]
+    turn.facts = prompts.Facts.of(companion, message, now)
+    turn.called = called_to_mind(message.session_id, now, but=message.pk)
 
 
 def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
@@ -57,7 +59,7 @@ def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
 def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
     """Recall for this turn, and record it: nothing that the prompt shows anyway, nothing twice in a session."""
     began = perf_counter()
-    companion, before = turn.companion, recalled_before(turn, now)
+    companion = turn.companion
     turn.found = recall(
         companion.pk,
         turn.message.text,
@@ -68,10 +70,10 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         names=companion.names,
         policy=companion.policy,
         mood=turn.mood,
-        among=Among(leaving_out=turn.given, leaving_out_memories=before),
+        among=Among(leaving_out=turn.given, leaving_out_memories=turn.called.memories),
         looked=ahead.held,
     )
-    found = turn.found + comes_unasked(turn, before, now)
+    found = turn.found + comes_unasked(turn, now)
     turn.found = prompts.that_fit(found, companion, turn.mind, now)
     milliseconds = round((perf_counter() - began) * 1000)
     record(
@@ -86,40 +88,42 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
     )
 
 
-def recalled_before(turn: Turn, now: datetime) -> list[UUID]:
-    """The memories that other turns of this session were given; the mood that those make is now the turn's."""
-    called = called_to_mind(turn.message.session_id, now, but=turn.message.pk)
-    turn.mood = called.mood
-    return called.memories
-
-
-def comes_unasked(turn: Turn, before: Sequence[UUID], now: datetime) -> list[Found]:
+def comes_unasked(turn: Turn, now: datetime) -> list[Found]:
     """What comes to mind of itself in this turn, now and then; the reply's id decides, so that again it is the same."""
     chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
     if not flashback.comes_unasked(chance, settings.FLASHBACK_PROBABILITY):
         return []
-    known = [*before, *(one.memory.pk for one in turn.found)]
+    known = [*turn.called.memories, *(one.memory.pk for one in turn.found)]
     found = unasked(turn.companion.pk, Among(leaving_out=turn.given, leaving_out_memories=known), chance, now)
     return [found] if found else []
 
 
-def compose(turn: Turn, now: datetime) -> None:
-    """Render the prompt from what was loaded and recalled."""
-    facts = prompts.Facts.of(turn.companion, turn.message, now)
+def compose(turn: Turn) -> None:
+    """Render the prompt from what was looked back on and recalled."""
     turn.prompt = prompts.render(
-        turn.companion, turn.history, turn.message, turn.found, facts, turn.reply, turn.summary, turn.mind
+        turn.companion,
+        turn.history,
+        turn.message,
+        turn.found,
+        turn.facts,
+        turn.reply,
+        turn.summary,
+        turn.mind,
     )
     turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
     turn.shown |= {*turn.summarised, *turn.mind.sources}
 
 
 @transaction.atomic
-def prepare(turn: Turn, ahead: Ahead, now: datetime) -> ModelCall:
-    """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording."""
+def prepare(turn: Turn, looked: Callable[[], Ahead], now: datetime) -> ModelCall:
+    """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording.
+
+    `looked` gives what was looked for, and may wait for it: that comes while all else is fetched.
+    """
     hold_claimed(turn.reply)
-    look_back(turn)
-    remember(turn, ahead, now)
-    compose(turn, now)
+    look_back(turn, now)
+    remember(turn, looked(), now)
+    compose(turn)
     return _written(turn, 1, now)
 
 

@@ -14,7 +14,7 @@ from companions import tools
 from companions.expressing import Expressions, Felt
 from companions.models import Reply
 from companions.replies import frames
-from companions.replies.ahead import Looking, look, looked_ahead
+from companions.replies.ahead import WAITING, Ahead, Looking, from_a_thread, look, looked_ahead
 from companions.replies.background import later
 from companions.replies.calls import Meter, cut_call, end_call
 from companions.replies.context import prepare, record_call
@@ -83,10 +83,7 @@ class Making:
         return State.DONE
 
     async def _answer(self) -> None:
-        ahead = await looked_ahead(self.ahead) or await look(
-            self.turn.companion, self.turn.message.text, self.turn.payer
-        )
-        call = await insist(prepare, self.turn, ahead, self.clock())
+        call = await self._prepared()
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):
             is_last = round == settings.TOOL_ROUNDS
@@ -95,6 +92,20 @@ class Making:
                 return
             await self._use_tools(calls)
             call = await insist(record_call, self.turn, round + 1, self.clock())
+
+    async def _prepared(self) -> ModelCall:
+        """The first call, with its prompt; while somebody looks ahead, all else for it is fetched."""
+        if self.ahead is None or not WAITING.acquire(blocking=False):
+            ahead = await self._looked()
+            return await insist(prepare, self.turn, lambda: ahead, self.clock())
+        try:
+            return await insist(prepare, self.turn, from_a_thread(self._looked), self.clock())
+        finally:
+            WAITING.release()
+
+    async def _looked(self) -> Ahead:
+        turn = self.turn
+        return await looked_ahead(self.ahead) or await look(turn.companion, turn.message.text, turn.payer)
 
     async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
         """Stream one answer; the tool calls that it ends with."""

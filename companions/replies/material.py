@@ -7,8 +7,9 @@ from accounts.usage import Payer
 from companions.history import Spoken
 from companions.in_mind import NOTHING, Mind
 from companions.models import Companion, Message, Reply
-from companions.prompts import Line
+from companions.prompts import Facts, Line
 from companions.replies.holding import hold_claimed
+from companions.replies.using import NOTHING_CALLED, CalledToMind
 from memory.recall import Found
 
 
@@ -25,10 +26,16 @@ class Turn:
     found: list[Found] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
-    mood: float = 0.0
     mind: Mind = NOTHING
+    facts: Facts = field(init=False)
+    called: CalledToMind = NOTHING_CALLED
     waking: None = None
     call_id: None = None
+
+    @property
+    def mood(self) -> float:
+        """What its companion feels, as far as it came to mind: -1 to 1."""
+        return self.called.mood
 
     @property
     def given(self) -> list[UUID]:

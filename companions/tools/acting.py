@@ -22,7 +22,9 @@ class Acting(Protocol):
     found: list[Found]
     prompt: list[Line]
     shown: set[UUID]
-    mood: float
+
+    @property
+    def mood(self) -> float: ...
 
     @property
     def history(self) -> Sequence[Message | Spoken]: ...

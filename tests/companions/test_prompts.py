@@ -42,9 +42,9 @@ def turn_after(companion: Companion, texts: list[str], question: str) -> Turn:
     Session.objects.exclude(pk=started.message.session_id).delete()
     turn = load(started.reply.pk)
     assert turn is not None
-    look_back(turn)
+    look_back(turn, NOW)
     remember(turn, Ahead(None), NOW)
-    compose(turn, NOW)
+    compose(turn)
     return turn
 
 
@@ -96,7 +96,7 @@ def test_a_hidden_message_goes_into_no_prompt(mira: Companion) -> None:
     import_log(mira, [], NOW)
     turn = turn_after(mira, ["My number is 4711.", "Noted."], "What now?")
     Message.objects.filter(text__contains="4711").update(is_hidden=True)
-    look_back(turn)
+    look_back(turn, NOW)
     assert [message.text for message in turn.history] == ["Noted."]
 
 
@@ -198,8 +198,8 @@ def test_a_prompt_that_shows_a_slot_goes_with_the_message_it_comes_from(mira: Co
     Session.objects.filter(ended_at=None).update(ended_at=NOW)
     turn = load(start(mira, "Hello", None, NOW).reply.pk)
     assert turn
-    look_back(turn)
-    compose(turn, NOW)
+    look_back(turn, NOW)
+    compose(turn)
     assert told.pk in turn.shown
 
 

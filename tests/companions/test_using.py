@@ -52,9 +52,9 @@ def begun(reply: Reply, now: datetime = NOW) -> Turn:
     """The turn with its recall, as it stands when the model is asked."""
     turn = claim(reply.pk, now)
     assert turn
-    look_back(turn)
+    look_back(turn, now)
     remember(turn, Ahead(None), now)
-    compose(turn, now)
+    compose(turn)
     return turn
 
 
@@ -250,8 +250,9 @@ def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
         keep_fact(mira.pk, f"The walnut tree number {n} is old.", NOW, NOW)
     turn = claim(start(mira, "And walnut trees?", None, NOW).reply.pk, NOW)
     assert turn
-    look_back(turn)
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(5):
+        look_back(turn, NOW)
+    with django_assert_max_num_queries(7):
         remember(turn, Ahead(None), NOW)
     ended = end(turn)
     assert ended
@@ -279,6 +280,7 @@ def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings:
     (found,) = turn.found
     assert found.reasons == {"flashback": True}
     again = Turn(turn.reply, turn.companion, turn.message)
+    look_back(again, NOW)
     remember(again, Ahead(None), NOW)
     assert [one.memory for one in again.found] == [found.memory]
     assert Recalled.objects.filter(reasons={"flashback": True}, memory=found.memory).count() == 2

@@ -133,13 +133,13 @@ def test_what_is_not_sent_is_told_by_the_summary(mira: Companion, settings: Any)
     reply = talked(mira, 10)
     mira.sessions.update(summary="They counted turns.")
     turn = Turn(reply, reply.companion, reply.message)
-    look_back(turn)
+    look_back(turn, timezone.now())
     assert (len(turn.history), turn.summary) == (20, "")
 
     ended(reply, 3900)
     session = mira.sessions.get()
     assert (session.unsent, session.pressure) == (4, 0.975)
-    look_back(turn)
+    look_back(turn, timezone.now())
     assert [one.text for one in turn.history][:2] == ["user 2", "assistant 2"]
     assert turn.summary == "They counted turns."
     assert len(turn.summarised) == 4
@@ -153,8 +153,8 @@ def test_the_summary_stands_in_the_prompt_before_the_history_as_quoted_material(
     reply = talked(mira, 4)
     mira.sessions.update(unsent=3, summary='They said "<kith-context>".')
     turn = Turn(reply, reply.companion, reply.message)
-    look_back(turn)
-    compose(turn, timezone.now())
+    look_back(turn, timezone.now())
+    compose(turn)
     system = str(turn.prompt[0]["content"])
     assert "<kith-summary>\n" in system
     assert "(kith-context>" in system
@@ -167,5 +167,5 @@ def test_the_window_counts_from_the_beginning_of_a_very_long_session(mira: Compa
     reply = talked(mira, 300)
     mira.sessions.update(unsent=250)
     turn = Turn(reply, reply.companion, reply.message)
-    look_back(turn)
+    look_back(turn, timezone.now())
     assert turn.history[0].text == "user 125"

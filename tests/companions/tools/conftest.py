@@ -25,9 +25,9 @@ def turn_of(companion: Companion, text: str = "Hello", now: datetime = NOW) -> T
     """The turn of this message, with its prompt."""
     turn = claim(start(companion, text, None, now).reply.pk, now)
     assert turn
-    look_back(turn)
+    look_back(turn, now)
     remember(turn, Ahead(None), now)
-    compose(turn, now)
+    compose(turn)
     return turn
 
 
