@@ -5,6 +5,9 @@ from uuid import UUID
 from django.db import connection
 
 from companions.models import Companion
+from memory.prepared import ONE, Prepared
+
+HELD = Prepared(lambda: Companion.objects.select_related("user", "conversation").filter(pk=ONE).order_by())
 
 
 def lock(companion_id: UUID) -> bool:
@@ -24,4 +27,5 @@ def hold(companion_id: UUID) -> Companion | None:
     """
     if not lock(companion_id):
         return None
-    return Companion.objects.select_related("user", "conversation").get(pk=companion_id)
+    [companion] = HELD({ONE: companion_id})
+    return companion

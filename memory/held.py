@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -13,14 +15,16 @@ from memory.among import Among
 from memory.entries import Entries, Numbers
 from memory.models import Memory
 from memory.models.embedding import MOST_SCANNED
+from memory.prepared import ONE, THEN, filled
 from memory.reading import read, read_from
 from memory.spaces import CueVector
 
 # The values of all rows, one after the other.
-PACKED = "SELECT string_agg(uuid_send(id), ''), string_agg(entry, ''), string_agg(may_come, '') FROM {rows}"
+PACKED = "SELECT string_agg(uuid_send(id), ''), string_agg(entry, ''), NULL FROM {rows}"
+PACKED_MAY_COME = PACKED.replace("NULL", "string_agg(may_come, '')")
 YES, NO = b"\x01", b"\x00"
 EXACT = """
-SELECT string_agg(uuid_send(memory_id), ''), string_agg(float4send((-(vector <#> %(cue)s::vector))::float4), '')
+SELECT string_agg(uuid_send(memory_id) || float4send((-(vector <#> %(cue)s::vector))::float4), '')
   FROM memory_embedding WHERE companion_id = %(companion)s AND space_id = %(space)s AND vector IS NOT NULL
 """
 # Two vectors at the angle a differ in about a / pi of their signs; those that differ in the fewest are looked at exactly.
@@ -34,11 +38,12 @@ WITH cue AS MATERIALIZED (SELECT %(cue)s::vector AS vector, binary_quantize(%(cu
        SELECT embedding.id, -(embedding.vector <#> cue.vector) AS cosine
          FROM memory_embedding embedding, cue
         WHERE embedding.id IN (SELECT id FROM apart ORDER BY bits LIMIT %(exactly)s))
-SELECT string_agg(uuid_send(memory_id), ''),
-       string_agg(float4send(coalesce(near.cosine, cos(pi() * apart.bits / %(width)s))::float4), '')
+SELECT string_agg(
+         uuid_send(memory_id) || float4send(coalesce(near.cosine, cos(pi() * apart.bits / %(width)s))::float4), '')
   FROM apart LEFT JOIN near USING (id)
 """
 EXACTLY = 300
+ID_AND_COSINE = np.dtype([("id", ">u8", 2), ("cosine", ">f4")])
 
 Ids = NDArray[np.uint64]
 
@@ -94,14 +99,32 @@ def held(companion_id: UUID, among: Among, cue: CueVector | None) -> Held:
 
 def lying(companion_id: UUID, among: Among) -> Held:
     """The companion's memories, compared with nothing yet; one SQL query."""
-    there = among.there(Memory.objects.of(companion_id)).exclude(entry=b"")
-    wanted = Case(When(among.wanted, then=Value(YES)), default=Value(NO)) if among.wanted else Value(YES)
-    columns = there.annotate(may_come=wanted).values_list("id", "entry", "may_come")
-    [(packed_ids, packed, may_come)] = read_from(columns, PACKED)
+    [(packed_ids, packed, may_come)] = _packed(companion_id, among)
     ids, entries = _ids(packed_ids), Entries.unpack(packed or b"")
     order = _in_time(entries.times, ids)
-    known = np.frombuffer(may_come or b"", dtype=np.bool_)
+    known = np.ones(len(ids), dtype=np.bool_) if may_come is None else np.frombuffer(may_come, np.bool_)
     return Held(companion_id, ids[order], entries.sorted(order), np.full(len(ids), np.nan), known[order])
+
+
+def _packed(companion_id: UUID, among: Among) -> list[tuple[Any, ...]]:
+    """Ids, entries, and where not all may come which may, each in one piece; None where there are none."""
+    if not among.wanted:
+        sql, parameters = _packing(among.with_private, among.as_of is not None)
+        return read(sql, filled(parameters, {ONE: companion_id, THEN: among.as_of}))
+    there = among.there(Memory.objects.of(companion_id)).exclude(entry=b"")
+    may_come = Case(When(among.wanted, then=Value(YES)), default=Value(NO))
+    return read_from(
+        there.annotate(may_come=may_come).values_list("id", "entry", "may_come"), PACKED_MAY_COME
+    )
+
+
+@cache
+def _packing(with_private: bool, looks_back: bool) -> tuple[str, tuple[Any, ...]]:
+    """The statement for when all may come, and its parameters with stand-ins."""
+    among = Among(with_private=with_private, as_of=THEN if looks_back else None)
+    there = among.there(Memory.objects.of(ONE)).exclude(entry=b"").order_by()
+    inner, parameters = there.values_list("id", "entry").query.sql_with_params()
+    return PACKED.format(rows=f"({inner}) found"), parameters
 
 
 def compared(lying: Held, like: Likeness) -> Held:
@@ -128,8 +151,9 @@ def likeness(companion_id: UUID, cue: CueVector) -> Likeness:
     told = {"companion": companion_id, "space": cue.space.pk, "cue": Vector(cue.vector).to_text()}
     if width > MOST_SCANNED:
         told |= {"width": width, "exactly": EXACTLY}
-    [(ids, cosines)] = read(EXACT if width <= MOST_SCANNED else BY_BITS, told)
-    return _ids(ids), np.frombuffer(cosines or b"", dtype=">f4").astype(np.float64)
+    [(packed,)] = read(EXACT if width <= MOST_SCANNED else BY_BITS, told)
+    pairs = np.frombuffer(packed or b"", dtype=ID_AND_COSINE)
+    return pairs["id"].astype(np.uint64), pairs["cosine"].astype(np.float64)
 
 
 def _likeness(ids: Ids, embedded: Ids, cosines: NDArray[np.float64]) -> NDArray[np.float64]:

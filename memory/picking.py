@@ -4,25 +4,26 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.among import Among
 from memory.held import Held
-from memory.models import Recalled
-from memory.models.memory import MemoryQuerySet
+from memory.models import Memory, Recalled
 from memory.policies import Policy, Remembered
 from memory.policies.kith import Kith
-from memory.reading import read_from
+from memory.prepared import ONE, SOME, THEN, filled
+from memory.reading import read
 from memory.relevance import Relevance
 from memory.stages import Stages
 
 # So many are looked at closely, however few are wanted: a longer list begins with the shorter one.
 MOST_FOUND = 100
 PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
-LOOKED_AT = "SELECT * FROM {rows} WHERE pk = ANY(%s)"
 SPREAD = 1.0  # what a memory loses where the next to it was picked before: it says much the same
 
 
@@ -62,7 +63,7 @@ class Picked:
 
 def pick(
     held: Held,
-    there: MemoryQuerySet,
+    among: Among,
     found: Relevance,
     policy: Policy,
     now: datetime,
@@ -71,11 +72,11 @@ def pick(
 ) -> list[Picked]:
     """This page of what comes to mind, best first; two SQL queries, one where nothing was recalled before.
 
-    `there` are the companion's memories that still may: some may be gone since they were looked at.
+    Those that there are `among`: some may be gone since they were looked at.
     """
     values = found.fit if isinstance(policy, Kith) else np.nan_to_num(held.likeness, nan=-np.inf)
     places = best(values, found.can_come, MOST_FOUND)
-    looks = _looked_at(held, places, there)
+    looks = _looked_at(held, places, among)
     fits = {place: float(found.fit[place]) + PINNED * look.is_pinned for place, look in looks.items()}
     if stages.spread:
         fits = spread(fits, found.around.talks)
@@ -110,11 +111,20 @@ def spread(fits: dict[int, float], talks: NDArray[np.int64]) -> dict[int, float]
     return picked
 
 
-def _looked_at(held: Held, places: list[int], there: MemoryQuerySet) -> dict[int, Look]:
+def _looked_at(held: Held, places: list[int], among: Among) -> dict[int, Look]:
     """What is looked at in those of the memories that still are there, and still hold."""
     at = {held.id(place): place for place in places}
-    looks = read_from(there.values_list(*Look._fields), LOOKED_AT, list(at))
-    return {at[look.pk]: look for look in map(Look._make, looks)}
+    sql, parameters = _looking(among.with_private, among.as_of is not None)
+    rows = read(sql, filled(parameters, {ONE: held.companion_id, SOME: list(at), THEN: among.as_of}))
+    return {at[look.pk]: look for look in map(Look._make, rows)}
+
+
+@cache
+def _looking(with_private: bool, looks_back: bool) -> tuple[str, tuple[Any, ...]]:
+    """The statement, and its parameters with stand-ins."""
+    among = Among(with_private=with_private, as_of=THEN if looks_back else None)
+    some = among.there(Memory.objects.of(ONE)).filter(id__any_of=SOME).order_by()
+    return some.values_list(*Look._fields).query.sql_with_params()
 
 
 def _rows(looks: dict[int, Look], fits: dict[int, float], held: Held, now: datetime) -> dict[int, Remembered]:

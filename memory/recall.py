@@ -16,11 +16,16 @@ from memory.models import Memory, Recall, Recalled
 from memory.picking import MOST_FOUND, Picked, pick
 from memory.policies import DEFAULT, Policy, by_name, in_mood
 from memory.policies.kith import Kith
+from memory.prepared import ONE, SOME, Prepared
 from memory.relevance import relevance
 from memory.spaces import CueVector
 from memory.stages import ALL, Stages
 from memory.text import storable
 from memory.writing import insert
+
+WHOLE = Prepared(
+    lambda: Memory.objects.of(ONE).filter(id__any_of=SOME).select_related("message").defer("entry").order_by()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +81,7 @@ def recall(
     mine = held(companion_id, among, _checked(vector)) if looked is None else looked
     mine = mine.without(among.left_out(companion_id))
     page = slice(offset, offset + limit)
-    there = among.there(Memory.objects.of(companion_id))
-    picked = pick(mine, there, relevance(understood, mine, stages), chosen, when, page, stages)
+    picked = pick(mine, among, relevance(understood, mine, stages), chosen, when, page, stages)
     return _found(companion_id, picked)
 
 
@@ -129,8 +133,8 @@ def _checked(cue: CueVector | None) -> CueVector | None:
 
 
 def _found(companion_id: UUID, picked: Sequence[Picked]) -> list[Found]:
-    whole = Memory.objects.of(companion_id).select_related("message").defer("entry")
-    memories = whole.in_bulk([one.candidate.id for one in picked])
+    ids = [one.candidate.id for one in picked]
+    memories = {one.pk: one for one in WHOLE({ONE: companion_id, SOME: ids})}
     return [
         Found(memories[one.candidate.id], round(one.score, 4), one.reasons)
         for one in picked

@@ -20,11 +20,13 @@ from companions.sessions import window
 from memory import flashback
 from memory.among import Among
 from memory.models import Recall
+from memory.prepared import ONE, Prepared
 from memory.recall import Found, recall, record
 from memory.unasked import unasked
 from memory.writing import insert
 
 HISTORY_MESSAGES = 400
+SESSION = Prepared(lambda: Session.objects.filter(messages=ONE).order_by())
 WRITTEN_BEFORE = """ON CONFLICT (reply_id, round) DO UPDATE SET
 messages = excluded.messages, tools = excluded.tools, shown = excluded.shown, created_at = excluded.created_at"""
 
@@ -36,7 +38,8 @@ def look_back(turn: Turn, now: datetime) -> None:
     the session's summary goes with them; and it is as it is now, not as the turn began.
     """
     companion, message = turn.companion, turn.message
-    session = message.session = Session.objects.get(messages=message)
+    [session] = SESSION({ONE: message.pk})
+    message.session = session
     said = history.said(message, HISTORY_MESSAGES + 1)
     visible = [one for one in said[1:] if not one.is_hidden]
     unsent = session.unsent - (_further_back(session, visible) if len(said) > HISTORY_MESSAGES else 0)
