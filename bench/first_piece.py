@@ -107,10 +107,11 @@ def _parts(pair: Pair) -> dict[str, float]:
     preparing = (reply.first_piece_at.timestamp() - recalling) * 1000
     return {
         "save the message and its memory": (pair.saved_at - pair.sent_at) * 1000,
-        "claim the turn, where another was open": (began - pair.saved_at) * 1000,
-        "wait for what was looked for meanwhile": (recalling - began) * 1000,
+        "take the turn up": (recalling - began) * 1000,
         "recall: rank, and fetch": float(recall.milliseconds),
-        "write rows, render the prompt": preparing - recall.milliseconds - model,
+        "look back, wait for what was looked for, render, write rows": preparing
+        - recall.milliseconds
+        - model,
         "the provider's first piece": model,
         "out to the socket": (pair.came_at - reply.first_piece_at.timestamp()) * 1000,
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Token, User
@@ -53,6 +53,12 @@ def lend_vectors(companion: Companion, chance: np.random.Generator, lender: Comp
     owners = [Owner(companion.pk, pk) for pk in lacking]
     store(owners, have[0].space_id, turned(vectors, len(owners), chance))
     return len(owners)
+
+
+def count_anew() -> None:
+    """Let Postgres know how much there is now, as its autovacuum would within a minute."""
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
 
 
 @transaction.atomic

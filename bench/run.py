@@ -78,6 +78,7 @@ def first_piece(place: Place, memories: int, pairs: int) -> None:
     embedded = embed_waiting(someone.companion.pk, EMBEDDED)
     each = (time.monotonic() - kept) / max(1, embedded) * 1000
     lent = rows.lend_vectors(someone.companion, np.random.default_rng(SEED)) if embedded else 0
+    rows.count_anew()
     print(
         f"\n{memories} memories kept in {kept - began:.1f} s; {embedded} embedded at {each:.1f} ms each,",
         end=" ",

@@ -17,7 +17,6 @@ def say(message: Message, now: datetime) -> Message:
 
 def say_all(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
     """Save and remember many messages of one companion at once. Call it inside a transaction."""
-    Message.objects.bulk_create(messages, batch_size=1000)
     said = [
         Said(
             message_id=message.id,
@@ -27,7 +26,7 @@ def say_all(companion: Companion, messages: Sequence[Message], now: datetime) ->
         )
         for message in messages
     ]
-    keep_said(companion.pk, said, now, zone=companion.user.zone)
+    keep_said(companion.pk, said, now, zone=companion.user.zone, messages=messages)
 
 
 def open_session(conversation: Conversation, now: datetime) -> Session:

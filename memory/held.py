@@ -75,7 +75,7 @@ class Held:
         """All but these memories: they are not there, and lend their neighbours nothing."""
         if not left_out:
             return self
-        kept = ~np.isin(_keys(self.ids), _keys(_ids(b"".join(id.bytes for id in left_out))))
+        kept = ~_is_among(_keys(self.ids), _keys(_ids(b"".join(id.bytes for id in left_out))))
         return Held(
             self.companion_id,
             self.ids[kept],
@@ -178,6 +178,13 @@ def _best_windows(keys: Ids, cosines: NDArray[np.float64]) -> tuple[Ids, NDArray
         rising = np.lexsort((cosines, keys))
         rising = rising[np.append(keys[rising][1:] != keys[rising][:-1], True)]
     return keys[rising], cosines[rising]
+
+
+def _is_among(keys: Ids, some: Ids) -> NDArray[np.bool_]:
+    """Whether each of the keys is one of some; of a few among thousands this takes half of what np.isin does."""
+    rising = np.sort(some)
+    is_among: NDArray[np.bool_] = rising[np.minimum(np.searchsorted(rising, keys), len(rising) - 1)] == keys
+    return is_among
 
 
 def _keys(ids: Ids) -> Ids:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, tzinfo
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Model
 
 from memory import nudging
 from memory.entries import pack
@@ -14,8 +15,10 @@ from memory.tasks import embed_companion
 from memory.terms import terms
 from memory.text import storable
 from memory.traits import traits
+from memory.writing import insert
 
 NUDGED_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both
+AT_ONCE = 1000  # rows in a statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +31,18 @@ class Said:
     happened_at: datetime
 
 
-def keep_said(companion_id: UUID, said: Sequence[Said], now: datetime, *, zone: tzinfo = UTC) -> list[Memory]:
+def keep_said(
+    companion_id: UUID,
+    said: Sequence[Said],
+    now: datetime,
+    *,
+    zone: tzinfo = UTC,
+    messages: Sequence[Model] = (),
+) -> list[Memory]:
     """The memories of what was said, recallable by their words at once. Call it inside the transaction that saves them.
 
-    `zone` is the user's: it decides on which day a thing was said.
+    `zone` is the user's: it decides on which day a thing was said. `messages` are those in which it was said, where they
+    are to be saved with them; a query for each thousand rows.
     """
     memories = [
         Memory(
@@ -46,7 +57,9 @@ def keep_said(companion_id: UUID, said: Sequence[Said], now: datetime, *, zone: 
         )
         for one in said
     ]
-    Memory.objects.bulk_create(memories, batch_size=1000)
+    rows = [*messages, *memories]
+    for first in range(0, len(rows), AT_ONCE):
+        insert(*rows[first : first + AT_ONCE])
     nudge(companion_id)
     return memories
 

@@ -18,6 +18,7 @@ from companions.replies.process import process_name
 from companions.replies.standing import Standing, standing
 from companions.saying import open_session, say
 from companions.text import checked
+from memory.writing import insert
 
 WAITING_SECONDS = 10
 
@@ -103,7 +104,7 @@ def queue(
     created_at = max(now, stands.newest_at + timedelta(microseconds=1)) if stands.newest_at else now
     has_turn = at_once and stands.is_free
     taken = {"state": Reply.State.THINKING, "started_at": now, "template": TEMPLATE} if has_turn else {}
-    return Reply.objects.create(
+    reply = Reply(
         companion=companion,
         message=message,
         continues=continues,
@@ -114,3 +115,5 @@ def queue(
         lease_at=now,
         **taken,
     )
+    insert(reply)
+    return reply
