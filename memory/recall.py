@@ -97,6 +97,23 @@ def record(
     offset: int = 0,
 ) -> Recall:
     """Store the recall with what it found, its ranks counted on from `offset`; one query."""
+    kept, *recalled = rows_of(companion_id, by, cue, found, now, milliseconds, reply_id, policy, offset)
+    insert(kept, *recalled)
+    return kept
+
+
+def rows_of(
+    companion_id: UUID,
+    by: str,
+    cue: str,
+    found: Sequence[Found],
+    now: datetime,
+    milliseconds: int,
+    reply_id: UUID | None = None,
+    policy: str = DEFAULT,
+    offset: int = 0,
+) -> tuple[Recall, *tuple[Recalled, ...]]:
+    """The same as rows, for who has others to write with them in one query."""
     kept = Recall(
         companion_id=companion_id,
         by=by,
@@ -106,12 +123,11 @@ def record(
         reply_id=reply_id,
         policy=policy,
     )
-    recalled = [
+    recalled = (
         Recalled(recall=kept, memory=one.memory, rank=n, score=one.score, reasons=one.reasons)
         for n, one in enumerate(found, start=offset + 1)
-    ]
-    insert(kept, *recalled)
-    return kept
+    )
+    return kept, *recalled
 
 
 def _chosen(policy: Policy | str, mood: float, *, has_vector: bool) -> Policy:

@@ -21,7 +21,7 @@ from memory import flashback
 from memory.among import Among
 from memory.models import Recall
 from memory.prepared import ONE, Prepared
-from memory.recall import Found, recall, record
+from memory.recall import Found, recall, rows_of
 from memory.unasked import unasked
 from memory.writing import insert
 
@@ -51,7 +51,9 @@ def look_back(turn: Turn, now: datetime) -> None:
         turn.summary = session.summary
         turn.summarised = [one.pk for one in visible[len(turn.history) :]]
     turn.facts = prompts.Facts.of(companion, message, now)
-    turn.called = called_to_mind(message.session_id, now, but=message.pk)
+    called = called_to_mind(message.session_id, now, but=message.pk)
+    shown_anyway = Among(leaving_out=turn.given, leaving_out_memories=called.memories)
+    turn.mood, turn.known = called.mood, shown_anyway.left_out(companion.pk)
 
 
 def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
@@ -60,7 +62,10 @@ def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
 
 
 def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
-    """Recall for this turn, and record it: nothing that the prompt shows anyway, nothing twice in a session."""
+    """Recall for this turn: nothing that the prompt shows anyway, nothing twice in a session.
+
+    The rows that record it are written with those of the first call.
+    """
     began = perf_counter()
     companion = turn.companion
     turn.found = recall(
@@ -73,13 +78,13 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         names=companion.names,
         policy=companion.policy,
         mood=turn.mood,
-        among=Among(leaving_out=turn.given, leaving_out_memories=turn.called.memories),
+        among=Among(leaving_out_memories=turn.known),
         looked=ahead.held,
     )
     found = turn.found + comes_unasked(turn, now)
     turn.found = prompts.that_fit(found, companion, turn.mind, now)
     milliseconds = round((perf_counter() - began) * 1000)
-    record(
+    turn.rows = rows_of(
         companion.pk,
         Recall.By.TURN,
         turn.message.text,
@@ -96,8 +101,8 @@ def comes_unasked(turn: Turn, now: datetime) -> list[Found]:
     chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
     if not flashback.comes_unasked(chance, settings.FLASHBACK_PROBABILITY):
         return []
-    known = [*turn.called.memories, *(one.memory.pk for one in turn.found)]
-    found = unasked(turn.companion.pk, Among(leaving_out=turn.given, leaving_out_memories=known), chance, now)
+    known = [*turn.known, *(one.memory.pk for one in turn.found)]
+    found = unasked(turn.companion.pk, Among(leaving_out_memories=known), chance, now)
     return [found] if found else []
 
 
@@ -156,5 +161,6 @@ def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
         model=settings.CHAT["model"],
         started_at=now,
     )
-    insert(prompt, call, conflicts={Prompt: WRITTEN_BEFORE})
+    insert(*turn.rows, prompt, call, conflicts={Prompt: WRITTEN_BEFORE})
+    turn.rows = ()
     return call

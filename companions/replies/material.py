@@ -1,7 +1,10 @@
 """A reply on its way: what it is made from, from the message to the prompt."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
+
+from django.db.models import Model
 
 from accounts.usage import Payer
 from companions.history import Spoken
@@ -9,13 +12,16 @@ from companions.in_mind import NOTHING, Mind
 from companions.models import Companion, Message, Reply
 from companions.prompts import Facts, Line
 from companions.replies.holding import hold_claimed
-from companions.replies.using import NOTHING_CALLED, CalledToMind
 from memory.recall import Found
 
 
 @dataclass(slots=True)
 class Turn:
-    """A reply on its way, with what it is made from."""
+    """A reply on its way, with what it is made from.
+
+    `known` are the memories that the prompt shows anyway, or that this session was given before; `mood` goes from -1 to
+    1; `rows` wait to be written.
+    """
 
     reply: Reply
     companion: Companion
@@ -28,14 +34,11 @@ class Turn:
     shown: set[UUID] = field(default_factory=set)
     mind: Mind = NOTHING
     facts: Facts = field(init=False)
-    called: CalledToMind = NOTHING_CALLED
+    known: Collection[UUID] = ()
+    mood: float = 0.0
+    rows: Sequence[Model] = ()
     waking: None = None
     call_id: None = None
-
-    @property
-    def mood(self) -> float:
-        """What its companion feels, as far as it came to mind: -1 to 1."""
-        return self.called.mood
 
     @property
     def given(self) -> list[UUID]:

@@ -1,6 +1,5 @@
 """What a reply does to what it was given to remember, and the mood in which it does so."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -42,11 +41,8 @@ class CalledToMind:
     valence of the inner state.
     """
 
-    memories: Sequence[UUID]
+    memories: list[UUID]
     mood: float
-
-
-NOTHING_CALLED = CalledToMind((), 0.0)
 
 
 def called_to_mind(session_id: UUID, now: datetime, but: UUID | None = None) -> CalledToMind:

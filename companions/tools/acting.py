@@ -23,8 +23,7 @@ class Acting(Protocol):
     prompt: list[Line]
     shown: set[UUID]
 
-    @property
-    def mood(self) -> float: ...
+    mood: float
 
     @property
     def history(self) -> Sequence[Message | Spoken]: ...

@@ -232,5 +232,6 @@ def test_a_long_memory_hides_no_other_and_what_is_not_shown_counts_as_not_given(
     assert "hangs behind the door" in last
     assert "…" in last
     assert last.count("- [") == len(turn.found) < 8
-    assert {one.memory_id for one in Recalled.objects.all()} == {one.memory.pk for one in turn.found}
+    recorded = {row.memory_id for row in turn.rows if isinstance(row, Recalled)}
+    assert recorded == {one.memory.pk for one in turn.found}
     assert estimate_messages(turn.prompt, tools.offered()) <= 8192 - 1024

@@ -18,7 +18,7 @@ from companions.models import Companion, InnerState, Message, Reply
 from companions.replies import actions
 from companions.replies.ahead import Ahead
 from companions.replies.claim import claim
-from companions.replies.context import compose, look_back, remember
+from companions.replies.context import compose, look_back, record_call, remember
 from companions.replies.finish import Said, finish
 from companions.replies.material import Turn
 from companions.replies.process import process_name
@@ -55,6 +55,7 @@ def begun(reply: Reply, now: datetime = NOW) -> Turn:
     look_back(turn, now)
     remember(turn, Ahead(None), now)
     compose(turn)
+    record_call(turn, 1, now)
     return turn
 
 
@@ -250,10 +251,11 @@ def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
         keep_fact(mira.pk, f"The walnut tree number {n} is old.", NOW, NOW)
     turn = claim(start(mira, "And walnut trees?", None, NOW).reply.pk, NOW)
     assert turn
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         look_back(turn, NOW)
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(4):
         remember(turn, Ahead(None), NOW)
+    record_call(turn, 1, NOW)
     ended = end(turn)
     assert ended
     Recalled.objects.update(is_used=False)
@@ -282,6 +284,7 @@ def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings:
     again = Turn(turn.reply, turn.companion, turn.message)
     look_back(again, NOW)
     remember(again, Ahead(None), NOW)
+    record_call(again, 2, NOW)
     assert [one.memory for one in again.found] == [found.memory]
     assert Recalled.objects.filter(reasons={"flashback": True}, memory=found.memory).count() == 2
     prompt = str(turn.prompt[-1]["content"])

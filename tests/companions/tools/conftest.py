@@ -12,7 +12,7 @@ from companions.importing import Line, import_log
 from companions.models import Companion, Reply, Session
 from companions.replies.ahead import Ahead
 from companions.replies.claim import claim
-from companions.replies.context import compose, look_back, remember
+from companions.replies.context import compose, look_back, record_call, remember
 from companions.replies.finish import Said, finish
 from companions.replies.material import Turn
 from companions.replies.process import process_name
@@ -28,6 +28,7 @@ def turn_of(companion: Companion, text: str = "Hello", now: datetime = NOW) -> T
     look_back(turn, now)
     remember(turn, Ahead(None), now)
     compose(turn)
+    record_call(turn, 1, now)
     return turn
 
 
