@@ -7,6 +7,7 @@ happened, the microseconds plus 1, its traits, and the codes of its terms.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -16,6 +17,7 @@ from memory.traits import Trait
 
 HEAD = 3
 WIDE = ">u4"
+NOWHERE = -1
 
 Numbers = NDArray[np.int64]
 
@@ -37,17 +39,18 @@ def pack(happened_at: datetime, traits: Trait, terms: Iterable[str]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The entries of n memories, in the order in which they were packed.
+    """The entries of n memories, in the order in which they were packed until they are sorted.
 
-    `times` (n, float64 seconds since 1970), `traits` (n), `lengths` (n, how many terms), and for all terms one after
-    the other their `codes` and the row, 0 to n-1, of the memory that has it.
+    `times` (n, float64 seconds since 1970), `traits` (n), `lengths` (n, how many terms). The terms themselves stay where
+    they were packed, for there are ten times as many: `places` says of each packed entry where it is now, or NOWHERE.
     """
 
     times: NDArray[np.float64]
     traits: Numbers
     lengths: Numbers
-    codes: NDArray[np.uint32]
-    rows: Numbers
+    places: Numbers
+    packed_codes: NDArray[np.uint32]
+    packed_rows: Numbers
 
     @classmethod
     def unpack(cls, packed: bytes) -> "Entries":
@@ -61,21 +64,39 @@ class Entries:
         for place in range(HEAD):
             is_term[starts + place] = False
         times = numbers[starts] + (numbers[starts + 1] - 1.0) / 1e6
-        rows = np.repeat(np.arange(len(starts)), lengths)
-        return cls(times, numbers[starts + 2].astype(np.int64), lengths, numbers[is_term], rows)
+        every = np.arange(len(starts))
+        traits = numbers[starts + 2].astype(np.int64)
+        return cls(times, traits, lengths, every, numbers[is_term], np.repeat(every, lengths))
+
+    @property
+    def codes(self) -> NDArray[np.uint32]:
+        """The codes of all terms, in the order in which they were packed."""
+        held: NDArray[np.uint32] = self.packed_codes[self.places[self.packed_rows] != NOWHERE]
+        return held
+
+    def having(self, wanted: NDArray[np.uint32]) -> tuple[Numbers, Numbers]:
+        """Each time that a memory says a term: its place, and that of the term's code among the wanted, which rise."""
+        is_wanted = np.zeros(1 << 16, dtype=bool)  # by their lower halves, most are told apart at once
+        is_wanted[wanted & 0xFFFF] = True
+        maybe = np.flatnonzero(is_wanted[self.packed_codes & 0xFFFF])
+        at = np.minimum(np.searchsorted(wanted, self.packed_codes[maybe]), len(wanted) - 1)
+        places = self.places[self.packed_rows[maybe]]
+        is_hit = (wanted[at] == self.packed_codes[maybe]) & (places != NOWHERE)
+        return places[is_hit], at[is_hit]
 
     def only(self, kept: NDArray[np.bool_]) -> "Entries":
         """Those of the entries that are kept, (n,), in their order."""
-        is_kept, places = kept[self.rows], np.cumsum(kept) - 1
-        rows = places[self.rows[is_kept]]
-        return Entries(self.times[kept], self.traits[kept], self.lengths[kept], self.codes[is_kept], rows)
+        places = np.where(kept, np.cumsum(kept) - 1, NOWHERE)
+        return self._moved(kept, places)
 
     def sorted(self, order: Numbers) -> "Entries":
         """The same entries in another order: the first is the one that stood in place `order[0]`."""
-        if (order[:-1] < order[1:]).all():
-            return self
         places = np.empty(len(order), dtype=np.int64)
         places[order] = np.arange(len(order))
-        return Entries(
-            self.times[order], self.traits[order], self.lengths[order], self.codes, places[self.rows]
-        )
+        return self._moved(order, places)
+
+    def _moved(self, taken: NDArray[Any], places: Numbers) -> "Entries":
+        """Those taken, where `places` says of each that there was where it is now."""
+        moved = np.append(places, NOWHERE)[self.places]  # what is nowhere stays there
+        heads = self.times[taken], self.traits[taken], self.lengths[taken]
+        return Entries(*heads, moved, self.packed_codes, self.packed_rows)

@@ -52,13 +52,8 @@ class Words:
 def _counts(terms: Sequence[str], entries: Entries) -> Values:
     """(n, t): how often each memory says each of the terms."""
     columns = {code(term): column for column, term in enumerate(terms)}
-    wanted = np.array(sorted(columns), dtype=np.uint32)
-    is_wanted = np.zeros(1 << 16, dtype=bool)  # by their lower halves, most are told apart at once
-    is_wanted[wanted & 0xFFFF] = True
-    maybe = np.flatnonzero(is_wanted[entries.codes & 0xFFFF])
-    at = np.searchsorted(wanted, entries.codes[maybe])
-    is_hit = (at < len(wanted)) & (wanted[np.minimum(at, len(wanted) - 1)] == entries.codes[maybe])
-    order = np.array([columns[value] for value in wanted.tolist()], dtype=np.int64)
+    wanted = sorted(columns)
+    places, at = entries.having(np.array(wanted, dtype=np.uint32))
+    order = np.array([columns[value] for value in wanted], dtype=np.int64)
     n, t = len(entries.times), len(terms)
-    cells = entries.rows[maybe[is_hit]] * t + order[at[is_hit]]
-    return np.bincount(cells, minlength=n * t).reshape(n, t).astype(np.float64)
+    return np.bincount(places * t + order[at], minlength=n * t).reshape(n, t).astype(np.float64)

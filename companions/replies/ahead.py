@@ -16,7 +16,7 @@ from companions.replies.database import AWAY, insist, visit
 from companions.replies.start import Started, start
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
-from memory.held import Held, held
+from memory.held import NOTHING_ALIKE, Held, compared, likeness, lying
 from memory.spaces import CueVector
 from providers.embedding import asks_nobody
 
@@ -96,8 +96,14 @@ async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
     One after the other, for the message is being saved meanwhile: where two queries kept both of a small machine's cores
     busy, that took longer than this. No connection is held while an embedder works.
     """
-    vector = await visit(embed_cue, text, payer, companion.names)
-    return Ahead(vector, await insist(held, companion.pk, EVERYTHING, vector))
+    there, vector = await asyncio.gather(
+        insist(lying, companion.pk, EVERYTHING), visit(embed_cue, text, payer, companion.names)
+    )
+    return Ahead(vector, await insist(_compared, there, vector))
+
+
+def _compared(there: Held, vector: CueVector | None) -> Held:
+    return compared(there, likeness(there.companion_id, vector) if vector else NOTHING_ALIKE)
 
 
 def _let_go(user_id: int, looking: Looking) -> None:
