@@ -46,6 +46,23 @@ class Surroundings:
             total[:-steps] += share_after * values[steps:] * same
         return total
 
+    def lent_by_few(self, values: Values, before: Sequence[float], after: Sequence[float]) -> Values:
+        """The same of (n, k) values of which few rows hold any: half the time, or less."""
+        total, rows = values.copy(), np.flatnonzero(values.any(axis=1))
+        for steps, (share_before, share_after) in enumerate(zip(before, after, strict=True), start=1):
+            if not self.reach:
+                break
+            for away, share in ((steps, share_before), (-steps, share_after)):
+                lenders, heirs = self._in_talk(rows, away)
+                total[heirs] += share * values[lenders]
+        return total
+
+    def _in_talk(self, rows: NDArray[np.int64], away: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Those of the rows for which one of the same talk stands so far away, and that one."""
+        some = rows[(rows + away >= 0) & (rows + away < len(self.talks))]
+        some = some[self.talks[some + away] == self.talks[some]]
+        return some, some + away
+
     def best_of_talk(self, values: Values) -> Values:
         """For each memory the best value of its talk."""
         if not len(values):

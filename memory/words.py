@@ -32,7 +32,7 @@ class Words:
         said = _counts(terms, entries)
         frequency = np.count_nonzero(said, axis=0)
         rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
-        counts = around.lent(said, BEFORE, AFTER)
+        counts = around.lent_by_few(said, BEFORE, AFTER)
         lengths = around.lent(np.maximum(entries.lengths, 1).astype(np.float64), BEFORE, AFTER)
         slack = SATURATION * (1 - LENGTH + LENGTH * lengths / lengths.mean())
         scores = (counts / (counts + slack[:, np.newaxis])) @ rarity

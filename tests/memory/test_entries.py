@@ -13,7 +13,7 @@ SAID = [["tea", "rain"], ["rain"], [], ["tea", "tea", "sun"]]
 
 def packed() -> Entries:
     """Four memories, an hour apart."""
-    hours = (pack(NOON + timedelta(hours=n), Trait(0), words) for n, words in enumerate(SAID))
+    hours = (pack(NOON + timedelta(hours=n), Trait.OF_USER, words) for n, words in enumerate(SAID))
     return Entries.unpack(b"".join(hours))
 
 
