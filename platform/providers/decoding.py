@@ -6,7 +6,6 @@ second needs the difference, so the SDK makes the request and Kith reads the ans
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -23,7 +22,7 @@ class Lines:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, read: bytes) -> Iterator[bytes]:
+    def feed(self, read: bytes) -> list[bytes]:
         """The payloads that are whole by now; comments, names and empty lines are left out.
 
         ProviderUnavailable where a line does not end.
@@ -33,13 +32,13 @@ class Lines:
             raise ProviderUnavailable(f"A line of the stream is longer than {LONGEST_LINE_BYTES:,} bytes")
         return _payloads(whole)
 
-    def rest(self) -> Iterator[bytes]:
+    def rest(self) -> list[bytes]:
         """The payload of a last line that has no line end."""
         return _payloads([self._rest])
 
 
-def _payloads(lines: list[bytes]) -> Iterator[bytes]:
-    return (line[5:].strip() for line in lines if line.startswith(b"data:"))
+def _payloads(lines: list[bytes]) -> list[bytes]:
+    return [line[5:].strip() for line in lines if line.startswith(b"data:")]
 
 
 def _lenient(payload: bytes) -> object:

@@ -11,10 +11,11 @@ class Thinking:
     def __init__(self) -> None:
         self._held = ""
         self._state = self._at_start
+        self.is_over = False  # all that follows is answer
 
     def feed(self, text: str) -> list[Piece | Thought]:
         """What of the text so far is certain; a possible part of a tag waits."""
-        if self._state == self._in_answer:  # nearly always
+        if self.is_over:  # nearly always
             return [Piece(text)] if text else []
         self._held += text
         return self._state()
@@ -48,11 +49,8 @@ class Thinking:
         self._held = self._held.lstrip()
         return self._answer() if self._held else []
 
-    def _in_answer(self) -> list[Piece | Thought]:
-        return self._answer()
-
     def _answer(self) -> list[Piece | Thought]:
-        text, self._held, self._state = self._held, "", self._in_answer
+        text, self._held, self.is_over = self._held, "", True
         return [Piece(text)]
 
     def _told(self, thought: str) -> list[Piece | Thought]:
