@@ -41,20 +41,27 @@ class Making:
 
     def __init__(self, turn: Turn, clock: Clock, ahead: Looking | None = None) -> None:
         self.turn, self.clock, self.ahead = turn, clock, ahead
-        self.said = Said(text=turn.reply.text, seq=turn.reply.seq, emotions=list(turn.reply.emotions))
+        self._said = Said(text=turn.reply.text, seq=turn.reply.seq, emotions=list(turn.reply.emotions))
+        self._newest: list[str] = []
         self.saying, self.thinking = Expressions(turn.reply.text), Expressions()
         self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
         self.heard_characters = 0
         self.ends_as: State | None = None
         self.reading: asyncio.Task[None] | None = None
 
+    @property
+    def said(self) -> Said:
+        """All that was said. Its text is put together when it is wanted: with each piece, all of it would be copied."""
+        self._said.text += "".join(self._newest)
+        self._newest.clear()
+        return self._said
+
     def so_far(self) -> Said:
         """What has been given out under a number, for the row."""
-        sent, begun = self.publisher.sent, self.turn.reply
-        text = self.said.text[: len(begun.text) + sent["reply.piece"]]
-        felt = [one for one in self.said.emotions if int(str(one["at"])) <= len(text)]
-        thought = self.said.thought[: sent["reply.thought"]]
-        return Said(text, thought, self.publisher.seq, self.said.tool_calls, felt)
+        said, sent = self.said, self.publisher.sent
+        text = said.text[: len(self.turn.reply.text) + sent["reply.piece"]]
+        felt = [one for one in said.emotions if int(str(one["at"])) <= len(text)]
+        return Said(text, said.thought[: sent["reply.thought"]], self.publisher.seq, said.tool_calls, felt)
 
     def end(self, state: State) -> None:
         """Stop reading from the model; the reply ends in this state."""
@@ -170,7 +177,7 @@ class Making:
         if self.turn.reply.first_piece_at is None:
             self.turn.reply.first_piece_at = self.clock()
             later(insist(_mark_streaming, self.turn.reply.pk, self.turn.reply.first_piece_at))
-        self.said.text += text
+        self._newest.append(text)
         self.publisher.add("reply.piece", text)
 
     async def _use_tools(self, calls: list[ToolCall]) -> None:
