@@ -35,8 +35,7 @@ class CompanionConsumer(PersonSocket):
         found = mine.filter(pk=self.scope["url_route"]["kwargs"]["companion_id"]).first()
         if found is None:
             return None
-        if not hasattr(self, "companion"):
-            self.companion = found
+        self.companion, self.companion_id = found, found.pk
         return group_of(found.pk)
 
     async def opened(self) -> None:

@@ -5,9 +5,9 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import orjson
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -20,9 +20,10 @@ from companions.replies.database import visit
 from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.layer import layer
 from companions.socket_sender import may_connect, sender
+from companions.socket_stay import NO_SUCH_COMPANION, NOT_SIGNED_IN, Opened, stays
 
 Source = Callable[[], Awaitable[dict[str, Any]]]
-NOT_SIGNED_IN, NO_SUCH_COMPANION, IDLE, TOO_FAST, AWAY = 4401, 4404, 4408, 4429, 1013
+IDLE, TOO_FAST, AWAY = 4408, 4429, 1013
 
 
 class PersonSocket(AsyncWebsocketConsumer):
@@ -34,6 +35,7 @@ class PersonSocket(AsyncWebsocketConsumer):
     user: User
     group: str
     channel: str
+    companion_id: UUID | None = None
     is_open = False
     is_closing = False
 
@@ -127,13 +129,8 @@ class PersonSocket(AsyncWebsocketConsumer):
     async def _no_longer(self) -> int | None:
         """The code with which the socket closes where its session or token has ended, or the companion is gone."""
         with contextlib.suppress(DatabaseError):
-            return await visit(self._standing, timezone.now())
+            return await stays().ending(Opened(self.scope, self.user.pk, self.companion_id))
         return None
-
-    def _standing(self, now: datetime) -> int | None:
-        if sender(self.scope, now) != self.user:
-            return NOT_SIGNED_IN
-        return NO_SUCH_COMPANION if self.find() is None else None
 
     async def give(self, frame: object) -> None:
         """Send a frame."""

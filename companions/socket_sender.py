@@ -1,6 +1,6 @@
 """Who is at the other end of a socket: by the site's own session with its origin checked, or by a bearer token."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
-from accounts.api_auth import token_user
+from accounts.api_auth import token_holders, token_user
 from accounts.models import User
 
 
@@ -28,6 +28,16 @@ def sender(scope: Mapping[str, Any], now: datetime) -> User | None:
     """The signed-in person, or None."""
     bearer = _bearer(scope)
     return token_user(bearer, now) if bearer else _session_user(scope)
+
+
+def senders(scopes: Sequence[Mapping[str, Any]], now: datetime) -> list[int | None]:
+    """The signed-in person's key for each of them, or None; those with tokens are looked up together."""
+    bearers = [_bearer(scope) for scope in scopes]
+    holders = token_holders({one for one in bearers if one}, now)
+    return [
+        holders.get(bearer) if bearer else getattr(_session_user(scope), "pk", None)
+        for scope, bearer in zip(scopes, bearers, strict=True)
+    ]
 
 
 def _session_user(scope: Mapping[str, Any]) -> User | None:

@@ -1,5 +1,6 @@
 """How the API knows who asks: by a bearer token and nothing else; a session's cookie opens nothing here."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from asgiref.sync import sync_to_async
@@ -9,6 +10,7 @@ from ninja.security import HttpBearer
 
 from accounts import place
 from accounts.models import Token, User
+from accounts.models.token import digest_of
 
 
 def token_user(plaintext: str, now: datetime) -> User | None:
@@ -20,6 +22,14 @@ def token_user(plaintext: str, now: datetime) -> User | None:
         return None
     token.touch(now)
     return token.user
+
+
+def token_holders(plaintexts: Iterable[str], now: datetime) -> dict[str, int]:
+    """The keys of the users of those that are live tokens; their use is recorded as `token_user` does."""
+    plain = {digest_of(one): one for one in plaintexts if one.isascii()}
+    live = Token.objects.live().filter(digest__in=plain)
+    live.touch(now)
+    return {plain[digest]: user for digest, user in live.values_list("digest", "user")}
 
 
 class BearerToken(HttpBearer):

@@ -9,6 +9,7 @@ from accounts.models.owned import OwnedQuerySet
 from accounts.models.user import User
 
 PREFIX_LENGTH = 12
+USE_RECORDED_AFTER = timedelta(minutes=1)
 
 
 def digest_of(plaintext: str) -> str:
@@ -24,6 +25,10 @@ class TokenQuerySet(OwnedQuerySet["Token"]):
 
     def matching(self, plaintext: str) -> "Token | None":
         return self.live().select_related("user").filter(digest=digest_of(plaintext)).first()
+
+    def touch(self, now: datetime) -> None:
+        """Record the use of all of them, at most once a minute each."""
+        self.exclude(last_used_at__gte=now - USE_RECORDED_AFTER).update(last_used_at=now)
 
     def issue(self, user: User, name: str) -> tuple["Token", str]:
         """A new token and its plaintext, which is shown once and stored nowhere."""
@@ -57,7 +62,7 @@ class Token(models.Model):
 
     def touch(self, now: datetime) -> None:
         """Record the use, at most once a minute."""
-        if self.last_used_at is None or now - self.last_used_at > timedelta(minutes=1):
+        if self.last_used_at is None or now - self.last_used_at > USE_RECORDED_AFTER:
             Token.objects.filter(pk=self.pk).update(last_used_at=now)
 
     def revoke(self, now: datetime) -> None:
