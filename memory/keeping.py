@@ -123,4 +123,4 @@ def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | No
 
 def nudge(companion_id: UUID) -> None:
     """Ask for embedding after the commit."""
-    nudging.nudge(embed_companion, str(companion_id), seconds=NUDGED_SECONDS)
+    nudging.nudge_quietly(embed_companion, str(companion_id), seconds=NUDGED_SECONDS)

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Timer
 from typing import Any
 
 import structlog
@@ -13,11 +14,24 @@ log = structlog.get_logger(__name__)
 
 # A thread of its own: to reach the broker takes milliseconds, and a second where it is away, and people wait for commits.
 SENDING = ThreadPoolExecutor(1, thread_name_prefix="nudges")
+HELD_BACK_SECONDS = 0.3  # in which somebody may be waiting for an answer on the same few cores
 
 
 def nudge(task: Task[..., Any], *ids: str, seconds: float = 0.0) -> None:
     """Ask for the task after the commit, to be begun `seconds` later. An unreachable broker is only logged."""
     transaction.on_commit(partial(SENDING.submit, _send, task, ids, seconds), robust=True)
+
+
+def nudge_quietly(task: Task[..., Any], *ids: str, seconds: float) -> None:
+    """The same, asked a moment later: what a turn waits for comes first."""
+
+    def hold_back() -> None:
+        left = max(seconds - HELD_BACK_SECONDS, 0.0)
+        timer = Timer(HELD_BACK_SECONDS, SENDING.submit, (_send, task, ids, left))
+        timer.daemon = True  # a process that ends does not wait for it
+        timer.start()
+
+    transaction.on_commit(hold_back, robust=True)
 
 
 def _send(task: Task[..., Any], ids: tuple[str, ...], seconds: float) -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -253,9 +254,15 @@ def _no_broker(settings: Any) -> Iterator[None]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_no_broker")
-def test_saying_goes_on_while_the_broker_is_down(mira: Companion, say: Say, caplog: Any) -> None:
+def test_saying_goes_on_while_the_broker_is_down(
+    mira: Companion, say: Say, caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timers: list[Timer] = []
+    monkeypatch.setattr(nudging, "Timer", lambda *of: timers.append(Timer(*of)) or timers[-1])
     (memory,) = say(mira, "I live in Bonn.")
     assert Memory.objects.filter(pk=memory.pk).exists()
+    for timer in timers:
+        timer.join()
     nudging.SENDING.submit(lambda: None).result()  # all before it have been sent, or not
     assert "not_nudged" in caplog.text
 
