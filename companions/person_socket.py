@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
 from accounts.models import User
@@ -128,7 +128,7 @@ class PersonSocket(AsyncWebsocketConsumer):
 
     async def _no_longer(self) -> int | None:
         """The code with which the socket closes where its session or token has ended, or the companion is gone."""
-        with contextlib.suppress(DatabaseError):
+        with contextlib.suppress(DatabaseError, InterfaceError):
             return await stays().ending(Opened(self.scope, self.user.pk, self.companion_id))
         return None
 

@@ -1,6 +1,7 @@
 """Whether open sockets may stay open: those who ask within a second are answered in one visit to the database.
 
 Asked one by one, two hundred sockets took a twentieth of the processor time of a process that streams to all of them.
+Tokens and companions are looked up together; each browser's session is still read by itself.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ class Stays:
         self._visit: asyncio.Task[list[int | None]] | None = None
 
     async def ending(self, opened: Opened) -> int | None:
-        """The code with which the socket is to be closed; None where it may stay. Raises DatabaseError."""
+        """The code with which the socket is to be closed; None where it may stay. DatabaseError, InterfaceError."""
         if self._visit is None:
             self._asking = []
             self._visit = asyncio.create_task(self._ask(self._asking))

@@ -49,9 +49,9 @@ class Surroundings:
     def lent_by_few(self, values: Values, before: Sequence[float], after: Sequence[float]) -> Values:
         """The same of (n, k) values of which few rows hold any: half the time, or less."""
         total, rows = values.copy(), np.flatnonzero(values.any(axis=1))
+        if not self.reach:
+            return total
         for steps, (share_before, share_after) in enumerate(zip(before, after, strict=True), start=1):
-            if not self.reach:
-                break
             for away, share in ((steps, share_before), (-steps, share_after)):
                 lenders, heirs = self._in_talk(rows, away)
                 total[heirs] += share * values[lenders]

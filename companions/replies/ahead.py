@@ -10,6 +10,8 @@ from functools import partial
 from threading import BoundedSemaphore
 from typing import Any, Protocol
 
+from django.conf import settings
+
 from accounts.usage import Payer
 from companions.models import Companion
 from companions.replies.database import AWAY, insist, visit
@@ -21,8 +23,10 @@ from memory.spaces import CueVector
 from providers.embedding import asks_nobody
 
 MOST_CHARACTERS = 2_000  # a window or two of the embedder's
-# Turns that wait in a thread, with a connection, for what is looked for: there must be some left for those who look.
-WAITING = BoundedSemaphore(8)
+# Turns that hold their companion while they wait for what is looked for: a few, and for a moment. Each has a connection,
+# and so has whoever waits for that companion; those who look need some too.
+WAITING = BoundedSemaphore(settings.POOL["max_size"] // 6)
+WAIT_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +84,45 @@ def begin_to_look(companion: Companion, text: str) -> Looking | None:
 async def looked_ahead(looking: Looking | None) -> Ahead | None:
     """What was found; None where nobody looked, or where the database was away meanwhile."""
     with contextlib.suppress(*AWAY):
-        return await looking if looking and not looking.cancelled() else None
+        return await asyncio.shield(looking) if looking and not looking.cancelled() else None
     return None
 
 
+def may_wait() -> bool:
+    """Whether one more turn may hold its companion while it waits."""
+    if not WAITING.acquire(blocking=False):
+        return False
+    WAITING.release()
+    return True
+
+
+class NotYetError(Exception):
+    """What is looked for is not there, and whoever holds a companion waits no longer."""
+
+
 def from_a_thread(looked: Callable[[], Coroutine[Any, Any, Ahead]]) -> Callable[[], Ahead]:
-    """What a worker thread of this loop calls to wait for it."""
+    """What a worker thread of this loop calls to wait for it; NotYetError."""
     loop = asyncio.get_running_loop()
-    return lambda: asyncio.run_coroutine_threadsafe(looked(), loop).result()
+
+    def wait() -> Ahead:
+        if not WAITING.acquire(blocking=False):
+            raise NotYetError
+        found = asyncio.run_coroutine_threadsafe(looked(), loop)
+        try:
+            return found.result(WAIT_SECONDS)
+        except TimeoutError:
+            found.cancel()
+            raise NotYetError from None
+        finally:
+            WAITING.release()
+
+    return wait
 
 
 async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
-    """Look now: what the message means, then what there is and how like it that is.
+    """Look now: what there is, while it is found out what the message means; then how like it that is.
 
-    One after the other, for the message is being saved meanwhile: where two queries kept both of a small machine's cores
-    busy, that took longer than this. No connection is held while an embedder works.
+    One query after the other: where two kept both cores of a small machine busy, all that goes on meanwhile took longer.
     """
     there, vector = await asyncio.gather(
         insist(lying, companion.pk, EVERYTHING), visit(embed_cue, text, payer, companion.names)

@@ -47,9 +47,8 @@ def look_back(turn: Turn, now: datetime) -> None:
     turn.mind = in_mind(turn)
     room = prompts.room(companion, message, turn.reply, session.summary, turn.mind)
     turn.history = prompts.fitting(left, room)
-    if len(turn.history) < len(visible):
-        turn.summary = session.summary
-        turn.summarised = [one.pk for one in visible[len(turn.history) :]]
+    turn.summarised = [one.pk for one in visible[len(turn.history) :]]
+    turn.summary = session.summary if turn.summarised else ""
     turn.facts = prompts.Facts.of(companion, message, now)
     called = called_to_mind(message.session_id, now, but=message.pk)
     shown_anyway = Among(leaving_out=turn.given, leaving_out_memories=called.memories)
@@ -126,7 +125,8 @@ def compose(turn: Turn) -> None:
 def prepare(turn: Turn, looked: Callable[[], Ahead], now: datetime) -> ModelCall:
     """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording.
 
-    `looked` gives what was looked for, and may wait for it: that comes while all else is fetched.
+    `looked` gives what was looked for, and may wait a moment for it: that comes while all else is fetched. What it
+    raises undoes all.
     """
     hold_claimed(turn.reply)
     look_back(turn, now)

@@ -1,6 +1,7 @@
 """Making one reply: recall, ask the model, call its tools, give out what it says."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from contextlib import aclosing
 from datetime import datetime
@@ -14,7 +15,7 @@ from companions import tools
 from companions.expressing import Expressions, Felt
 from companions.models import Reply
 from companions.replies import frames
-from companions.replies.ahead import WAITING, Ahead, Looking, from_a_thread, look, looked_ahead
+from companions.replies.ahead import Ahead, Looking, NotYetError, from_a_thread, look, looked_ahead, may_wait
 from companions.replies.background import later
 from companions.replies.calls import Meter, cut_call, end_call
 from companions.replies.context import prepare, record_call
@@ -101,14 +102,12 @@ class Making:
             call = await insist(record_call, self.turn, round + 1, self.clock())
 
     async def _prepared(self) -> ModelCall:
-        """The first call, with its prompt; while somebody looks ahead, all else for it is fetched."""
-        if self.ahead is None or not WAITING.acquire(blocking=False):
-            ahead = await self._looked()
-            return await insist(prepare, self.turn, lambda: ahead, self.clock())
-        try:
-            return await insist(prepare, self.turn, from_a_thread(self._looked), self.clock())
-        finally:
-            WAITING.release()
+        """The first call, with its prompt. While somebody looks ahead, all else is fetched, and waited a moment."""
+        if self.ahead and may_wait():
+            with contextlib.suppress(NotYetError):
+                return await insist(prepare, self.turn, from_a_thread(self._looked), self.clock())
+        ahead = await self._looked()
+        return await insist(prepare, self.turn, lambda: ahead, self.clock())
 
     async def _looked(self) -> Ahead:
         turn = self.turn

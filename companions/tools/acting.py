@@ -22,7 +22,6 @@ class Acting(Protocol):
     found: list[Found]
     prompt: list[Line]
     shown: set[UUID]
-
     mood: float
 
     @property

@@ -1,16 +1,33 @@
-"""What is looked at while a message is being saved, and what is not."""
+"""What is looked at while a message is being saved, and what is not; and turns that wait for it."""
 
 import asyncio
 import contextlib
+from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import pytest
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from accounts.errors import GateError
-from companions.models import Companion
-from companions.replies.ahead import LOOKING, begin_to_look, looked_ahead, start_and_look
+from accounts.models import ModelCall
+from companions.locking import hold
+from companions.models import Companion, Prompt, Reply
+from companions.replies import ahead
+from companions.replies.ahead import (
+    LOOKING,
+    NotYetError,
+    begin_to_look,
+    from_a_thread,
+    looked_ahead,
+    may_wait,
+    start_and_look,
+)
 from companions.replies.database import visit
+from companions.replies.making import Making
+from memory.embedding import embed_cue
+from memory.models import Recall
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,3 +74,81 @@ def test_one_message_of_a_person_is_looked_for_at_a_time(mira: Companion) -> Non
     first, second = asyncio.run(_at_once(mira))
     assert first is not None
     assert second is None
+
+
+class Embedder:
+    """Stands before the embedder, and lets nobody through until it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.may_pass, self.fails = Event(), 0
+        monkeypatch.setattr(ahead, "embed_cue", self)
+
+    def __call__(self, *cue: Any) -> object:
+        if not self.may_pass.wait(20):
+            raise TimeoutError("Nobody told the embedder to go on.")
+        if self.fails:
+            self.fails -= 1
+            raise OperationalError
+        return embed_cue(*cue)
+
+
+@pytest.fixture
+def before(monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedder]:
+    embedder = Embedder(monkeypatch)
+    yield embedder
+    embedder.may_pass.set()
+
+
+async def _begun(companion: Companion) -> Making:
+    started, looking = await start_and_look(companion, "Hello", "one", timezone.now())
+    assert started.turn
+    assert looking
+    return Making(started.turn, timezone.now, looking)
+
+
+def _hold(companion: Companion) -> None:
+    with transaction.atomic():
+        hold(companion.pk)
+
+
+async def test_a_turn_holds_its_companion_no_longer_than_a_moment(mira: Companion, before: Embedder) -> None:
+    making = await _begun(mira)
+    preparing = asyncio.create_task(making._prepared())
+    await asyncio.sleep(ahead.WAIT_SECONDS / 2)
+    await visit(_hold, mira)  # else nobody would have it before the embedder answers
+    before.may_pass.set()
+    call = await preparing
+    assert await ModelCall.objects.filter(pk=call.pk, reply=making.turn.reply).aexists()
+    assert await Recall.objects.filter(reply=making.turn.reply).acount() == 1
+    assert may_wait()
+
+
+async def test_where_too_many_wait_a_turn_looks_first(mira: Companion, before: Embedder) -> None:
+    before.may_pass.set()
+    making = await _begun(mira)
+    with contextlib.ExitStack() as waiting:
+        while may_wait():
+            waiting.enter_context(ahead.WAITING)
+        with pytest.raises(NotYetError):
+            await visit(from_a_thread(making._looked))
+        assert await making._prepared()
+    assert may_wait()
+
+
+async def test_what_could_not_be_looked_for_is_looked_for_anew(mira: Companion, before: Embedder) -> None:
+    before.fails = 1
+    making = await _begun(mira)
+    before.may_pass.set()
+    call = await making._prepared()
+    assert await Prompt.objects.filter(reply=call.reply_id).acount() == 1
+
+
+async def test_a_turn_that_waits_can_be_stopped(mira: Companion, before: Embedder) -> None:
+    making = await _begun(mira)
+    turning = asyncio.create_task(making.make())
+    await asyncio.sleep(ahead.WAIT_SECONDS / 2)
+    making.end(Reply.State.STOPPED)
+    assert await turning == Reply.State.STOPPED
+    assert not before.may_pass.is_set()
+    await visit(_hold, mira)
+    assert may_wait()

@@ -24,13 +24,13 @@ def opened(user: User, companion: Companion | None = None) -> Opened:
 
 
 @pytest.mark.django_db
-def test_many_are_asked_for_in_three_queries(
+def test_many_are_asked_for_in_four_queries_and_a_savepoint(
     alice: User, bob: User, mira: Companion, django_assert_num_queries: Any
 ) -> None:
     asking = [opened(alice, mira), opened(bob, mira), opened(bob), opened(alice, mira), opened(alice)]
     asking += [asking[0]._replace(user_id=bob.pk), asking[0]._replace(scope=scope("kith_none"))]
     Token.objects.owned_by(alice).order_by("pk")[1].revoke(NOW)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(6):
         found = endings(asking, NOW)
     gone = [None, NO_SUCH_COMPANION, None, NOT_SIGNED_IN, None, NOT_SIGNED_IN, NOT_SIGNED_IN]
     assert found == gone

@@ -30,11 +30,11 @@ async def test_the_first_piece_is_waited_for_until_one_moment_whatever_else_come
 
 
 async def test_silence_is_counted_from_where_reading_goes_on() -> None:
-    clock = Clock(now() + 60, silence_seconds=0.2)
+    clock = Clock(now() + 60, silence_seconds=0.6)
     for _ in range(3):
         clock.go_on(has_begun=True)
         await wait(clock, 0.01)
-        await asyncio.sleep(0.3)  # the reader's own time, in which the timer runs out
+        await asyncio.sleep(0.8)  # the reader's own time, in which the timer runs out
     with pytest.raises(ProviderUnavailable, match="silent"):
         await wait(clock, 60)
 

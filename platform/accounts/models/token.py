@@ -2,7 +2,7 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
-from django.db import models
+from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
@@ -28,7 +28,12 @@ class TokenQuerySet(OwnedQuerySet["Token"]):
 
     def touch(self, now: datetime) -> None:
         """Record the use of all of them, at most once a minute each."""
-        self.exclude(last_used_at__gte=now - USE_RECORDED_AFTER).update(last_used_at=now)
+        stale = self.exclude(last_used_at__gte=now - USE_RECORDED_AFTER)
+        with (
+            transaction.atomic()
+        ):  # whoever else records some of them need not wait, nor do they wait for each other
+            free = stale.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
+            Token.objects.filter(pk__in=list(free)).update(last_used_at=now)
 
     def issue(self, user: User, name: str) -> tuple["Token", str]:
         """A new token and its plaintext, which is shown once and stored nowhere."""
