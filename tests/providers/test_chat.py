@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import json
 import socket
 import time
@@ -69,6 +70,23 @@ async def test_pieces_that_come_apart_stay_apart(rehearsal: RehearsalServer, mak
         "feed ",
         "them.",
     ]
+
+
+async def test_an_answer_that_comes_packed_is_unpacked(make_chat: Make) -> None:
+    words = ("Springs ", "feed ", "them.")
+    events = [json.dumps(delta({"content": word})).encode() for word in words]
+    packed = gzip.compress(b"".join(b"data: %b\n\n" % event for event in [*events, b"[DONE]"]))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head + b"Content-Length: %d\r\n\r\n%b" % (len(packed), packed))
+        await writer.drain()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        host, port = server.sockets[0].getsockname()
+        assert text(await heard(make_chat(f"http://{host}:{port}/v1"))) == "".join(words)
 
 
 def test_what_is_read_at_once_is_given_in_as_few_pieces_as_may_be() -> None:
