@@ -80,6 +80,7 @@ def test_another_rule_shows_its_effect_and_is_saved_or_left(there: Person) -> No
     page.get_by_role("link", name="Leave as it was").click()
     expect(page.get_by_label("The rule")).to_have_value("kith")
     page.get_by_label("The rule").select_option("memory_bank")
+    expect(page.get_by_text("By the rule you try, ")).to_be_visible()
     slider = page.get_by_label("Unit of time in days")
     slider.fill("10")
     expect(summary(there)).to_contain_text("half is gone after 6.9 days")

@@ -71,7 +71,7 @@ def test_a_worker_killed_in_mid_embedding_and_an_emptied_queue_leave_nothing_und
 
     later = imported(bob, 20)
     with house.redis() as client:
-        assert client.llen("embed") > 0
+        eventually(lambda: client.llen("embed") > 0)
         client.flushall()
     house.start()
     eventually(lambda: house.health()["checks"]["worker"] == "ok", 60)
