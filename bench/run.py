@@ -118,20 +118,18 @@ def streams(place: Place, seconds: float) -> None:
     with printing_its_port("bench.source") as (source, source_port):
         straight = load.straight(source_port, steps, 3, provider=source)
         _lines("straight from the provider", straight)
-        with place.web(servers.web, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
-            web = psutil.Process(child.pid)
-            stores = {name: psutil.Process(getattr(place.stores, name).pid) for name in ("redis", "postgres")}
-            before = megabytes(web)
-            first = load.through_kith(port, steps[:1], START_SECONDS, web=web, provider=source, **stores)
-            after = megabytes(web)
-            kith = [
-                load.through_kith(port, steps[1:], START_SECONDS, web=web, provider=source, **stores)
-                for _ in range(TRIES)
-            ]
-            child.kill()  # what is still under way after the last step is not waited for
-        _lines("through Kith", first)
-        for tried in kith:
-            _lines("", tried)
+        kith = []
+        for _ in range(TRIES):
+            with place.web(servers.web, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
+                web = psutil.Process(child.pid)
+                every = {"web": web, "provider": source, **_stores(place)}
+                before = megabytes(web)
+                first = load.through_kith(port, steps[:1], START_SECONDS, **every)
+                after = megabytes(web)
+                kith.append(load.through_kith(port, steps[1:], START_SECONDS, **every))
+                child.kill()  # what is still under way after the last step is not waited for
+            _lines("through Kith", first)
+            _lines("", kith[-1])
     with place.running(_bare(port), lambda: is_answering(port)) as child:
         web = psutil.Process(child.pid)
         bare = [load.through_bare(port, steps, 3, web=web) for _ in range(TRIES)]
@@ -141,6 +139,10 @@ def streams(place: Place, seconds: float) -> None:
     print(
         f"  Memory of the web process: {before:.0f} MB before and {after:.0f} MB after those {load.STREAMS} streams."
     )
+
+
+def _stores(place: Place) -> dict[str, psutil.Process]:
+    return {name: psutil.Process(getattr(place.stores, name).pid) for name in ("redis", "postgres")}
 
 
 def _sum_up(first: "Load", kith: "list[Load]", bare: "list[Load]", straight: "Load") -> None:
