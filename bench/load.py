@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from uuid import uuid4
@@ -30,15 +29,14 @@ class Load:
     report: Report
     shares: list[dict[str, float]] = field(default_factory=list)
 
-
-def kept(tries: Sequence[Load]) -> int:
-    """The highest rate up to which each was kept up with in one of the runs; 0 where the first was not."""
-    highest = 0
-    for steps in zip(*(one.report.steps for one in tries), strict=True):
-        if not any(map(is_kept_up_with, steps)):
-            break
-        highest = steps[0].rate
-    return highest
+    def kept(self) -> int:
+        """The highest rate up to which every step was kept up with; 0 where the first was not."""
+        highest = 0
+        for step in self.report.steps:
+            if not is_kept_up_with(step):
+                break
+            highest = step.rate
+        return highest
 
 
 def is_kept_up_with(step: Seen) -> bool:

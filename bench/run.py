@@ -31,7 +31,6 @@ RATE = 20
 RATES = (40, 60, 80, 100, 150, 200, 250, 300, 400)
 STREAM_SECONDS = 20.0
 STEP_SECONDS = 5.0
-TRIES = 2  # of all rates: a step may fall into a moment in which the machine does something else
 START_SECONDS = 45.0  # 200 turns begin meanwhile, each taking a tenth of a second of one core
 EMBEDDED = 600
 SEED = 20
@@ -118,45 +117,37 @@ def streams(place: Place, seconds: float) -> None:
     with printing_its_port("bench.source") as (source, source_port):
         straight = load.straight(source_port, steps, 3, provider=source)
         _lines("straight from the provider", straight)
-        kith = []
-        for _ in range(TRIES):
-            with place.web(servers.web, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
-                web = psutil.Process(child.pid)
-                every = {"web": web, "provider": source, **_stores(place)}
-                before = megabytes(web)
-                first = load.through_kith(port, steps[:1], START_SECONDS, **every)
-                after = megabytes(web)
-                kith.append(load.through_kith(port, steps[1:], START_SECONDS, **every))
-                child.kill()  # what is still under way after the last step is not waited for
-            _lines("through Kith", first)
-            _lines("", kith[-1])
+        with place.web(servers.web, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
+            web = psutil.Process(child.pid)
+            stores = {name: psutil.Process(getattr(place.stores, name).pid) for name in ("redis", "postgres")}
+            before = megabytes(web)
+            first = load.through_kith(port, steps[:1], START_SECONDS, web=web, provider=source, **stores)
+            after = megabytes(web)
+            kith = load.through_kith(port, steps[1:], START_SECONDS, web=web, provider=source, **stores)
+            child.kill()  # what is still under way after the last step is not waited for
+        _lines("through Kith", first)
+        _lines("", kith)
     with place.running(_bare(port), lambda: is_answering(port)) as child:
-        web = psutil.Process(child.pid)
-        bare = [load.through_bare(port, steps, 3, web=web) for _ in range(TRIES)]
-    for tried in bare:
-        _lines("bare ASGI socket", tried)
+        bare = load.through_bare(port, steps, 3, web=psutil.Process(child.pid))
+    _lines("bare ASGI socket", bare)
     _sum_up(first, kith, bare, straight)
     print(
         f"  Memory of the web process: {before:.0f} MB before and {after:.0f} MB after those {load.STREAMS} streams."
     )
 
 
-def _stores(place: Place) -> dict[str, psutil.Process]:
-    return {name: psutil.Process(getattr(place.stores, name).pid) for name in ("redis", "postgres")}
-
-
-def _sum_up(first: "Load", kith: "list[Load]", bare: "list[Load]", straight: "Load") -> None:
+def _sum_up(first: "Load", kith: "Load", bare: "Load", straight: "Load") -> None:
     """The figures that were asked for."""
-    from bench.load import GROWN_MILLISECONDS, KEPT_SHARE, STREAMS, kept
+    from bench.load import GROWN_MILLISECONDS, KEPT_SHARE, STREAMS
 
     added = first.report.steps[0].p95 - straight.report.steps[0].p95
     print(f"\n  Added to a piece by Kith at {RATE} pieces a second on each, 95th percentile: {added:.1f} ms.")
-    carried, most = kept(kith) or kept([first]), kept(bare)
+    carried, most = kith.kept() or first.kept(), bare.kept()
     print(
         f"  Kept up with: Kith {carried * STREAMS} pieces a second, the bare socket {most * STREAMS},",
         end=" ",
     )
-    print(f"client and provider {kept([straight]) * STREAMS}.")
+    print(f"client and provider {straight.kept() * STREAMS}.")
     print(f"  Kith carries {carried / most if most else 0:.0%} of the bare socket's (target: at least 50 %).")
     print(f"  Kept up with: {KEPT_SHARE:.0%} of the pieces come in their step, half of them within", end=" ")
     print(f"{GROWN_MILLISECONDS / 2:.0f} ms and 95 % within {GROWN_MILLISECONDS:.0f} ms.")
