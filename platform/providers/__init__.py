@@ -2,7 +2,7 @@
 
 import os
 
-# Read once, as the libraries are loaded. On two busy cores a short text took 115 ms with OpenBLAS's own threads
-# and 15 ms without: many texts run side by side in Kith's worker threads, so one text needs no second core.
+# Read once, as the libraries are loaded. Many texts run side by side in Kith's worker threads, so one needs no second
+# core: on two busy ones, OpenBLAS's own threads made eight times as long of it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

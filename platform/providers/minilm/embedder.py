@@ -4,20 +4,23 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from providers.manner import PLAIN
-from providers.minilm.bert import Bert
 from providers.minilm.weights import SHA256, load_tensors, load_tokenizer
 from providers.vectors import Floats, normalised
+
+if TYPE_CHECKING:
+    from providers.minilm.bert import Bert
 
 CLS, SEP = 101, 102  # the ids of [CLS] and [SEP] in the vocabulary
 SPECIAL_TOKENS = 2
 OVERLAP_TOKENS = 48
 BATCH_TEXTS = 64
-BATCH_TOKENS = 8192  # bounds the memory of a batch of long texts
+BATCH_TOKENS = 1024  # more at once take more memory and are no sooner done
 
 
 class MiniLM:
@@ -70,7 +73,7 @@ class MiniLM:
             return self._loaded_tokenizer
 
     @property
-    def _bert(self) -> Bert:
+    def _bert(self) -> "Bert":
         with self._lock:
             return self._loaded_bert
 
@@ -79,7 +82,9 @@ class MiniLM:
         return load_tokenizer(self._folder)
 
     @cached_property
-    def _loaded_bert(self) -> Bert:
+    def _loaded_bert(self) -> "Bert":
+        from providers.minilm.bert import Bert  # a third of a second, which only those who embed wait for
+
         return Bert(load_tensors(self._folder, self._sha256))
 
     def _spans(self, encoding: Encoding) -> Iterator[tuple[int, int]]:
