@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Prefetch, prefetch_related_objects
 
 from companions.models import Conversation, Message, Reply, Session
-from memory.reading import read
+from memory.together import Asked
 
 WALK = """
 WITH RECURSIVE path AS (
@@ -39,10 +39,12 @@ def path(conversation: Conversation, start: UUID | None, limit: int) -> list[Mes
     return list(Message.objects.raw(PATH, parameters)) if start else []
 
 
-def said(message: Message, limit: int) -> list[Spoken]:
-    """At most `limit` messages from this one back to the first of its session, newest first."""
+def said(message: Message, limit: int) -> Asked[list[Spoken]]:
+    """At most `limit` messages from this one back to the first of its session, newest first; to be asked."""
     parameters = {"start": message.pk, "conversation": message.conversation_id, "limit": limit}
-    return [Spoken(*row) for row in read(SAID, parameters | {"session": message.session_id})]
+    return Asked(
+        SAID, parameters | {"session": message.session_id}, lambda rows: list(map(Spoken._make, rows))
+    )
 
 
 def page(conversation: Conversation, before: UUID | None, limit: int) -> tuple[list[Message], UUID | None]:

@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import connection
 
 from companions.history import Spoken
 from companions.in_mind import NOTHING, Mind, always, inside, of_the_session
-from companions.models import Companion, Message, Reply
+from companions.models import Companion, Message, Reply, Session
 from memory.emotion import Emotion
 from memory.quoting import block, neutral, one_line, quoted
 from memory.recall import Found
+from memory.together import Asked
 from providers.tokens import beginning, estimate
 
 TEMPLATE = "turn-5"
@@ -56,18 +56,23 @@ class Facts:
     began: datetime | None = None
 
     @classmethod
-    def of(cls, companion: Companion, message: Message, now: datetime) -> "Facts":
-        zone = companion.user.zone
-        with connection.cursor() as cursor:
-            cursor.execute(SPOKE, {"companion": companion.pk, "now": message.said_at})
-            first, last = cursor.fetchone()
+    def of(
+        cls, companion: Companion, session: Session, spoke: tuple[datetime | None, ...], now: datetime
+    ) -> "Facts":
+        """The facts, of when they `spoke`."""
+        zone, (first, last) = companion.user.zone, spoke
         return cls(
             now=now.astimezone(zone),
             zone=companion.user.time_zone,
             first_met=min(first or now, companion.created_at).astimezone(zone),
             last_spoke=last.astimezone(zone) if last else None,
-            began=message.session.started_at.astimezone(zone),
+            began=session.started_at.astimezone(zone),
         )
+
+
+def spoke(companion: Companion, message: Message) -> Asked[tuple[datetime | None, ...]]:
+    """When anything was first said, and when the person spoke last before this; to be asked."""
+    return Asked(SPOKE, {"companion": companion.pk, "now": message.said_at}, lambda rows: rows[0])
 
 
 def room(

@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from companions.models import Companion, Conversation, Message, Session
 from memory.keeping import Said, keep_said
+from memory.together import Asked
 
 SPEAKERS = {Message.Role.USER: "user", Message.Role.ASSISTANT: "companion"}
 
 
-def say(message: Message, now: datetime) -> Message:
-    """The message, saved and remembered. Call it inside a transaction."""
-    say_all(message.companion, [message], now)
+def say(message: Message, now: datetime, *then: Asked[Any]) -> Message:
+    """The message, saved and remembered; `then` is asked in the same trip. Call it inside a transaction."""
+    say_all(message.companion, [message], now, *then)
     return message
 
 
-def say_all(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
+def say_all(companion: Companion, messages: Sequence[Message], now: datetime, *then: Asked[Any]) -> None:
     """Save and remember many messages of one companion at once. Call it inside a transaction."""
     said = [
         Said(
@@ -26,7 +28,7 @@ def say_all(companion: Companion, messages: Sequence[Message], now: datetime) ->
         )
         for message in messages
     ]
-    keep_said(companion.pk, said, now, zone=companion.user.zone, messages=messages)
+    keep_said(companion.pk, said, now, zone=companion.user.zone, messages=messages, then=then)
 
 
 def open_session(conversation: Conversation, now: datetime) -> Session:

@@ -37,6 +37,13 @@ def pack(happened_at: datetime, traits: Trait, terms: Iterable[str]) -> bytes:
     return np.array([*head, *map(code, terms), 0], dtype=WIDE).tobytes()
 
 
+def among_few(numbers: NDArray[Any], few: NDArray[Any]) -> Numbers:
+    """The places of all that are one of a few, and of some that are not: of thousands, the last 16 bits rule out most."""
+    is_wanted = np.zeros(1 << 16, dtype=np.bool_)
+    is_wanted[few & 0xFFFF] = True
+    return np.flatnonzero(is_wanted[numbers & 0xFFFF])
+
+
 @dataclass(frozen=True, slots=True)
 class Entries:
     """The entries of n memories, in the order in which they were packed until they are sorted.
@@ -76,9 +83,7 @@ class Entries:
 
     def having(self, wanted: NDArray[np.uint32]) -> tuple[Numbers, Numbers]:
         """Each time that a memory says a term: its place, and that of the term's code among the wanted, which rise."""
-        is_wanted = np.zeros(1 << 16, dtype=bool)  # by their lower halves, most are told apart at once
-        is_wanted[wanted & 0xFFFF] = True
-        maybe = np.flatnonzero(is_wanted[self.packed_codes & 0xFFFF])
+        maybe = among_few(self.packed_codes, wanted)
         at = np.minimum(np.searchsorted(wanted, self.packed_codes[maybe]), len(wanted) - 1)
         places = self.places[self.packed_rows[maybe]]
         is_hit = (wanted[at] == self.packed_codes[maybe]) & (places != NOWHERE)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pgvector import Vector
 
 from memory.among import Among
-from memory.entries import Entries, Numbers
+from memory.entries import Entries, Numbers, among_few
 from memory.models import Memory
 from memory.models.embedding import MOST_SCANNED
 from memory.prepared import ONE, THEN, filled
@@ -181,9 +181,10 @@ def _best_windows(keys: Ids, cosines: NDArray[np.float64]) -> tuple[Ids, NDArray
 
 
 def _is_among(keys: Ids, some: Ids) -> NDArray[np.bool_]:
-    """Whether each of the keys is one of some; of a few among thousands this takes half of what np.isin does."""
-    rising = np.sort(some)
-    is_among: NDArray[np.bool_] = rising[np.minimum(np.searchsorted(rising, keys), len(rising) - 1)] == keys
+    """Whether each of the keys is one of some, which are few."""
+    maybe = among_few(keys, some)
+    is_among = np.zeros(len(keys), dtype=np.bool_)
+    is_among[maybe] = np.isin(keys[maybe], some)
     return is_among
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -14,8 +15,9 @@ from memory.models import Memory, Page
 from memory.tasks import embed_companion
 from memory.terms import terms
 from memory.text import storable
+from memory.together import Asked, together
 from memory.traits import traits
-from memory.writing import insert
+from memory.writing import insert, inserting
 
 NUDGED_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both
 AT_ONCE = 1000  # rows in a statement
@@ -38,11 +40,12 @@ def keep_said(
     *,
     zone: tzinfo = UTC,
     messages: Sequence[Model] = (),
+    then: Sequence[Asked[Any]] = (),
 ) -> list[Memory]:
     """The memories of what was said, recallable by their words at once. Call it inside the transaction that saves them.
 
     `zone` is the user's: it decides on which day a thing was said. `messages` are those in which it was said, where they
-    are to be saved with them; a query for each thousand rows.
+    are to be saved with them; a query for each thousand rows. `then` is asked with the last.
     """
     memories = [
         Memory(
@@ -58,8 +61,10 @@ def keep_said(
         for one in said
     ]
     rows = [*messages, *memories]
-    for first in range(0, len(rows), AT_ONCE):
+    last = max(len(rows) - 1, 0) // AT_ONCE * AT_ONCE
+    for first in range(0, last, AT_ONCE):
         insert(*rows[first : first + AT_ONCE])
+    together(*inserting(*rows[last:]), *then)
     nudge(companion_id)
     return memories
 

@@ -13,6 +13,8 @@ from django.db import connection
 from django.db.models import Lookup, Model, QuerySet, UUIDField
 from django.db.models.query import get_related_populators
 
+from memory.together import Asked, alone
+
 # They stand in a queryset for what is known only when it is asked: an id, some ids, a moment.
 ONE, SOME, THEN = UUID(int=1), UUID(int=2), datetime(1, 1, 2, tzinfo=UTC)
 
@@ -35,7 +37,7 @@ class AnyOf(Lookup):
 class Prepared(Generic[Row]):
     """Whole rows, with those that the queryset has related rows selected of; made at the first use.
 
-    What takes the place of a stand-in is given in each call.
+    What takes the place of a stand-in is given each time.
     """
 
     def __init__(self, make: Callable[[], QuerySet[Row]]) -> None:
@@ -43,10 +45,12 @@ class Prepared(Generic[Row]):
 
     def __call__(self, given: Given) -> list[Row]:
         """The rows, in the queryset's order; one query."""
+        return alone(self.asked(given))
+
+    def asked(self, given: Given) -> Asked[list[Row]]:
+        """The same, to be asked together with others."""
         sql, parameters, read = self._composed
-        with connection.cursor() as cursor:
-            cursor.execute(sql, filled(parameters, given))
-            return [read(row) for row in cursor.fetchall()]
+        return Asked(sql, filled(parameters, given), lambda rows: [read(row) for row in rows])
 
     @cached_property
     def _composed(self) -> tuple[str, tuple[Any, ...], Callable[[tuple[Any, ...]], Row]]:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import AutoField, Model
 
+from memory.together import Asked, together
+
 NOTHING: Mapping[type[Model], str] = {}
 
 
@@ -28,18 +30,20 @@ def insert(*rows: Model, conflicts: Mapping[type[Model], str] = NOTHING) -> None
 
     No signal is sent. `conflicts` are clauses, ON CONFLICT and so on, for the statements of some models.
     """
-    written = [(model, list(some)) for model, some in groupby(rows, type)]
-    statements, values = [], []
-    for model, some in written:
-        form = _form(model)
-        ending = f"{conflicts.get(model, '')}{' RETURNING id' if form.makes_key else ''}"
-        statements.append(f"{form.begins} {', '.join([form.row] * len(some))} {ending}")
-        values += [_value(field, row) for row in some for field in form.fields]
-    with connection.cursor() as cursor:
-        cursor.execute("; ".join(statements), values)
-        for model, some in written:
-            _is_kept(some, cursor.fetchall() if _form(model).makes_key else None)
-            cursor.nextset()
+    together(*inserting(*rows, conflicts=conflicts))
+
+
+def inserting(*rows: Model, conflicts: Mapping[type[Model], str] = NOTHING) -> list[Asked[None]]:
+    """The same, to be asked together with others."""
+    written = groupby(rows, type)
+    return [_inserting(model, list(some), conflicts.get(model, "")) for model, some in written]
+
+
+def _inserting(model: type[Model], rows: Sequence[Model], conflict: str) -> Asked[None]:
+    form = _form(model)
+    sql = f"{form.begins} {', '.join([form.row] * len(rows))} {conflict}{' RETURNING id' if form.makes_key else ''}"
+    values = [_value(field, row) for row in rows for field in form.fields]
+    return Asked(sql, values, lambda keys: _is_kept(rows, keys if form.makes_key else None))
 
 
 @cache

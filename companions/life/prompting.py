@@ -20,6 +20,7 @@ from companions.replies.frames import as_json
 from companions.replies.mind import always_in_mind
 from memory.quoting import block, neutral, one_line, quoted
 from memory.recall import Found
+from memory.together import alone
 from providers.tokens import beginning
 
 LATE = timedelta(minutes=5)
@@ -36,7 +37,7 @@ Beside that you may think, feel, write your diary, pursue a goal or an idea, set
 
 def compose(awake: Awake, now: datetime) -> list[Line]:
     """The prompt with what was done already in this waking; what stands in it is among `awake.shown` from now on."""
-    mind = always_in_mind(awake.companion.pk)
+    mind = alone(always_in_mind(awake.companion.pk))
     awake.shown |= mind.sources | _asked_by(awake)
     awake.mood = felt_now(mind.inner.feeling, mind.inner.made_at, now).valence if mind.inner else 0.0
     why = [*_why(awake, now), *inside(mind, now, settings.CONTEXT_TOKENS // 16)]

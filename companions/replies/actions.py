@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.gate import admit
 from companions.errors import ReplyStateError
-from companions.locking import hold
+from companions.locking import hold_and_ask
 from companions.models import Companion, Reply
 from companions.replies.database import visit
 from companions.replies.layer import AWAY, layer
@@ -65,11 +65,10 @@ def _is_taken_up(reply: Reply) -> bool:
 
 def _ended(reply: Reply, now: datetime) -> tuple[Companion, Standing]:
     """The companion, locked, and how things stand; ReplyStateError while a reply to the message is open, GateError."""
-    companion = hold(reply.companion_id)
+    companion, [stands] = hold_and_ask(reply.companion_id, standing(reply.companion, now))
     if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
         raise ReplyStateError("no_such_reply", _("There is no such reply."))
     if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
         raise ReplyStateError("reply_open", _("This reply is still being made."))
-    stands = standing(companion, now)
     admit(companion.user, recent_messages=stands.recent_messages, now=now)
     return companion, stands

@@ -18,7 +18,7 @@ from companions.replies.database import AWAY, insist, visit
 from companions.replies.start import Started, start
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
-from memory.held import NOTHING_ALIKE, Held, compared, likeness, lying
+from memory.held import NOTHING_ALIKE, Held, Likeness, compared, likeness, lying
 from memory.spaces import CueVector
 from providers.embedding import asks_nobody
 
@@ -34,7 +34,13 @@ class Ahead:
     """The message's vector, and what its companion held just now. Whoever uses it looks whether that is there yet."""
 
     vector: CueVector | None
-    held: Held | None = None
+    there: Held | None = None
+    like: Likeness = NOTHING_ALIKE
+
+    @property
+    def held(self) -> Held | None:
+        """What it held, compared with the message."""
+        return compared(self.there, self.like) if self.there else None
 
 
 Looking = asyncio.Task[Ahead]
@@ -120,18 +126,17 @@ def from_a_thread(looked: Callable[[], Coroutine[Any, Any, Ahead]]) -> Callable[
 
 
 async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
-    """Look now: what there is, while it is found out what the message means; then how like it that is.
-
-    One query after the other: where two kept both cores of a small machine busy, all that goes on meanwhile took longer.
-    """
-    there, vector = await asyncio.gather(
-        insist(lying, companion.pk, EVERYTHING), visit(embed_cue, text, payer, companion.names)
+    """Look now: what there is, what the message means, and how like that is."""
+    there, (vector, like) = await asyncio.gather(
+        insist(lying, companion.pk, EVERYTHING), _understood(companion, text, payer)
     )
-    return Ahead(vector, await insist(_compared, there, vector))
+    return Ahead(vector, there, like)
 
 
-def _compared(there: Held, vector: CueVector | None) -> Held:
-    return compared(there, likeness(there.companion_id, vector) if vector else NOTHING_ALIKE)
+async def _understood(companion: Companion, text: str, payer: Payer) -> tuple[CueVector | None, Likeness]:
+    """What the text means, asked once, for it may be paid; and how like it each memory is."""
+    vector = await visit(embed_cue, text, payer, companion.names)
+    return vector, await insist(likeness, companion.pk, vector) if vector else NOTHING_ALIKE
 
 
 def _let_go(user_id: int, looking: Looking) -> None:

@@ -1,6 +1,7 @@
 """What a turn needs from the database before the model is asked, and the rows that record the asking."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from random import Random
 from time import perf_counter
@@ -12,9 +13,9 @@ from accounts.models import ModelCall
 from companions import history, prompts, tools
 from companions.models import Message, Prompt, Session
 from companions.replies.ahead import Ahead
-from companions.replies.holding import hold_claimed
+from companions.replies.holding import hold_claimed, holding_claimed
 from companions.replies.material import Turn
-from companions.replies.mind import in_mind
+from companions.replies.mind import always_in_mind
 from companions.replies.using import called_to_mind
 from companions.sessions import window
 from memory import flashback
@@ -22,6 +23,7 @@ from memory.among import Among
 from memory.models import Recall
 from memory.prepared import ONE, Prepared
 from memory.recall import Found, recall, rows_of
+from memory.together import together
 from memory.unasked import unasked
 from memory.writing import insert
 
@@ -32,25 +34,30 @@ messages = excluded.messages, tools = excluded.tools, shown = excluded.shown, cr
 
 
 def look_back(turn: Turn, now: datetime) -> None:
-    """Fetch all that the prompt needs beside what the message brings to mind, most of it the history.
+    """Hold the reply, and fetch all that its prompt needs beside what the message brings to mind; TurnOverError.
 
-    That is the messages of this session that are sent and fit into the prompt, oldest first. Where some are left out,
-    the session's summary goes with them; and it is as it is now, not as the turn began.
+    Most of it is the history: the messages of this session that are sent and fit into the prompt, oldest first. Where
+    some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
     """
     companion, message = turn.companion, turn.message
-    [session] = SESSION({ONE: message.pk})
+    _, _, [session], said, mind, spoke, called = together(
+        *holding_claimed(turn.reply),
+        SESSION.asked({ONE: message.pk}),
+        history.said(message, HISTORY_MESSAGES + 1),
+        always_in_mind(companion.pk),
+        prompts.spoke(companion, message),
+        called_to_mind(message.session_id, now, but=message.pk),
+    )
     message.session = session
-    said = history.said(message, HISTORY_MESSAGES + 1)
     visible = [one for one in said[1:] if not one.is_hidden]
     unsent = session.unsent - (_further_back(session, visible) if len(said) > HISTORY_MESSAGES else 0)
     left = window.sent(visible[::-1], max(unsent, 0))[::-1]
-    turn.mind = in_mind(turn)
+    turn.mind = replace(mind, scratch=session.scratch, pressure=session.pressure)
     room = prompts.room(companion, message, turn.reply, session.summary, turn.mind)
     turn.history = prompts.fitting(left, room)
     turn.summarised = [one.pk for one in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
-    turn.facts = prompts.Facts.of(companion, message, now)
-    called = called_to_mind(message.session_id, now, but=message.pk)
+    turn.facts = prompts.Facts.of(companion, session, spoke, now)
     shown_anyway = Among(leaving_out=turn.given, leaving_out_memories=called.memories)
     turn.mood, turn.known = called.mood, shown_anyway.left_out(companion.pk)
 
@@ -128,7 +135,6 @@ def prepare(turn: Turn, looked: Callable[[], Ahead], now: datetime) -> ModelCall
     `looked` gives what was looked for, and may wait a moment for it: that comes while all else is fetched. What it
     raises undoes all.
     """
-    hold_claimed(turn.reply)
     look_back(turn, now)
     remember(turn, looked(), now)
     compose(turn)

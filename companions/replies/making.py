@@ -34,6 +34,7 @@ from providers.pieces import Event, Piece, Thought, ToolCall, Usage
 
 Clock = Callable[[], datetime]
 State = Reply.State
+MARK_SECONDS = 0.1
 MOST_EMOTIONS = 100  # of one answer; more are no expression any more
 
 
@@ -175,7 +176,7 @@ class Making:
     def _say(self, text: str) -> None:
         if self.turn.reply.first_piece_at is None:
             self.turn.reply.first_piece_at = self.clock()
-            later(insist(_mark_streaming, self.turn.reply.pk, self.turn.reply.first_piece_at))
+            later(_mark_soon(self.turn.reply.pk, self.turn.reply.first_piece_at))
         self._newest.append(text)
         self.publisher.add("reply.piece", text)
 
@@ -193,6 +194,12 @@ class Making:
                 {"role": "tool", "tool_call_id": one.id, "content": neutral(frames.as_json(result))}
             )
             self.publisher.send("reply.tool", name=one.name, is_error="error" in result)
+
+
+async def _mark_soon(reply_id: UUID, now: datetime) -> None:
+    """Once the first piece has gone out: whoever reads it does not wait for the row."""
+    await asyncio.sleep(MARK_SECONDS)
+    await insist(_mark_streaming, reply_id, now)
 
 
 def _mark_streaming(reply_id: UUID, now: datetime) -> None:

@@ -1,15 +1,12 @@
 """Loading what is always in mind: one query for a turn."""
 
 import json
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from companions.in_mind import Inner, Mind, Named
 from companions.life.mood import Feeling
-from companions.replies.material import Turn
+from memory.together import Asked, Rows
 
 # In SQL, for each turn waits for it: four tables in one trip. A revision that is stale tells nothing any more.
 IN_MIND = """
@@ -31,17 +28,12 @@ UNION ALL
 """
 
 
-def in_mind(turn: Turn) -> Mind:
-    """What the turn's companion has in mind."""
-    session = turn.message.session
-    return replace(always_in_mind(turn.companion.pk), scratch=session.scratch, pressure=session.pressure)
+def always_in_mind(companion_id: UUID) -> Asked[Mind]:
+    """What the companion has in mind whether it talks or not; to be asked."""
+    return Asked(IN_MIND, {"companion": companion_id}, _mind)
 
 
-def always_in_mind(companion_id: UUID) -> Mind:
-    """What the companion has in mind whether it talks or not."""
-    with connection.cursor() as cursor:
-        cursor.execute(IN_MIND, {"companion": companion_id})
-        rows = cursor.fetchall()
+def _mind(rows: Rows) -> Mind:
     self_concept, profile = _sentences(rows, "self_concept"), _sentences(rows, "user_profile")
     return Mind(
         self_concept=[one["text"] for one in self_concept],
@@ -53,7 +45,7 @@ def always_in_mind(companion_id: UUID) -> Mind:
     )
 
 
-def _named(rows: list[tuple[Any, ...]], what: str) -> list[Named]:
+def _named(rows: Rows, what: str) -> list[Named]:
     named = (Named(row[1], row[2], row[5], row[3], row[4]) for row in rows if row[0] == what)
     return sorted(named, key=lambda one: one.name)
 
@@ -63,7 +55,7 @@ def _inner(row: tuple[Any, ...]) -> Inner:
     return Inner(row[2], Feeling.clamped(valence, arousal, row[1], intensity), row[5])
 
 
-def _sentences(rows: list[tuple[Any, ...]], about: str) -> list[dict[str, Any]]:
+def _sentences(rows: Rows, about: str) -> list[dict[str, Any]]:
     return [one for row in rows if row[0] == about for one in json.loads(row[2])]
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from companions.models import Companion
+from memory.together import Asked
 
 # In SQL, for whoever sends waits for it: four tables in one trip. No older reply waits, or is under way, than the newest.
 STANDING = """
@@ -45,10 +45,8 @@ class Standing:
         return not self.waiting and not self.under_way
 
 
-def standing(companion: Companion, now: datetime, client_id: str | None = None) -> Standing:
-    """How things stand. Call it with the companion locked, so that they stay so."""
+def standing(companion: Companion, now: datetime, client_id: str | None = None) -> Asked[Standing]:
+    """How things stand, to be asked with the companion locked, so that they stay so."""
     named: dict[str, Any] = {"companion": companion.pk, "user": companion.user_id, "client_id": client_id}
     named |= {"minute_ago": now - timedelta(minutes=1), "most": settings.REPLIES_WAITING}
-    with connection.cursor() as cursor:
-        cursor.execute(STANDING, named)
-        return Standing(*cursor.fetchone())
+    return Asked(STANDING, named, lambda rows: Standing(*rows[0]))

@@ -10,17 +10,19 @@ from django.utils.translation import gettext as _
 
 from accounts.gate import GateError, admit
 from companions.errors import ConflictError, TextError
-from companions.locking import hold
-from companions.models import Companion, Conversation, Message, Reply
+from companions.locking import hold_and_ask
+from companions.models import Companion, Message, Reply
 from companions.prompts import TEMPLATE
 from companions.replies.material import Turn
 from companions.replies.process import process_name
 from companions.replies.standing import Standing, standing
 from companions.saying import open_session, say
 from companions.text import checked
-from memory.writing import insert
+from memory.together import Asked, nothing
+from memory.writing import insert, inserting
 
 WAITING_SECONDS = 10
+HEAD = "UPDATE companions_conversation SET head_id = %s WHERE id = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,9 @@ def start(
     Raises TextError, ConflictError, GateError; then nothing is saved.
     """
     checked(text)
-    held = hold(companion.pk)
+    held, [stands] = hold_and_ask(companion.pk, standing(companion, now, client_id))
     if held is None:
         raise TextError("no_such_companion", _("There is no such companion of yours."))
-    stands = standing(held, now, client_id)
     if stands.sent_before:
         return _sent_before(held, text, stands.sent_before, stands)
     return _new(held, text, client_id, now, stands, at_once=at_once)
@@ -80,12 +81,25 @@ def _new(
         client_id=client_id,
         said_at=now,
     )
-    say(message, now)
-    Conversation.objects.filter(pk=conversation.pk).update(head=message)
-    return Started(message, queue(companion, message, now, stands, at_once=at_once), is_new=True)
+    reply = _queued(companion, message, now, stands, at_once=at_once)
+    say(message, now, Asked(HEAD, [message.pk, conversation.pk], nothing), *inserting(reply))
+    conversation.head_id = message.pk
+    return Started(message, reply, is_new=True)
 
 
 def queue(
+    companion: Companion, message: Message, now: datetime, stands: Standing, continues: Reply | None = None
+) -> Reply:
+    """A reply that waits for its turn, after every other of this companion. Call it with the companion locked.
+
+    GateError where too many wait already.
+    """
+    reply = _queued(companion, message, now, stands, continues)
+    insert(reply)
+    return reply
+
+
+def _queued(
     companion: Companion,
     message: Message,
     now: datetime,
@@ -94,17 +108,14 @@ def queue(
     *,
     at_once: bool = False,
 ) -> Reply:
-    """A reply that waits for its turn, after every other of this companion. Call it with the companion locked.
-
-    `at_once` it has its turn where none is open. GateError where too many wait already.
-    """
+    """The reply, which is yet to be saved; `at_once` it has its turn where none is open."""
     if stands.waiting >= settings.REPLIES_WAITING:
         detail = _("%(name)s has many messages to answer yet. Wait for an answer, then go on.")
         raise GateError("too_many_waiting", detail % {"name": companion.name}, WAITING_SECONDS)
     created_at = max(now, stands.newest_at + timedelta(microseconds=1)) if stands.newest_at else now
     has_turn = at_once and stands.is_free
     taken = {"state": Reply.State.THINKING, "started_at": now, "template": TEMPLATE} if has_turn else {}
-    reply = Reply(
+    return Reply(
         companion=companion,
         message=message,
         continues=continues,
@@ -115,5 +126,3 @@ def queue(
         lease_at=now,
         **taken,
     )
-    insert(reply)
-    return reply

@@ -5,12 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from companions.life.mood import Feeling, felt_now, swayed
 from companions.models import Reply
 from memory.mood import CALM, HALF_DAYS
 from memory.reinforcing import use
+from memory.together import Asked, Rows, alone
 
 LATELY = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
 COUNTING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
@@ -45,16 +44,18 @@ class CalledToMind:
     mood: float
 
 
-def called_to_mind(session_id: UUID, now: datetime, but: UUID | None = None) -> CalledToMind:
-    """All that came to mind in this session but for that message; one query."""
+def called_to_mind(session_id: UUID, now: datetime, but: UUID | None = None) -> Asked[CalledToMind]:
+    """All that came to mind in this session but for that message; to be asked."""
+
+    def made(rows: Rows) -> CalledToMind:
+        [(memories, mood, felt)] = rows
+        valence, seconds = felt or (0.0, 0.0)
+        left = felt_now(Feeling(valence), now - timedelta(seconds=seconds), now)
+        return CalledToMind(memories, swayed(mood, left.valence))
+
     named: dict[str, Any] = {"session": session_id, "but": but, "now": now, "since": now - LATELY}
     named |= {"calm": CALM, "half_seconds": timedelta(days=HALF_DAYS).total_seconds()}
-    with connection.cursor() as cursor:
-        cursor.execute(SESSION, named)
-        memories, mood, felt = cursor.fetchone()
-    valence, seconds = felt or (0.0, 0.0)
-    left = felt_now(Feeling(valence), now - timedelta(seconds=seconds), now)
-    return CalledToMind(memories, swayed(mood, left.valence))
+    return Asked(SESSION, named, made)
 
 
 def use_shown(reply: Reply, now: datetime) -> None:
@@ -63,7 +64,7 @@ def use_shown(reply: Reply, now: datetime) -> None:
     if reply.state not in COUNTING or reply.text.strip() == before.strip():
         return
     goes_on_from = _goes_on_from(reply) if reply.continues_id else []
-    use(reply.pk, called_to_mind(reply.message.session_id, now).mood, now, goes_on_from)
+    use(reply.pk, alone(called_to_mind(reply.message.session_id, now)).mood, now, goes_on_from)
 
 
 def _goes_on_from(reply: Reply) -> list[UUID]:

@@ -16,6 +16,7 @@ from memory.among import Among
 from memory.embedding import embed_cue
 from memory.models import Recall
 from memory.recall import Found, recall
+from memory.together import alone
 
 MOST_A_TURN = 3
 
@@ -62,7 +63,7 @@ def _searches(acting: Acting) -> int:
 def _known(acting: Acting, now: datetime) -> list[UUID]:
     """What this session has recalled already."""
     asked, given = acting.message, [one.memory.pk for one in acting.found]
-    before = called_to_mind(asked.session_id, now, but=asked.pk).memories if asked else []
+    before = alone(called_to_mind(asked.session_id, now, but=asked.pk)).memories if asked else []
     return [*before, *given]
 
 

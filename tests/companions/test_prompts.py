@@ -14,16 +14,17 @@ from companions.life import inner_state
 from companions.life.mood import Feeling
 from companions.models import Companion, InnerState, Message, Session
 from companions.replies.ahead import Ahead
-from companions.replies.claim import load
+from companions.replies.claim import claim
 from companions.replies.context import compose, look_back, remember
 from companions.replies.material import Turn
-from companions.replies.mind import in_mind
+from companions.replies.mind import always_in_mind
 from companions.replies.start import start
 from memory.always import set_slot, write_block
 from memory.emotion import Emotion
 from memory.keeping import keep_fact
 from memory.models import Recalled, Revision
 from memory.models.always import By
+from memory.together import alone
 from providers.tokens import estimate_messages
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +41,7 @@ def turn_after(companion: Companion, texts: list[str], question: str) -> Turn:
     started = start(companion, question, None, NOW)
     Message.objects.update(session=started.message.session)
     Session.objects.exclude(pk=started.message.session_id).delete()
-    turn = load(started.reply.pk)
+    turn = claim(started.reply.pk, NOW)
     assert turn is not None
     look_back(turn, NOW)
     remember(turn, Ahead(None), NOW)
@@ -168,7 +169,7 @@ def test_what_is_in_mind_costs_one_query(
 ) -> None:
     turn = turn_after(mira, [], "Hello")
     with django_assert_num_queries(1):
-        in_mind(turn)
+        alone(always_in_mind(turn.companion.pk))
 
 
 def test_how_it_feels_stands_beside_what_changes_as_quoted_data(mira: Companion) -> None:
@@ -196,7 +197,7 @@ def test_a_prompt_that_shows_a_slot_goes_with_the_message_it_comes_from(mira: Co
     told = Message.objects.get(text="I like tea")
     set_slot(mira.pk, "tea", "likes it", by=By.COMPANION, now=NOW, source_ids=[told.pk])
     Session.objects.filter(ended_at=None).update(ended_at=NOW)
-    turn = load(start(mira, "Hello", None, NOW).reply.pk)
+    turn = claim(start(mira, "Hello", None, NOW).reply.pk, NOW)
     assert turn
     look_back(turn, NOW)
     compose(turn)
@@ -208,7 +209,7 @@ def test_what_is_stale_or_anothers_is_not_in_mind(mira: Companion, tian: Compani
     known(mira, "user_profile", "Alice has a secret.", number=2, is_stale=True)
     known(tian, "self_concept", "I am another.")
     set_slot(tian.pk, "tea", "oolong", by=By.USER, now=NOW)
-    assert always(in_mind(turn_after(mira, [], "Hello")), 1000) == ""
+    assert always(alone(always_in_mind(turn_after(mira, [], "Hello").companion.pk)), 1000) == ""
 
 
 def test_no_slot_passes_for_a_block_of_kiths_own(mira: Companion) -> None:

@@ -29,6 +29,7 @@ from companions.tools import call
 from memory.keeping import keep_fact
 from memory.models import Memory, Recall, Recalled
 from memory.mood import Felt, mood
+from memory.together import alone
 from tests.fixtures.rest import Api
 
 pytestmark = pytest.mark.django_db
@@ -208,13 +209,13 @@ def test_a_mood_goes_from_memories_to_the_mood_and_back(mira: Companion, fact: M
     first = asked(mira)
     assert first.mood == 0
     end(first)
-    assert called_to_mind(first.message.session_id, NOW).mood == pytest.approx(0.45)
+    assert alone(called_to_mind(first.message.session_id, NOW)).mood == pytest.approx(0.45)
     second = asked(mira, "And the lake?", NOW + timedelta(minutes=1))
     assert second.mood == pytest.approx(0.45, abs=0.01)
     end(second, now=NOW + timedelta(minutes=1))
     lake.refresh_from_db()
     assert (lake.joy, lake.aversion) == (0.1, 0)
-    assert called_to_mind(first.message.session_id, NOW + timedelta(days=2)).mood == 0
+    assert alone(called_to_mind(first.message.session_id, NOW + timedelta(days=2))).mood == 0
 
 
 @pytest.mark.parametrize(
@@ -326,16 +327,16 @@ def test_the_database_reckons_moods_as_the_rule_says(mira: Companion) -> None:
         Memory.objects.filter(pk=memory.pk).update(joy=joy, aversion=aversion)
         end(asked(mira, f"And {word}?", NOW - timedelta(minutes=minutes)))
     asked(mira, "What else do we like?")  # not answered yet: it moves nothing
-    called = called_to_mind(Reply.objects.latest("created_at").message.session_id, NOW)
+    called = alone(called_to_mind(Reply.objects.latest("created_at").message.session_id, NOW))
     lately = Recalled.objects.filter(is_used=True, recall__at__gt=NOW - timedelta(days=1))
     felt = [Felt(one.recall.at, one.memory.joy, one.memory.aversion) for one in lately]
     assert len(felt) < Recalled.objects.count() == len(called.memories)
     assert called.mood == pytest.approx(mood(felt, NOW), abs=1e-6)
     assert called.mood != 0
-    assert called_to_mind(UUID(int=0), NOW) == CalledToMind([], 0.0)
+    assert alone(called_to_mind(UUID(int=0), NOW)) == CalledToMind([], 0.0)
 
 
 def test_a_session_may_last_for_years(mira: Companion, fact: Memory) -> None:
     end(asked(mira, "What about walnuts?", NOW - timedelta(days=2000)))
     turn = asked(mira, "And hazelnuts?")
-    assert called_to_mind(turn.message.session_id, NOW) == CalledToMind([fact.pk], 0.0)
+    assert alone(called_to_mind(turn.message.session_id, NOW)) == CalledToMind([fact.pk], 0.0)

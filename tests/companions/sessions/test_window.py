@@ -110,7 +110,7 @@ def talked(mira: Companion, turns: int) -> Reply:
     mira.conversation.head = messages[-1]
     mira.conversation.save()
     mira.refresh_from_db()
-    return start(mira, "And now?", None, now).reply
+    return start(mira, "And now?", None, now, at_once=True).reply
 
 
 def ended(reply: Reply, tokens: int) -> None:
