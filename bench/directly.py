@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def living() -> "Iterator[Live]":
     """A database of its own, and a way to live through a person's log in it."""
     with Place():
+        from django.db.models import prefetch_related_objects
         from django.utils import timezone
 
         from accounts.models import User
@@ -43,7 +44,9 @@ def living() -> "Iterator[Live]":
                 found = recall(
                     companion.pk, question.text, 10, now=now, zone=user.zone, vector=embed_cue(question.text)
                 )
-                messages = [one.memory.message for one in found]
+                memories = [one.memory for one in found]
+                prefetch_related_objects(memories, "message")
+                messages = [one.message for one in memories]
                 yield [message.client_id or "" for message in messages if message], True
 
         yield live

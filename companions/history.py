@@ -21,7 +21,10 @@ WITH RECURSIVE path AS (
 SELECT {columns} FROM companions_message message JOIN path USING (id) ORDER BY path.depth
 """
 PATH = WALK.format(columns="message.*, path.depth")
-SAID = WALK.format(columns="message.id, message.role, message.text, message.is_hidden")
+SAID = WALK.format(
+    columns="message.id, message.role, message.text, message.is_hidden,"
+    " (SELECT id FROM memory_memory WHERE message_id = message.id)"
+)
 
 
 class Spoken(NamedTuple):
@@ -31,6 +34,7 @@ class Spoken(NamedTuple):
     role: str
     text: str
     is_hidden: bool
+    memory_id: UUID | None
 
 
 def path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:

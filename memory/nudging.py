@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Timer
+from time import monotonic, sleep
 from typing import Any
 
 import structlog
@@ -14,6 +14,7 @@ log = structlog.get_logger(__name__)
 
 # A thread of its own: to reach the broker takes milliseconds, and a second where it is away, and people wait for commits.
 SENDING = ThreadPoolExecutor(1, thread_name_prefix="nudges")
+HOLDING = ThreadPoolExecutor(1, thread_name_prefix="nudges held back")  # each as long: the first is due first
 HELD_BACK_SECONDS = 0.3  # in which somebody may be waiting for an answer on the same few cores
 
 
@@ -27,11 +28,14 @@ def nudge_quietly(task: Task[..., Any], *ids: str, seconds: float) -> None:
 
     def hold_back() -> None:
         left = max(seconds - HELD_BACK_SECONDS, 0.0)
-        timer = Timer(HELD_BACK_SECONDS, SENDING.submit, (_send, task, ids, left))
-        timer.daemon = True  # a process that ends does not wait for it
-        timer.start()
+        HOLDING.submit(_send_at, monotonic() + HELD_BACK_SECONDS, task, ids, left)
 
     transaction.on_commit(hold_back, robust=True)
+
+
+def _send_at(due: float, task: Task[..., Any], ids: tuple[str, ...], seconds: float) -> None:
+    sleep(max(due - monotonic(), 0.0))
+    SENDING.submit(_send, task, ids, seconds)
 
 
 def _send(task: Task[..., Any], ids: tuple[str, ...], seconds: float) -> None:

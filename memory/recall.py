@@ -23,9 +23,7 @@ from memory.stages import ALL, Stages
 from memory.text import storable
 from memory.writing import insert
 
-WHOLE = Prepared(
-    lambda: Memory.objects.of(ONE).filter(id__any_of=SOME).select_related("message").defer("entry").order_by()
-)
+WHOLE = Prepared(lambda: Memory.objects.of(ONE).filter(id__any_of=SOME).defer("entry").order_by())
 
 
 @dataclass(frozen=True, slots=True)

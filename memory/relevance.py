@@ -69,22 +69,21 @@ def relevance(cue: Cue, held: Held, stages: Stages) -> Relevance:
 
 
 def standardised(values: Values) -> Values:
-    """(values - mean) / standard deviation; zeros where all are the same, and for NaN."""
-    known = values[~np.isnan(values)]
-    spread = known.std() if len(known) else 0.0
-    if not spread:
-        return np.zeros(len(values))
-    units: Values = np.nan_to_num((values - known.mean()) / spread)
+    """(values - mean) / standard deviation; zeros where all are the same."""
+    away = values - values.mean() if len(values) else values
+    spread = np.sqrt(np.dot(away, away) / max(len(away), 1))
+    units: Values = away / spread if spread else np.zeros(len(values))
     return units
 
 
 def _meaning(held: Held, around: Surroundings, stages: Stages) -> Values:
     """How like each is by itself, and with its neighbours' shares, half and half: they tell what it is about."""
-    if not stages.meaning or np.isnan(held.likeness).all():
+    is_known = ~np.isnan(held.likeness)
+    if not stages.meaning or not is_known.any():
         return np.zeros(len(held))
-    centred = np.nan_to_num(held.likeness - np.nanmean(held.likeness))
+    centred = np.where(is_known, held.likeness - held.likeness[is_known].mean(), 0)
     halves = standardised(centred) + standardised(around.lent(centred, *AROUND))
-    return np.where(np.isnan(held.likeness), 0, halves / 2)
+    return halves * (is_known / 2)
 
 
 def _answers(alike: Values, held: Held, around: Surroundings) -> Values:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from memory.entries import Entries
 
 Values = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 APART_SECONDS = 3600.0  # a longer silence begins another talk
 
@@ -46,9 +47,11 @@ class Surroundings:
             total[:-steps] += share_after * values[steps:] * same
         return total
 
-    def lent_by_few(self, values: Values, before: Sequence[float], after: Sequence[float]) -> Values:
-        """The same of (n, k) values of which few rows hold any: half the time, or less."""
-        total, rows = values.copy(), np.flatnonzero(values.any(axis=1))
+    def lent_by_few(
+        self, values: Values, rows: Places, before: Sequence[float], after: Sequence[float]
+    ) -> Values:
+        """The same of (n, k) values of which none but these rows, each named once, hold any: a third of the time."""
+        total = values.copy()
         if not self.reach:
             return total
         for steps, (share_before, share_after) in enumerate(zip(before, after, strict=True), start=1):
@@ -57,7 +60,7 @@ class Surroundings:
                 total[heirs] += share * values[lenders]
         return total
 
-    def _in_talk(self, rows: NDArray[np.int64], away: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _in_talk(self, rows: Places, away: int) -> tuple[Places, Places]:
         """Those of the rows for which one of the same talk stands so far away, and that one."""
         some = rows[(rows + away >= 0) & (rows + away < len(self.talks))]
         some = some[self.talks[some + away] == self.talks[some]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory.entries import Entries, code
-from memory.surroundings import Surroundings, Values
+from memory.surroundings import Places, Surroundings, Values
 
 SATURATION = 0.6  # BM25's k1: how soon a repeated word stops counting more; low, for neighbours repeat words
 LENGTH = 0.4  # BM25's b: how much a long memory is held back
@@ -29,10 +29,10 @@ class Words:
         n = len(entries.times)
         if not terms or not n:
             return cls(np.zeros(n), [], np.zeros(0), np.zeros((n, 0)))
-        said = _counts(terms, entries)
-        frequency = np.count_nonzero(said, axis=0)
+        said, rows = _counts(terms, entries)
+        frequency = np.count_nonzero(said[rows], axis=0)
         rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
-        counts = around.lent_by_few(said, BEFORE, AFTER)
+        counts = around.lent_by_few(said, rows, BEFORE, AFTER)
         lengths = around.lent(np.maximum(entries.lengths, 1).astype(np.float64), BEFORE, AFTER)
         slack = SATURATION * (1 - LENGTH + LENGTH * lengths / lengths.mean())
         scores = (counts / (counts + slack[:, np.newaxis])) @ rarity
@@ -49,11 +49,12 @@ class Words:
         return float(self.scores[place]) / most if most else 0.0
 
 
-def _counts(terms: Sequence[str], entries: Entries) -> Values:
-    """(n, t): how often each memory says each of the terms."""
+def _counts(terms: Sequence[str], entries: Entries) -> tuple[Values, Places]:
+    """(n, t): how often each memory says each of the terms; and which of them say any."""
     columns = {code(term): column for column, term in enumerate(terms)}
     wanted = sorted(columns)
     places, at = entries.having(np.array(wanted, dtype=np.uint32))
     order = np.array([columns[value] for value in wanted], dtype=np.int64)
     n, t = len(entries.times), len(terms)
-    return np.bincount(places * t + order[at], minlength=n * t).reshape(n, t).astype(np.float64)
+    counted = np.bincount(places * t + order[at], minlength=n * t).reshape(n, t)
+    return counted.astype(np.float64), np.unique(places)

@@ -157,7 +157,7 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
         policy=companion.recall_policy,
         offset=body.offset,
     )
-    prefetch_related_objects([one.memory for one in found], "sources")
+    prefetch_related_objects([one.memory for one in found], "message", "sources")
     with translation.override(companion.user.language or "en"):
         return {"results": results_out(found)}
 

@@ -106,11 +106,15 @@ class NotYetError(Exception):
     """What is looked for is not there, and whoever holds a companion waits no longer."""
 
 
-def from_a_thread(looked: Callable[[], Coroutine[Any, Any, Ahead]]) -> Callable[[], Ahead]:
-    """What a worker thread of this loop calls to wait for it; NotYetError."""
+def from_a_thread(
+    looking: Looking | None, looked: Callable[[], Coroutine[Any, Any, Ahead]]
+) -> Callable[[], Ahead]:
+    """What a worker thread of this loop calls to have what is found, or to wait for it; NotYetError."""
     loop = asyncio.get_running_loop()
 
     def wait() -> Ahead:
+        if looking and looking.done() and not looking.cancelled() and not looking.exception():
+            return looking.result()
         if not WAITING.acquire(blocking=False):
             raise NotYetError
         found = asyncio.run_coroutine_threadsafe(looked(), loop)

@@ -58,8 +58,8 @@ def look_back(turn: Turn, now: datetime) -> None:
     turn.summarised = [one.pk for one in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
     turn.facts = prompts.Facts.of(companion, session, spoke, now)
-    shown_anyway = Among(leaving_out=turn.given, leaving_out_memories=called.memories)
-    turn.mood, turn.known = called.mood, shown_anyway.left_out(companion.pk)
+    shown_anyway = {one.memory_id for one in (said[0], *turn.history) if one.memory_id}
+    turn.mood, turn.known = called.mood, shown_anyway.union(called.memories)
 
 
 def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:

@@ -93,7 +93,7 @@ class Making:
 
     async def _answer(self) -> None:
         call = await self._prepared()
-        self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
+        asyncio.get_running_loop().call_soon(self._tell_recalled)  # while the model is asked
         for round in range(1, settings.TOOL_ROUNDS + 1):
             is_last = round == settings.TOOL_ROUNDS
             calls = await self._ask(call, is_last=is_last)
@@ -102,11 +102,15 @@ class Making:
             await self._use_tools(calls)
             call = await insist(record_call, self.turn, round + 1, self.clock())
 
+    def _tell_recalled(self) -> None:
+        self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
+
     async def _prepared(self) -> ModelCall:
         """The first call, with its prompt. While somebody looks ahead, all else is fetched, and waited a moment."""
         if self.ahead and may_wait():
             with contextlib.suppress(NotYetError):
-                return await insist(prepare, self.turn, from_a_thread(self._looked), self.clock())
+                looked = from_a_thread(self.ahead, self._looked)
+                return await insist(prepare, self.turn, looked, self.clock())
         ahead = await self._looked()
         return await insist(prepare, self.turn, lambda: ahead, self.clock())
 

@@ -4,12 +4,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from operator import attrgetter, le
 from typing import Self
 
 DAY = timedelta(days=1)
 MOST_DAYS = 4_000_000.0  # more than Python's calendar holds
 MOST_FIT = 1e6
 MOST_TIMES = 1_000_000_000
+BOUNDS = {
+    "fit": (-MOST_FIT, MOST_FIT),
+    "age_days": (0, MOST_DAYS),
+    "idle_days": (0, MOST_DAYS),
+    "recalls": (0, MOST_TIMES),
+    "importance": (1, 10),
+    "joy": (0, 1),
+    "aversion": (0, 1),
+    "evidence": (1, MOST_TIMES),
+}
+LEAST, MOST = zip(*BOUNDS.values(), strict=True)
+BOUNDED = attrgetter(*BOUNDS)
 
 
 def require(name: str, value: float, least: float, most: float) -> None:
@@ -45,19 +58,16 @@ class Remembered:
     evidence: int = 1
 
     def __post_init__(self) -> None:
-        require("fit", self.fit, -MOST_FIT, MOST_FIT)
         if self.likeness is not None:
             require("likeness", self.likeness, -1.01, 1.01)  # vectors are rounded
-        require("age_days", self.age_days, 0, MOST_DAYS)
-        require("idle_days", self.idle_days, 0, MOST_DAYS)
-        require("recalls", self.recalls, 0, MOST_TIMES)
-        require("the number of gaps_days", len(self.gaps_days), 0, self.recalls)
-        for gap in self.gaps_days:
-            require("gaps_days", gap, 0, MOST_DAYS)
-        require("importance", self.importance, 1, 10)
-        require("joy", self.joy, 0, 1)
-        require("aversion", self.aversion, 0, 1)
-        require("evidence", self.evidence, 1, MOST_TIMES)
+        told = BOUNDED(self)
+        if not (all(map(le, LEAST, told)) and all(map(le, told, MOST))):  # of a hundred, seldom one
+            for name, bounds in BOUNDS.items():
+                require(name, getattr(self, name), *bounds)
+        if self.gaps_days:
+            require("the number of gaps_days", len(self.gaps_days), 0, self.recalls)
+            for gap in self.gaps_days:
+                require("gaps_days", gap, 0, MOST_DAYS)
 
     @classmethod
     def at(

@@ -130,7 +130,7 @@ async def test_where_too_many_wait_a_turn_looks_first(mira: Companion, before: E
         while may_wait():
             waiting.enter_context(ahead.WAITING)
         with pytest.raises(NotYetError):
-            await visit(from_a_thread(making._looked))
+            await visit(from_a_thread(None, making._looked))
         assert await making._prepared()
     assert may_wait()
 
