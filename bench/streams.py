@@ -44,7 +44,11 @@ class Wanted:
 
 @dataclass
 class Seen:
-    """One step of the plan; delays in milliseconds from a piece's stamp to its arrival."""
+    """One step of the plan: the pieces that were made in it, by their stamps, without its first second.
+
+    Delays in milliseconds, from a piece's stamp to its arrival; `grown` is by how much the median grew each second, from
+    the first quarter to the last.
+    """
 
     rate: int
     streams: int
@@ -53,6 +57,7 @@ class Seen:
     median: float = 0.0
     p95: float = 0.0
     p99: float = 0.0
+    grown: float = 0.0
 
 
 @dataclass
@@ -221,14 +226,22 @@ def _report(plan: Plan, streams: list[Stream], log: Log, began: float, cpu: floa
 
 
 def _seen(step: Step, streams: int, arrivals: Floats, delays: Floats, frames: Floats) -> Seen:
-    """The pieces that came in the step, without its first second."""
     begin, end = step.begins_at + SETTLE_SECONDS, step.ends_at
-    inside = delays[(arrivals >= begin) & (arrivals < end)]
+    made = arrivals - delays / 1e3
+    is_inside = (made >= begin) & (made < end)
+    inside, seconds = delays[is_inside], end - begin
     if not inside.size:
         return Seen(step.rate, streams)
     count = int(((frames >= begin) & (frames < end)).sum())
     median, p95, p99 = (float(np.percentile(inside, share)) for share in (50, 95, 99))
-    return Seen(step.rate, streams, inside.size / (end - begin), count / (end - begin), median, p95, p99)
+    grown = _grown((made[is_inside] - begin) / seconds, inside) / (seconds * 0.75)
+    return Seen(step.rate, streams, inside.size / seconds, count / seconds, median, p95, p99, grown)
+
+
+def _grown(when: Floats, delays: Floats) -> float:
+    """By how much the median delay of the last quarter exceeds that of the first, the whole being from 0 to 1."""
+    first, last = delays[when < 0.25], delays[when >= 0.75]
+    return float(np.median(last) - np.median(first)) if first.size and last.size else np.inf
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
 from companions.life import reflection
@@ -21,15 +21,17 @@ from companions.saying import open_session, say
 from companions.sessions import digests, window
 from memory.keeping import correct
 from memory.models import Memory
+from memory.reading import read
 
-# All replies of a process at once: one by one, two hundred keep its streams waiting for a third of a second.
+# All replies of a process at once: one by one, two hundred keep its streams waiting for a third of a second. Texts go as
+# they are (%b): to quote them took as long again.
 CHECKPOINT = """
 UPDATE companions_reply reply
 SET lease_at = %(now)s, text = said.text, thought = said.thought, seq = said.seq,
     tool_calls = said.calls::jsonb, emotions = said.felt::jsonb,
     state = CASE said.text WHEN '' THEN reply.state ELSE 'streaming' END
-FROM unnest(%(ids)s::uuid[], %(texts)s::text[], %(thoughts)s::text[], %(seqs)s::int[], %(calls)s::text[],
-            %(felt)s::text[])
+FROM unnest(%(ids)b::uuid[], %(texts)b::text[], %(thoughts)b::text[], %(seqs)b::int[], %(calls)b::text[],
+            %(felt)b::text[])
   AS said (id, text, thought, seq, calls, felt)
 WHERE reply.id = said.id AND reply.lease_by = %(process)s AND reply.state IN ('thinking', 'streaming')
 RETURNING reply.id
@@ -150,6 +152,4 @@ def checkpoint(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> s
     named |= {"texts": [one.text for one in said], "thoughts": [one.thought for one in said]}
     named |= {"calls": [orjson.dumps(one.tool_calls).decode() for one in said]}
     named |= {"felt": [orjson.dumps(one.emotions).decode() for one in said]}
-    with connection.cursor() as cursor:
-        cursor.execute(CHECKPOINT, named)
-        return {id for (id,) in cursor.fetchall()}
+    return {id for (id,) in read(CHECKPOINT, named)}
