@@ -4,7 +4,7 @@ An entry is a row of unsigned 32-bit numbers, big end first, none of them 0 but 
 happened, the microseconds plus 1, its traits, and the codes of its terms.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -35,13 +35,6 @@ def pack(happened_at: datetime, traits: Trait, terms: Iterable[str]) -> bytes:
     seconds = min(max(int(happened_at.timestamp()), 1), 2**32 - 1)
     head = [seconds, happened_at.microsecond + 1, int(traits)]
     return np.array([*head, *map(code, terms), 0], dtype=WIDE).tobytes()
-
-
-def among_few(numbers: NDArray[Any], few: NDArray[Any]) -> Numbers:
-    """The places of all that are one of a few, and of some that are not: of thousands, the last 16 bits rule out most."""
-    is_wanted = np.zeros(1 << 16, dtype=np.bool_)
-    is_wanted[few & 0xFFFF] = True
-    return np.flatnonzero(is_wanted[numbers & 0xFFFF])
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +74,13 @@ class Entries:
         held: NDArray[np.uint32] = self.packed_codes[self.places[self.packed_rows] != NOWHERE]
         return held
 
-    def having(self, wanted: NDArray[np.uint32]) -> tuple[Numbers, Numbers]:
-        """Each time that a memory says a term: its place, and that of the term's code among the wanted, which rise."""
-        maybe = among_few(self.packed_codes, wanted)
-        at = np.minimum(np.searchsorted(wanted, self.packed_codes[maybe]), len(wanted) - 1)
-        places = self.places[self.packed_rows[maybe]]
-        is_hit = (wanted[at] == self.packed_codes[maybe]) & (places != NOWHERE)
-        return places[is_hit], at[is_hit]
+    def having(self, wanted: Sequence[int]) -> tuple[Numbers, Numbers]:
+        """Each time that a memory says one of some terms: its place, and that of the term's code among the wanted."""
+        hits = [np.flatnonzero(self.packed_codes == code) for code in wanted]
+        at = np.repeat(np.arange(len(wanted)), [len(one) for one in hits])
+        places = self.places[self.packed_rows[np.concatenate(hits)]]
+        is_there = places != NOWHERE
+        return places[is_there], at[is_there]
 
     def only(self, kept: NDArray[np.bool_]) -> "Entries":
         """Those of the entries that are kept, (n,), in their order."""

@@ -1,6 +1,6 @@
 """What recall looks at: the entries of one companion's memories, and how near in meaning each is to a cue."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pgvector import Vector
 
 from memory.among import Among
-from memory.entries import Entries, Numbers, among_few
+from memory.entries import Entries, Numbers
 from memory.models import Memory
 from memory.models.embedding import MOST_SCANNED
 from memory.prepared import ONE, THEN, filled
@@ -67,9 +67,10 @@ class Held:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def id(self, place: int) -> UUID:
-        """The id of the memory in that place."""
-        return UUID(bytes=self.ids[place].astype(">u8").tobytes())
+    def ids_of(self, places: Sequence[int] | Numbers) -> list[UUID]:
+        """The ids of the memories in these places."""
+        packed = self.ids[places].astype(">u8").tobytes()
+        return [UUID(bytes=packed[at : at + 16]) for at in range(0, len(packed), 16)]
 
     def without(self, left_out: Collection[UUID]) -> "Held":
         """All but these memories: they are not there, and lend their neighbours nothing."""
@@ -181,9 +182,10 @@ def _best_windows(keys: Ids, cosines: NDArray[np.float64]) -> tuple[Ids, NDArray
 
 
 def _is_among(keys: Ids, some: Ids) -> NDArray[np.bool_]:
-    """Whether each of the keys is one of some, which are few."""
-    maybe = among_few(keys, some)
-    is_among = np.zeros(len(keys), dtype=np.bool_)
+    """Whether each of the keys is one of some, which are few: of thousands, the last 16 bits rule out most."""
+    is_wanted, is_among = np.zeros(1 << 16, dtype=np.bool_), np.zeros(len(keys), dtype=np.bool_)
+    is_wanted[some & 0xFFFF] = True
+    maybe = np.flatnonzero(is_wanted[keys & 0xFFFF])
     is_among[maybe] = np.isin(keys[maybe], some)
     return is_among
 

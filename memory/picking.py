@@ -113,7 +113,7 @@ def spread(fits: dict[int, float], talks: NDArray[np.int64]) -> dict[int, float]
 
 def _looked_at(held: Held, places: list[int], among: Among) -> dict[int, Look]:
     """What is looked at in those of the memories that still are there, and still hold."""
-    at = {held.id(place): place for place in places}
+    at = dict(zip(held.ids_of(places), places, strict=True))
     sql, parameters = _looking(among.with_private, among.as_of is not None)
     rows = read(sql, filled(parameters, {ONE: held.companion_id, SOME: list(at), THEN: among.as_of}))
     return {at[look.pk]: look for look in map(Look._make, rows)}

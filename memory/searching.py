@@ -25,14 +25,14 @@ def search(companion_id: UUID, words: str, among: Among, now: datetime, zone: tz
     if not wanted:
         return []
     mine = lying(companion_id, among).without(among.left_out(companion_id))
-    places, at = mine.entries.having(np.array(wanted, dtype=np.uint32))
+    places, at = mine.entries.having(wanted)
     once = np.unique(places * len(wanted) + at)
     hits = np.bincount(once // len(wanted), minlength=len(mine))
     hits[~mine.may_come] = 0
     if not hits.any():
         return []
     places = np.flatnonzero(hits == hits.max())[::-1]
-    return [mine.id(int(place)) for place in places[:MOST_SOUGHT]]
+    return mine.ids_of(places[:MOST_SOUGHT])
 
 
 def told(companion_id: UUID) -> MemoryQuerySet:

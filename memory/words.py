@@ -16,23 +16,27 @@ BEFORE, AFTER = (0.5, 0.3, 0.2, 0.1), (0.4, 0.2, 0.1, 0.05)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """For n memories: BM25 scores, and for t terms how rare each is and where it was said, (n, t)."""
+    """For n memories: BM25 scores, and for t terms how rare each is and who says it.
+
+    `said` holds, rising, place × t + the term's number for each memory and term that it says.
+    """
 
     scores: Values
     terms: Sequence[str]
     rarity: Values
-    said: Values
+    said: Places
 
     @classmethod
     def of(cls, terms: Sequence[str], entries: Entries, around: Surroundings) -> "Words":
         """BM25 (Robertson and Zaragoza 2009) of the terms, counts of neighbours saturating together with its own."""
         n = len(entries.times)
         if not terms or not n:
-            return cls(np.zeros(n), [], np.zeros(0), np.zeros((n, 0)))
-        said, rows = _counts(terms, entries)
-        frequency = np.count_nonzero(said[rows], axis=0)
+            return cls(np.zeros(n), [], np.zeros(0), np.zeros(0, dtype=np.int64))
+        t, (places, numbers) = len(terms), entries.having([code(term) for term in terms])
+        said = np.unique(places * t + numbers)
+        frequency = np.bincount(said % t, minlength=t)
         rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
-        counts = around.lent_by_few(said, rows, BEFORE, AFTER)
+        counts = around.lent_by_few(places, numbers, t, BEFORE, AFTER)
         lengths = around.lent(np.maximum(entries.lengths, 1).astype(np.float64), BEFORE, AFTER)
         slack = SATURATION * (1 - LENGTH + LENGTH * lengths / lengths.mean())
         scores = (counts / (counts + slack[:, np.newaxis])) @ rarity
@@ -40,21 +44,11 @@ class Words:
 
     def matched(self, place: int) -> list[str]:
         """The terms that the memory in this place says itself, the rarest first."""
-        has = [n for n in range(len(self.terms)) if self.said[place, n]]
+        first, end = np.searchsorted(self.said, np.array((place, place + 1)) * len(self.terms))
+        has = [int(n) % len(self.terms) for n in self.said[first:end]]
         return [self.terms[n] for n in sorted(has, key=lambda n: (-self.rarity[n], self.terms[n]))]
 
     def share(self, place: int) -> float:
         """The score in this place as a share, 0 to 1, of what would say every term without end."""
         most = float(self.rarity.sum())
         return float(self.scores[place]) / most if most else 0.0
-
-
-def _counts(terms: Sequence[str], entries: Entries) -> tuple[Values, Places]:
-    """(n, t): how often each memory says each of the terms; and which of them say any."""
-    columns = {code(term): column for column, term in enumerate(terms)}
-    wanted = sorted(columns)
-    places, at = entries.having(np.array(wanted, dtype=np.uint32))
-    order = np.array([columns[value] for value in wanted], dtype=np.int64)
-    n, t = len(entries.times), len(terms)
-    counted = np.bincount(places * t + order[at], minlength=n * t).reshape(n, t)
-    return counted.astype(np.float64), np.unique(places)

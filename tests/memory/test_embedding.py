@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from threading import Timer
 from typing import Any
 
 import pytest
@@ -254,16 +253,11 @@ def _no_broker(settings: Any) -> Iterator[None]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_no_broker")
-def test_saying_goes_on_while_the_broker_is_down(
-    mira: Companion, say: Say, caplog: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    timers: list[Timer] = []
-    monkeypatch.setattr(nudging, "Timer", lambda *of: timers.append(Timer(*of)) or timers[-1])
+def test_saying_goes_on_while_the_broker_is_down(mira: Companion, say: Say, caplog: Any) -> None:
     (memory,) = say(mira, "I live in Bonn.")
     assert Memory.objects.filter(pk=memory.pk).exists()
-    for timer in timers:
-        timer.join()
-    nudging.SENDING.submit(lambda: None).result()  # all before it have been sent, or not
+    for threads in (nudging.HOLDING, nudging.SENDING):
+        threads.submit(lambda: None).result()  # all before it have been sent, or not
     assert "not_nudged" in caplog.text
 
 

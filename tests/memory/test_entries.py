@@ -20,7 +20,7 @@ def packed() -> Entries:
 def says(entries: Entries, *words: str) -> list[tuple[int, str]]:
     """Where the words are said, as often as they are."""
     wanted = sorted(words, key=code)
-    places, at = entries.having(np.array([code(word) for word in wanted], dtype=np.uint32))
+    places, at = entries.having([code(word) for word in wanted])
     return sorted((place, wanted[which]) for place, which in zip(places.tolist(), at.tolist(), strict=True))
 
 
