@@ -185,8 +185,9 @@ def _is_among(keys: Ids, some: Ids) -> NDArray[np.bool_]:
     """Whether each of the keys is one of some, which are few: of thousands, the last 16 bits rule out most."""
     is_wanted, is_among = np.zeros(1 << 16, dtype=np.bool_), np.zeros(len(keys), dtype=np.bool_)
     is_wanted[some & 0xFFFF] = True
-    maybe = np.flatnonzero(is_wanted[keys & 0xFFFF])
-    is_among[maybe] = np.isin(keys[maybe], some)
+    maybe, rising = np.flatnonzero(is_wanted[keys & 0xFFFF]), np.sort(some)
+    near = np.minimum(np.searchsorted(rising, keys[maybe]), len(rising) - 1)
+    is_among[maybe] = rising[near] == keys[maybe]
     return is_among
 
 

@@ -33,7 +33,8 @@ class Words:
         if not terms or not n:
             return cls(np.zeros(n), [], np.zeros(0), np.zeros(0, dtype=np.int64))
         t, (places, numbers) = len(terms), entries.having([code(term) for term in terms])
-        said = np.unique(places * t + numbers)
+        said = np.sort(places * t + numbers)
+        said = said[np.diff(said, prepend=-1) > 0]
         frequency = np.bincount(said % t, minlength=t)
         rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
         counts = around.lent_by_few(places, numbers, t, BEFORE, AFTER)

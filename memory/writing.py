@@ -8,7 +8,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db import connection
+from django.db import connection, connections
 from django.db.models import AutoField, Model
 
 from memory.together import Asked, together
@@ -42,7 +42,12 @@ def inserting(*rows: Model, conflicts: Mapping[type[Model], str] = NOTHING) -> l
 def _inserting(model: type[Model], rows: Sequence[Model], conflict: str) -> Asked[None]:
     form = _form(model)
     sql = f"{form.begins} {', '.join([form.row] * len(rows))} {conflict}{' RETURNING id' if form.makes_key else ''}"
-    values = [_value(field, row) for row in rows for field in form.fields]
+    database = connections[connection.alias]  # the proxy looks for it anew at each attribute
+    values = [
+        field.get_db_prep_save(field.pre_save(row, add=True), database)
+        for row in rows
+        for field in form.fields
+    ]
     return Asked(sql, values, lambda keys: _is_kept(rows, keys if form.makes_key else None))
 
 
@@ -54,10 +59,6 @@ def _form(model: type[Model]) -> Form:
     row = ", ".join(f"%s::{one.db_type(connection)}" for one in fields)
     begins = f"INSERT INTO {quoted(model._meta.db_table)} ({names}) VALUES"
     return Form(begins, f"({row})", fields, len(fields) < len(model._meta.local_concrete_fields))
-
-
-def _value(field: Any, row: Model) -> Any:
-    return field.get_db_prep_save(field.pre_save(row, add=True), connection)
 
 
 def _is_kept(rows: Sequence[Model], keys: Sequence[tuple[Any, ...]] | None) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from threading import BoundedSemaphore
 from typing import Any, Protocol
+from uuid import UUID
 
 from django.conf import settings
 
@@ -130,17 +131,19 @@ def from_a_thread(
 
 
 async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
-    """Look now: what there is, what the message means, and how like that is."""
-    there, (vector, like) = await asyncio.gather(
-        insist(lying, companion.pk, EVERYTHING), _understood(companion, text, payer)
+    """Look now: what the message means, and then what there is, and how like it that is.
+
+    Its meaning first, which needs no Postgres: meanwhile the message itself is saved.
+    """
+    vector = await visit(embed_cue, text, payer, companion.names)
+    there, like = await asyncio.gather(
+        insist(lying, companion.pk, EVERYTHING), insist(_alike, companion.pk, vector)
     )
     return Ahead(vector, there, like)
 
 
-async def _understood(companion: Companion, text: str, payer: Payer) -> tuple[CueVector | None, Likeness]:
-    """What the text means, asked once, for it may be paid; and how like it each memory is."""
-    vector = await visit(embed_cue, text, payer, companion.names)
-    return vector, await insist(likeness, companion.pk, vector) if vector else NOTHING_ALIKE
+def _alike(companion_id: UUID, vector: CueVector | None) -> Likeness:
+    return likeness(companion_id, vector) if vector else NOTHING_ALIKE
 
 
 def _let_go(user_id: int, looking: Looking) -> None:

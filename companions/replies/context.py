@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 from random import Random
 from time import perf_counter
 
@@ -155,7 +156,7 @@ def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
         round=round,
         messages=turn.prompt,
         tools=tools.offered(),
-        shown=sorted(turn.shown),
+        shown=sorted(turn.shown, key=attrgetter("int")),
         created_at=now,
     )
     call = ModelCall(
