@@ -57,10 +57,10 @@ class Facts:
 
     @classmethod
     def of(
-        cls, companion: Companion, session: Session, spoke: tuple[datetime | None, ...], now: datetime
+        cls, companion: Companion, session: Session, times: tuple[datetime | None, ...], now: datetime
     ) -> "Facts":
-        """The facts, of when they `spoke`."""
-        zone, (first, last) = companion.user.zone, spoke
+        """The facts; `times` are what `spoke` gives."""
+        zone, (first, last) = companion.user.zone, times
         return cls(
             now=now.astimezone(zone),
             zone=companion.user.time_zone,

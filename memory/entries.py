@@ -75,7 +75,7 @@ class Entries:
         return held
 
     def having(self, wanted: Sequence[int]) -> tuple[Numbers, Numbers]:
-        """Each time that a memory says one of some terms: its place, and that of the term's code among the wanted."""
+        """Each time that a memory says a wanted term (of one or more): its place, and that of the term's code in them."""
         hits = [np.flatnonzero(self.packed_codes == code) for code in wanted]
         at = np.repeat(np.arange(len(wanted)), [len(one) for one in hits])
         places = self.places[self.packed_rows[np.concatenate(hits)]]

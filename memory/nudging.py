@@ -35,7 +35,7 @@ def nudge_quietly(task: Task[..., Any], *ids: str, seconds: float) -> None:
 
 def _send_at(due: float, task: Task[..., Any], ids: tuple[str, ...], seconds: float) -> None:
     sleep(max(due - monotonic(), 0.0))
-    SENDING.submit(_send, task, ids, seconds)
+    _send(task, ids, seconds)
 
 
 def _send(task: Task[..., Any], ids: tuple[str, ...], seconds: float) -> None:

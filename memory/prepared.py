@@ -18,7 +18,7 @@ from memory.together import Asked, alone
 # They stand in a queryset for what is known only when it is asked: an id, some ids, a moment.
 ONE, SOME, THEN = UUID(int=1), UUID(int=2), datetime(1, 1, 2, tzinfo=UTC)
 
-Given = Mapping[Any, Any]
+StandIns = Mapping[Any, Any]
 Row = TypeVar("Row", bound=Model)
 
 
@@ -43,11 +43,11 @@ class Prepared(Generic[Row]):
     def __init__(self, make: Callable[[], QuerySet[Row]]) -> None:
         self._make = make
 
-    def __call__(self, given: Given) -> list[Row]:
+    def __call__(self, given: StandIns) -> list[Row]:
         """The rows, in the queryset's order; one query."""
         return alone(self.asked(given))
 
-    def asked(self, given: Given) -> Asked[list[Row]]:
+    def asked(self, given: StandIns) -> Asked[list[Row]]:
         """The same, to be asked together with others."""
         sql, parameters, read = self._composed
         return Asked(sql, filled(parameters, given), lambda rows: [read(row) for row in rows])
@@ -59,7 +59,7 @@ class Prepared(Generic[Row]):
         return sql, parameters, _reader(compiler)
 
 
-def filled(parameters: tuple[Any, ...], given: Given) -> list[Any]:
+def filled(parameters: tuple[Any, ...], given: StandIns) -> list[Any]:
     """The parameters of a statement, with what was given in the places of those that stood for it."""
     return [given.get(one, one) for one in parameters]
 

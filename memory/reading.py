@@ -1,6 +1,5 @@
 """Reading many rows at once, as Postgres keeps them: to spell them out and read them again is most of the time."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
@@ -8,7 +7,7 @@ from django.db.models import QuerySet
 from psycopg import Cursor
 from psycopg.pq import Format
 
-Given = Sequence[Any] | Mapping[str, Any]
+from memory.together import Given
 
 
 def read(sql: str, given: Given) -> list[tuple[Any, ...]]:

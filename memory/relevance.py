@@ -69,7 +69,7 @@ def relevance(cue: Cue, held: Held, stages: Stages) -> Relevance:
 
 
 def standardised(values: Values) -> Values:
-    """(values - mean) / standard deviation; zeros where all are the same."""
+    """(values - mean) / standard deviation; zeros where all are the same. None may be NaN."""
     away = values - values.mean() if len(values) else values
     spread = np.sqrt(np.dot(away, away) / max(len(away), 1))
     units: Values = away / spread if spread else np.zeros(len(values))

@@ -21,8 +21,11 @@ class Asked(NamedTuple, Generic[Made]):
 def together(*asked: Asked[Any]) -> list[Any]:
     """What was made of each. They run in this order, and each sees what was committed while one before it waited.
 
-    One query. What raises, of the statements or of what is made, undoes none of the others: call it in a transaction.
+    One query. Outside of a transaction the statements are one of their own, which is over before anything is made of
+    their rows: whoever raises there calls this in a transaction.
     """
+    if not asked:
+        return []
     with connection.cursor() as cursor:
         with connection.wrap_database_errors:
             statements = [cursor.mogrify(one.sql, one.given) for one in asked]

@@ -41,7 +41,7 @@ class Ahead:
     @property
     def held(self) -> Held | None:
         """What it held, compared with the message."""
-        return compared(self.there, self.like) if self.there else None
+        return None if self.there is None else compared(self.there, self.like)
 
 
 Looking = asyncio.Task[Ahead]

@@ -17,14 +17,14 @@ from companions.replies.ahead import Ahead
 from companions.replies.holding import hold_claimed, holding_claimed
 from companions.replies.material import Turn
 from companions.replies.mind import always_in_mind
-from companions.replies.using import called_to_mind
+from companions.replies.using import CalledToMind, called_to_mind
 from companions.sessions import window
 from memory import flashback
 from memory.among import Among
 from memory.models import Recall
 from memory.prepared import ONE, Prepared
 from memory.recall import Found, recall, rows_of
-from memory.together import together
+from memory.together import Asked, together
 from memory.unasked import unasked
 from memory.writing import insert
 
@@ -41,14 +41,18 @@ def look_back(turn: Turn, now: datetime) -> None:
     some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
     """
     companion, message = turn.companion, turn.message
-    _, _, [session], said, mind, spoke, called = together(
+    _, _, [session], said, called, mind, spoke = together(
         *holding_claimed(turn.reply),
         SESSION.asked({ONE: message.pk}),
-        history.said(message, HISTORY_MESSAGES + 1),
+        *_of_the_session(message, now),
         always_in_mind(companion.pk),
         prompts.spoke(companion, message),
-        called_to_mind(message.session_id, now, but=message.pk),
     )
+    if (
+        message.session_id != session.pk
+    ):  # it closed while the lock was waited for, and what was said last went on
+        message.session = session
+        said, called = together(*_of_the_session(message, now))
     message.session = session
     visible = [one for one in said[1:] if not one.is_hidden]
     unsent = session.unsent - (_further_back(session, visible) if len(said) > HISTORY_MESSAGES else 0)
@@ -61,6 +65,14 @@ def look_back(turn: Turn, now: datetime) -> None:
     turn.facts = prompts.Facts.of(companion, session, spoke, now)
     shown_anyway = {one.memory_id for one in (said[0], *turn.history) if one.memory_id}
     turn.mood, turn.known = called.mood, shown_anyway.union(called.memories)
+
+
+def _of_the_session(
+    message: Message, now: datetime
+) -> tuple[Asked[list[history.Spoken]], Asked[CalledToMind]]:
+    """What was said in the message's session, and what came to mind in it before."""
+    called = called_to_mind(message.session_id, now, but=message.pk)
+    return history.said(message, HISTORY_MESSAGES + 1), called
 
 
 def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:

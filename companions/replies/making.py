@@ -207,4 +207,7 @@ async def _mark_soon(reply_id: UUID, now: datetime) -> None:
 
 
 def _mark_streaming(reply_id: UUID, now: datetime) -> None:
-    Reply.objects.filter(pk=reply_id, state=State.THINKING).update(state=State.STREAMING, first_piece_at=now)
+    making = Reply.objects.filter(
+        pk=reply_id, state__in=(State.THINKING, State.STREAMING), first_piece_at=None
+    )
+    making.update(state=State.STREAMING, first_piece_at=now)

@@ -1,4 +1,4 @@
-"""Loading what is always in mind: one query for a turn."""
+"""Loading what is always in mind: one statement."""
 
 import json
 from typing import Any

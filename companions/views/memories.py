@@ -6,6 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -88,6 +89,7 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
         among=_among(kind),
         policy=companion.policy,
     )
+    prefetch_related_objects([one.memory for one in found], "message")
     return [Line(one.memory, one.reasons, one.score) for one in found], None
 
 

@@ -61,7 +61,7 @@ class Remembered:
         if self.likeness is not None:
             require("likeness", self.likeness, -1.01, 1.01)  # vectors are rounded
         told = BOUNDED(self)
-        if not (all(map(le, LEAST, told)) and all(map(le, told, MOST))):  # of a hundred, seldom one
+        if not (all(map(le, LEAST, told)) and all(map(le, told, MOST))):  # a hundred are made in each recall
             for name, bounds in BOUNDS.items():
                 require(name, getattr(self, name), *bounds)
         if self.gaps_days:

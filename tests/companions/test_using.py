@@ -14,7 +14,7 @@ from companions.errors import ReplyStateError
 from companions.importing import Line, import_log
 from companions.life import inner_state
 from companions.life.mood import Feeling
-from companions.models import Companion, InnerState, Message, Reply
+from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.replies import actions
 from companions.replies.ahead import Ahead
 from companions.replies.claim import claim
@@ -340,3 +340,19 @@ def test_a_session_may_last_for_years(mira: Companion, fact: Memory) -> None:
     end(asked(mira, "What about walnuts?", NOW - timedelta(days=2000)))
     turn = asked(mira, "And hazelnuts?")
     assert alone(called_to_mind(turn.message.session_id, NOW)) == CalledToMind([fact.pk], 0.0)
+
+
+def test_a_message_that_went_on_to_the_next_session_is_answered_in_that(mira: Companion) -> None:
+    """Its session was closed, up to the message before it, between its saving and its turn."""
+    earlier = start(mira, "I like tea.", None, NOW, at_once=True).turn
+    assert earlier
+    finish(earlier.reply, State.DONE, Said(text="So do I."), NOW, held_by=process_name())
+    turn = start(mira, "What do I like?", None, NOW, at_once=True).turn
+    assert turn
+    Session.objects.update(ended_at=NOW)
+    following = Session.objects.create(companion=mira, conversation=mira.conversation, started_at=NOW)
+    Message.objects.filter(pk=turn.message.pk).update(session=following)
+    look_back(turn, NOW)
+    assert turn.history == []
+    assert turn.message.session == following
+    assert turn.known == {turn.message.memory.pk}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.gate import allowance
 from accounts.models import ModelCall, User
 from accounts.usage import Payer
 from companions.importing import Line, import_log
@@ -41,7 +42,7 @@ def test_each_persons_memories_are_embedded_on_their_own_account(
 @pytest.mark.usefixtures("remote")
 def test_a_cue_is_charged_to_whoever_asks(alice: User, mira: Companion) -> None:
     assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is not None
-    assert ModelCall.objects.owned_by(alice).tokens() > 0
+    assert allowance(alice, timezone.now()).tokens_today > 0
 
 
 def test_a_call_that_fails_is_on_record(alice: User, mira: Companion, settings: Any) -> None:

@@ -3,7 +3,9 @@
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
+from companions.importing import Line, import_log
 from companions.models import Companion, Message
 from memory.keeping import keep_fact
 from memory.models import Memory, Recall
@@ -35,6 +37,17 @@ def test_a_list_costs_the_same_for_few_and_for_many(
         keep_fact(mira.pk, f"fact {number}", timezone.now(), timezone.now())
     with django_assert_num_queries(4):  # type: ignore[operator]  # session, user, companion, memories
         assert at_home.get(f"/companions/{mira.pk}/memories/").status_code == 200
+
+
+@pytest.mark.parametrize("count", [2, 25])
+def test_a_search_costs_the_same_for_few_and_for_many(
+    count: int, at_home: Client, mira: Companion, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    lines = [Line(role="user", text=f"Tea number {number}", at=timezone.now()) for number in range(count)]
+    import_log(mira, lines, timezone.now())
+    # session, user, companion; six that make the space of the first cue; entries, likeness, a closer look, memories, messages
+    with django_assert_num_queries(14):
+        assert len(texts(at_home.get(f"/companions/{mira.pk}/memories/?q=tea"))) == count
 
 
 def test_kinds_are_told_apart(at_home: Client, told: Told) -> None:

@@ -1,7 +1,6 @@
 from datetime import datetime
 
 from django.db import models
-from django.db.models import F, Sum
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
@@ -13,11 +12,6 @@ class ModelCallQuerySet(OwnedQuerySet["ModelCall"]):
 
     def since(self, moment: datetime) -> "ModelCallQuerySet":
         return self.filter(started_at__gte=moment)
-
-    def tokens(self) -> int:
-        """The sum of tokens sent and received."""
-        total: int | None = self.aggregate(total=Sum(F("prompt_tokens") + F("completion_tokens")))["total"]
-        return total or 0
 
 
 class ModelCall(models.Model):

@@ -32,7 +32,10 @@ class Bert:
 
 
 def _options(weights: Tensors) -> SessionOptions:
-    """One thread, the caller's: many texts run side by side in Kith's worker threads. The weights are not copied."""
+    """One thread, the caller's: many texts run side by side in Kith's worker threads.
+
+    The weights go beside the graph: within it they would be copied several times on their way.
+    """
     options = SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = ERRORS
