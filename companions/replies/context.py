@@ -48,9 +48,7 @@ def look_back(turn: Turn, now: datetime) -> None:
         always_in_mind(companion.pk),
         prompts.spoke(companion, message),
     )
-    if (
-        message.session_id != session.pk
-    ):  # it closed while the lock was waited for, and what was said last went on
+    if message.session_id != session.pk:  # what was said last went on to the next, and the message with it
         message.session = session
         said, called = together(*_of_the_session(message, now))
     message.session = session
