@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-hostile lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-hostile lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ bench-memorybank: dev ## measure recall on MemoryBank's files: DATA=folder with 
 bench-recall: dev ## measure recall on talks with labelled questions: DATA=a LoCoMo file, or REALTALK's, or their folder
 	@test -n "$(DATA)" || { echo "Say where the talks are: make bench-recall DATA=path"; exit 1; }
 	@exec $(BIN)/python -m bench.recall $(DATA) $(OPTIONS)
+
+bench-talk: dev ## measure what comes to mind while a talk goes on, in prompts as sent: DATA=as for bench-recall, or a folder with MemoryBank's files as well
+	@test -n "$(DATA)" || { echo "Say where the talks are: make bench-talk DATA=path"; exit 1; }
+	@exec $(BIN)/python -m bench.talk $(DATA) $(OPTIONS)
 
 bench-scale: dev ## measure recall in large memories, and among a million (OPTIONS="--total 20000" for fewer)
 	@exec $(BIN)/python -m bench.scale $(OPTIONS)

@@ -40,12 +40,10 @@ class Inner:
     made_at: datetime
 
     def lines(self, now: datetime, tokens: int) -> list[str]:
-        """The text, within so many tokens, and what is left of the feeling by now."""
+        """The text, within so many tokens, if it has any, and what is left of the feeling by now."""
         mood = felt_now(self.feeling, self.made_at, now)
-        return [
-            f"How you feel inside, in your own words: {quoted(beginning(self.text, tokens))}",
-            f"Your mood by now: {mood.told}",
-        ]
+        words = f"How you feel inside, in your own words: {quoted(beginning(self.text, tokens))}"
+        return [*([words] if self.text else []), f"Your mood by now: {mood.told}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,14 @@ class Mind:
     scratch: str = ""
     pressure: float = 0.0
     sources: frozenset[UUID] = field(default_factory=frozenset)
+
+    @property
+    def texts(self) -> list[str]:
+        """Return what it says of the person and the companion, sentence by sentence and line by line."""
+        lines = (
+            line for one in (*self.slots, *self.blocks) for line in one.text.splitlines() if line.strip()
+        )
+        return [*self.self_concept, *self.profile, *lines]
 
 
 NOTHING = Mind()

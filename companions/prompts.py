@@ -6,21 +6,27 @@ changes goes as one block into the last user message, and is not repeated in lat
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from django.conf import settings
 
 from companions.history import Spoken
 from companions.in_mind import NOTHING, Mind, always, inside, of_the_session
 from companions.models import Companion, Message, Reply, Session
+from companions.remembered import choose_fitting, in_reading_order, remembered_tokens, write_line
+from companions.spans import ago
 from memory.emotion import Emotion
+from memory.origins import NOWHERE, Origins
 from memory.quoting import block, neutral, one_line, quoted
 from memory.recall import Found
 from memory.together import Asked
-from providers.tokens import beginning, estimate
+from providers.tokens import estimate
 
-TEMPLATE = "turn-5"
+if TYPE_CHECKING:
+    from companions.last_time import LastTime
+
+TEMPLATE = "turn-6"
 FACTS_TOKENS = 150
 TOOLS_TOKENS = 1700  # what all tools take that are offered
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
@@ -123,6 +129,8 @@ def render(
     reply: Reply,
     summary: str = "",
     mind: Mind = NOTHING,
+    origins: Origins = NOWHERE,
+    last_time: "LastTime | None" = None,
 ) -> list[Line]:
     """The whole prompt: rules and persona, the history, and the message with this turn's context block.
 
@@ -130,9 +138,8 @@ def render(
     """
     lines: list[Line] = [{"role": "system", "content": system(companion, mind, summary)}]
     lines += [{"role": one.role, "content": neutral(one.text)} for one in history]
-    lines.append(
-        {"role": "user", "content": f"{neutral(message.text)}\n\n{context(found, facts, companion, mind)}"}
-    )
+    block = context(found, facts, companion, mind, origins, last_time)
+    lines.append({"role": "user", "content": f"{neutral(message.text)}\n\n{block}"})
     if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})
         lines.append(
@@ -151,7 +158,14 @@ def system(companion: Companion, mind: Mind, summary: str = "", rules: str = RUL
     return "\n\n".join(part for part in (rules, persona, known, earlier) if part)
 
 
-def context(found: Sequence[Found], facts: Facts, companion: Companion, mind: Mind = NOTHING) -> str:
+def context(
+    found: Sequence[Found],
+    facts: Facts,
+    companion: Companion,
+    mind: Mind = NOTHING,
+    origins: Origins = NOWHERE,
+    last_time: "LastTime | None" = None,
+) -> str:
     """The block of all that changes each turn."""
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
@@ -160,54 +174,28 @@ def context(found: Sequence[Found], facts: Facts, companion: Companion, mind: Mi
         if facts.last_spoke
         else "This is your first conversation.",
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
+        *(last_time.lines(companion, facts.now) if last_time else []),
         *inside(mind, facts.now, _inner_tokens()),
         *of_the_session(mind, _notes_tokens()),
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
         some = [one for one in found if bool(one.reasons.get("flashback")) == is_flashback]
-        lines += [title, *(_line(one, companion) for one in some)] if some else []
+        remembered = [write_line(one, companion, origins) for one in in_reading_order(some)]
+        lines += [title, *remembered] if some else []
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])
 
 
-def that_fit(found: Sequence[Found], companion: Companion, mind: Mind, now: datetime) -> list[Found]:
+def that_fit(
+    found: Sequence[Found], companion: Companion, mind: Mind, now: datetime, origins: Origins = NOWHERE
+) -> list[Found]:
     """Those that the prompt has room for, best first: three quarters of a quarter of the context, beside the inner state;
-    the rest of it is for what tools give. A long text is shown cut and takes a third of it at most, so that it hides no
-    other.
+    the rest of it is for what tools give.
     """
-    left, kept = _remembered_tokens() - estimate("\n".join(inside(mind, now, _inner_tokens()))), []
-    for one in found:
-        needed = estimate(_line(one, companion))
-        if needed <= left:
-            kept.append(one)
-            left -= needed
-    return kept
-
-
-def _remembered_tokens() -> int:
-    most: int = settings.CONTEXT_TOKENS * 3 // 16
-    return most
+    left = remembered_tokens() - estimate("\n".join(inside(mind, now, _inner_tokens())))
+    return choose_fitting(found, companion, origins, left)
 
 
 def _inner_tokens() -> int:
     """What the words of the inner state may take of that."""
     most: int = settings.CONTEXT_TOKENS // 20
     return most
-
-
-def _line(one: Found, companion: Companion) -> str:
-    on = one.memory.happened_at.astimezone(companion.user.zone)
-    return f"- [{on:%Y-%m-%d}] {_who(one, companion)}{quoted(beginning(one.memory.text, _remembered_tokens() // 4))}"
-
-
-def _who(found: Found, companion: Companion) -> str:
-    speakers = {"user": f"{one_line(companion.user.name) or 'They'} said: ", "companion": "You said: "}
-    return speakers.get(found.memory.speaker, "")
-
-
-def ago(gap: timedelta) -> str:
-    """So long ago, in words."""
-    for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        amount = int(gap.total_seconds() // seconds)
-        if amount:
-            return f"{amount} {unit}{'s' if amount > 1 else ''} ago"
-    return "just now"

@@ -107,7 +107,7 @@ def _likeness(reasons: Mapping[str, Any], parts: Mapping[str, float]) -> list[st
     likeness = reasons.get("likeness")
     if likeness is None or parts.get("meaning", 1) <= 0:
         return []
-    return [_("alike in meaning: %(share)s") % {"share": as_percent(likeness)}]
+    return [_("alike in meaning")]
 
 
 def _matched(reasons: Mapping[str, Any], parts: Mapping[str, float], text: str) -> list[str]:

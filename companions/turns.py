@@ -10,6 +10,8 @@ from django.utils import timezone
 from companions import history
 from companions.models import Conversation, Message, Reply, Session
 from memory.models import Recalled
+from memory.small_talk import tells_something
+from memory.terms import terms
 
 PAGE = 50
 
@@ -71,11 +73,17 @@ class Turn:
 
     @property
     def recalled(self) -> list[Recalled]:
-        """What the answer was given to remember, best first, nothing twice."""
+        """What the answer was given to remember, nothing twice; what it made most use of first, then by score."""
         recalls = self.made_by.recalls.all() if self.made_by else []
         found = [one for recall in recalls for one in recall.found.all()]
         by_memory = {one.memory_id: one for one in sorted(found, key=lambda one: one.score)}
-        return sorted(by_memory.values(), key=lambda one: -one.score)
+        said = set(filter(tells_something, terms(self.answer.text))) if self.answer and by_memory else set()
+        return sorted(by_memory.values(), key=lambda one: (-_words_in(one, said), -one.score))
+
+
+def _words_in(recalled: Recalled, said: set[str]) -> int:
+    """Return how many of the telling words of an answer the memory holds."""
+    return len(said.intersection(terms(recalled.memory.text))) if said else 0
 
 
 def page(conversation: Conversation, before: UUID | None) -> tuple[list[Turn], UUID | None]:

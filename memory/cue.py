@@ -8,7 +8,7 @@ import regex
 
 from memory.dates import days_named
 from memory.speakers import meant
-from memory.terms import terms
+from memory.terms import is_question, terms
 from memory.text import ends
 
 MOST_CUE_TERMS = 64  # of a pasted page the first and the last: often a question stands at its end
@@ -31,7 +31,7 @@ class Cue:
 
     `terms` without repetitions and without the names of the two who talk; `speaker` is whom it means ("user",
     "companion" or ""); `days` are the stretches that it names, each from the second at which its first day begins to
-    that at which its last one ends, in the user's zone, counted from 1970.
+    that at which its last one ends, in the user's zone, counted from 1970. `asked_at` is when it is asked, there.
     """
 
     terms: list[str]
@@ -39,6 +39,14 @@ class Cue:
     days: list[tuple[float, float]]
     asks_when: bool
     asks_how_many: bool
+    is_question: bool
+    asked_at: datetime
+
+    @property
+    def past_days(self) -> list[tuple[float, float]]:
+        """Return those of the days that it names which are over."""
+        today = datetime.combine(self.asked_at.date(), time(), self.asked_at.tzinfo).timestamp()
+        return [(begins, ends) for begins, ends in self.days if ends <= today]
 
 
 def read(cue: str, when: datetime, names: Names) -> Cue:
@@ -50,6 +58,8 @@ def read(cue: str, when: datetime, names: Names) -> Cue:
         days=[_seconds(first, last, when) for first, last in days_named(cue, when)],
         asks_when=bool(ASKS_WHEN.search(cue)),
         asks_how_many=bool(ASKS_HOW_MANY.search(cue)),
+        is_question=is_question(cue) or bool(ASKS_WHEN.search(cue)),
+        asked_at=when,
     )
 
 

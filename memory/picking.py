@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.among import Among
+from memory.floor import Floor
 from memory.held import Held
 from memory.models import Memory, Recalled
 from memory.policies import Policy, Remembered
@@ -69,13 +70,14 @@ def pick(
     now: datetime,
     page: slice,
     stages: Stages,
+    floor: Floor | None = None,
 ) -> list[Picked]:
     """This page of what comes to mind, best first; two SQL queries, one where nothing was recalled before.
 
-    Those that there are `among`: some may be gone since they were looked at.
+    Those that there are `among`: some may be gone since they were looked at. With a floor only what is above it.
     """
     values = found.fit if isinstance(policy, Kith) else np.nan_to_num(held.likeness, nan=-np.inf)
-    places = best(values, found.can_come, MOST_FOUND)
+    places = best(values, floor.is_above if floor else found.can_come, MOST_FOUND)
     looks = _looked_at(held, places, among)
     fits = {place: float(found.fit[place]) + PINNED * look.is_pinned for place, look in looks.items()}
     if stages.spread:
@@ -85,8 +87,8 @@ def pick(
         Candidate(looks[place].pk, place, looks[place].is_pinned, fit, rows[place])
         for place, fit in fits.items()
     ]
-    scored = _scored(candidates, policy, stages)[page]
-    return [Picked(one, score, reasons(one, found, policy)) for one, score in scored]
+    scored = _scored(candidates, policy, stages)[page][: floor.limit if floor else None]
+    return [Picked(one, score, reasons(one, found, policy, floor)) for one, score in scored]
 
 
 def best(values: NDArray[np.float64], can_come: NDArray[np.bool_], most: int) -> list[int]:
@@ -169,8 +171,8 @@ def _scored(candidates: Sequence[Candidate], policy: Policy, stages: Stages) -> 
     return sorted(scored, key=lambda pair: (-pair[1], -pair[0].fit, pair[0].id))
 
 
-def reasons(one: Candidate, found: Relevance, policy: Policy) -> dict[str, Any]:
-    """In numbers: `likeness`, `words`, `matched` terms, `parts` and `factors`, as memory.recall tells."""
+def reasons(one: Candidate, found: Relevance, policy: Policy, floor: Floor | None = None) -> dict[str, Any]:
+    """In numbers: `likeness`, `words`, `matched` terms, `parts`, `factors` and `bearing`, as memory.recall tells."""
     parts = {name: round(float(values[one.place]), 3) for name, values in found.parts.items()}
     if one.is_pinned:
         parts["pinned"] = PINNED
@@ -183,4 +185,5 @@ def reasons(one: Candidate, found: Relevance, policy: Policy) -> dict[str, Any]:
         "matched": found.words.matched(one.place),
         "parts": {name: value for name, value in parts.items() if value},
         "factors": {name: round(value, 3) for name, value in factors.items()},
+        **({"bearing": round(float(floor.bearing[one.place]), 3)} if floor else {}),
     }

@@ -9,15 +9,17 @@ from uuid import UUID
 import numpy as np
 
 from memory.among import EVERYTHING, Among
-from memory.cue import NOBODY, Names, read
+from memory.cue import NOBODY, Cue, Names, read
 from memory.errors import LimitError, OffsetError, VectorError, WidthError
+from memory.everyday import everyday_likeness
+from memory.floor import Floor, apply_floor, measure_bearing
 from memory.held import Held, held
 from memory.models import Memory, Recall, Recalled
 from memory.picking import MOST_FOUND, Picked, pick
 from memory.policies import DEFAULT, Policy, by_name, in_mood
 from memory.policies.kith import Kith
 from memory.prepared import ONE, SOME, Prepared
-from memory.relevance import relevance
+from memory.relevance import Relevance, near_days, relevance
 from memory.spaces import CueVector
 from memory.stages import ALL, Stages
 from memory.text import storable
@@ -50,6 +52,7 @@ def recall(
     mood: float = 0.0,
     stages: Stages = ALL,
     looked: Held | None = None,
+    by_itself: bool = False,
 ) -> list[Found]:
     """At most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
 
@@ -60,13 +63,15 @@ def recall(
     without a gap while nothing is kept or corrected, up to the 100th memory; asked as of the same moment, in an order
     that no passing time touches.
 
-    A `policy` given by its name is that with its own parameters.
+    A `policy` given by its name is that with its own parameters. `by_itself` holds back what does not bear on the cue
+    (memory.floor), as nobody asked for it: then none may be a good answer.
 
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), `matched` terms, `parts`
     (what the fit is the sum of, in standard deviations above the companion's average memory, see memory.relevance) and
-    `factors` (what a score of Kith's own policy is multiplied by). Four SQL queries, one more where messages are left
-    out, one more where something was recalled before; two less where `looked` is given, what memory.held gave for this
-    vector a moment ago. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
+    `factors` (what a score of Kith's own policy is multiplied by), and by itself `bearing` (how much it bears on the cue,
+    0 to 1). Four SQL queries, one more where messages are left out, one more where something was recalled before; two
+    less where `looked` is given, what memory.held gave for this vector a moment ago. Raises LimitError, OffsetError,
+    PolicyError, VectorError and WidthError.
     """
     if not 0 <= limit <= MOST_FOUND:
         raise LimitError(limit, MOST_FOUND)
@@ -76,10 +81,13 @@ def recall(
     understood = read(cue, when.astimezone(zone), names)
     if not limit or not (understood.terms or vector is not None):
         return []
-    mine = held(companion_id, among, _checked(vector)) if looked is None else looked
+    checked = _checked(vector)
+    mine = held(companion_id, among, checked) if looked is None else looked
     mine = mine.without(among.left_out(companion_id))
     page = slice(offset, offset + limit)
-    picked = pick(mine, among, relevance(understood, mine, stages), chosen, when, page, stages)
+    relevant = relevance(understood, mine, stages)
+    floor = _floor(understood, mine, relevant, checked, limit) if by_itself else None
+    picked = pick(mine, among, relevant, chosen, when, page, stages, floor)
     return _found(companion_id, picked)
 
 
@@ -126,6 +134,13 @@ def rows_of(
         for n, one in enumerate(found, start=offset + 1)
     )
     return kept, *recalled
+
+
+def _floor(cue: Cue, mine: Held, relevant: Relevance, vector: CueVector | None, limit: int) -> Floor:
+    everyday = everyday_likeness(vector) if vector else 0.0
+    near = near_days(cue.past_days, mine)
+    bearing = measure_bearing(cue, relevant.words, mine, everyday, near)
+    return apply_floor(bearing, relevant.fit, relevant.can_come, limit)
 
 
 def _chosen(policy: Policy | str, mood: float, *, has_vector: bool) -> Policy:

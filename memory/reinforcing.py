@@ -15,7 +15,7 @@ USE = """
 WITH shown AS (
     SELECT DISTINCT ON (found.memory_id) found.id, found.memory_id, found.reasons ? 'flashback' AS is_unasked
     FROM memory_recalled found JOIN memory_recall recall ON recall.id = found.recall_id
-    WHERE recall.reply_id = %(reply)s AND NOT EXISTS (
+    WHERE recall.reply_id = %(reply)s AND found.memory_id <> ALL(%(used)s) AND NOT EXISTS (
         SELECT FROM memory_recalled other JOIN memory_recall earlier ON earlier.id = other.recall_id
         WHERE other.memory_id = found.memory_id AND other.is_used AND earlier.reply_id = ANY(%(counted)s))
     ORDER BY found.memory_id, found.id
@@ -38,13 +38,21 @@ FROM moved WHERE memory.id = moved.id
 """
 
 
-def use(reply_id: UUID, mood: float, now: datetime, goes_on_from: Collection[UUID] = ()) -> int:
+def use(
+    reply_id: UUID,
+    mood: float,
+    now: datetime,
+    goes_on_from: Collection[UUID] = (),
+    used: Collection[UUID] = (),
+) -> int:
     """How many memories the recalls of this reply strengthened, in a companion of this mood (-1 to 1); one query.
 
-    Each memory counts once for the reply and those that it goes on from, however often this runs.
+    Each memory counts once for the reply and those that it goes on from, however often this runs; those that were `used`
+    before do not count again.
     """
     joy, aversion = SHIFTS[reaction_to(mood)]
     named: dict[str, Any] = {"reply": reply_id, "counted": [reply_id, *goes_on_from], "now": now}
+    named["used"] = list(used)
     named |= {"joy": joy, "aversion": aversion, "moved": MOVED, "stirred": STIRRED}
     with connection.cursor() as cursor:
         cursor.execute(USE, named)

@@ -3,7 +3,7 @@
 The constants are few, round and have a reason; docs/recall.md shows what each stage is worth.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +55,7 @@ def relevance(cue: Cue, held: Held, stages: Stages) -> Relevance:
     words = Words.of(cue.terms if stages.words else [], held.entries, around)
     parts = {"words": standardised(words.scores), "meaning": _meaning(held, around, stages)}
     alike = parts["words"] + parts["meaning"]
-    dates = _dates(cue, held) if stages.dates else np.zeros(len(held))
+    dates = near_days(cue.days, held) if stages.dates else np.zeros(len(held))
     can_come = (words.scores > 0) | (dates == 1)
     if stages.meaning:
         can_come |= ~np.isnan(held.likeness)
@@ -115,10 +115,10 @@ def _traits(cue: Cue, held: Held, stages: Stages) -> dict[str, Values]:
     return {name: values for name, (is_on, values) in every.items() if is_on}
 
 
-def _dates(cue: Cue, held: Held) -> Values:
-    """From 1 on a day that the cue names down to 0 days away from it; 0 where it names none."""
+def near_days(days: Sequence[tuple[float, float]], held: Held) -> Values:
+    """Return how near to one of these days each memory happened: 1 on it, down to 0 away from it; 0 without any."""
     near = np.zeros(len(held))
-    for begins, ends in cue.days:
+    for begins, ends in days:
         after = np.maximum(held.entries.times - ends, 0) / AFTER_SECONDS
         before = np.maximum(begins - held.entries.times, 0) / BEFORE_SECONDS
         near = np.maximum(near, np.exp(-(after + before)))

@@ -53,7 +53,7 @@ def terms(text: str, when: datetime | None = None) -> list[str]:
     """
     dates, rest = read_dates(folded(text), when)
     every = list(_read(rest))
-    return _bounded(dates + [term for term in every if not _is_function(term)] or every)
+    return _bounded(dates + [term for term in every if not is_function_word(term)] or every)
 
 
 def is_question(text: str) -> bool:
@@ -70,7 +70,8 @@ def _read(text: str) -> Iterator[str]:
             yield from map("".join, pairwise(characters)) if characters[1:] else characters
 
 
-def _is_function(term: str) -> bool:
+def is_function_word(term: str) -> bool:
+    """Return whether the term says nothing by itself: "the", "you", "的"."""
     return term in STOP_WORDS or all(character in STOP_CHARACTERS for character in term)
 
 

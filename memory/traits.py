@@ -4,6 +4,7 @@ from enum import IntFlag
 
 import regex
 
+from memory.small_talk import is_small_talk
 from memory.terms import is_question
 
 FIRST_PERSON = regex.compile(r"(?i)\b(?:i|me|my|mine|we|us|our|ours)\b|[我咱]")
@@ -16,6 +17,7 @@ TIME = regex.compile(
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october"
     r"|november|december)s?\b|(?:19|20)\d\d|[昨今明前后]天|[上下这]个?(?:周|星期|礼拜|月)|[去今明]年|星期|礼拜|\d[日号点]|年前|以前"
 )
+SENTENCE = regex.compile(r"[^.!?。！？؟\n]++[.!?。！？؟]*+")
 
 
 class Trait(IntFlag):
@@ -28,9 +30,15 @@ class Trait(IntFlag):
     FIRST_PERSON = 16
     NUMBER = 32
     TIME = 64
+    TELLS_NOTHING = 128
 
 
 SPEAKERS = {"user": Trait.OF_USER, "companion": Trait.OF_COMPANION}
+
+
+def tells_nothing(text: str) -> bool:
+    """Return whether all that the text says is questions and small talk."""
+    return all(is_question(one) or is_small_talk(one) for one in SENTENCE.findall(text) if one.strip())
 
 
 def traits(text: str, speaker: str) -> Trait:
@@ -39,6 +47,8 @@ def traits(text: str, speaker: str) -> Trait:
     text = text.replace("’", "'")
     if any(is_question(line) for line in text.splitlines()):
         found |= Trait.QUESTION
+    if tells_nothing(text):
+        found |= Trait.TELLS_NOTHING
     for trait, pattern in ((Trait.FIRST_PERSON, FIRST_PERSON), (Trait.NUMBER, NUMBER), (Trait.TIME, TIME)):
         if pattern.search(text):
             found |= trait

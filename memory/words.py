@@ -18,20 +18,22 @@ BEFORE, AFTER = (0.5, 0.3, 0.2, 0.1), (0.4, 0.2, 0.1, 0.05)
 class Words:
     """For n memories: BM25 scores, and for t terms how rare each is and who says it.
 
-    `said` holds, rising, place × t + the term's number for each memory and term that it says.
+    `saturated` (n, t) is how fully each memory says each term, 0 to 1; `said` holds, rising, place × t + the term's
+    number for each memory and term that it says.
     """
 
     scores: Values
     terms: Sequence[str]
     rarity: Values
     said: Places
+    saturated: Values
 
     @classmethod
     def of(cls, terms: Sequence[str], entries: Entries, around: Surroundings) -> "Words":
         """BM25 (Robertson and Zaragoza 2009) of the terms, counts of neighbours saturating together with its own."""
         n = len(entries.times)
         if not terms or not n:
-            return cls(np.zeros(n), [], np.zeros(0), np.zeros(0, dtype=np.int64))
+            return cls(np.zeros(n), [], np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros((n, 0)))
         t, (places, numbers) = len(terms), entries.having([code(term) for term in terms])
         said = np.sort(places * t + numbers)
         said = said[np.diff(said, prepend=-1) > 0]
@@ -40,8 +42,8 @@ class Words:
         counts = around.lent_by_few(places, numbers, t, BEFORE, AFTER)
         lengths = around.lent(np.maximum(entries.lengths, 1).astype(np.float64), BEFORE, AFTER)
         slack = SATURATION * (1 - LENGTH + LENGTH * lengths / lengths.mean())
-        scores = (counts / (counts + slack[:, np.newaxis])) @ rarity
-        return cls(scores, terms, rarity, said)
+        saturated = counts / (counts + slack[:, np.newaxis])
+        return cls(saturated @ rarity, terms, rarity, said, saturated)
 
     def matched(self, place: int) -> list[str]:
         """The terms that the memory in this place says itself, the rarest first."""

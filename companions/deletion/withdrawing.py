@@ -5,15 +5,15 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from companions.deletion.lived import Lived
-from companions.life.inner_state import seed
-from companions.models import Companion, InnerState, Session, Timer, Waking
+from companions.life.inner_state import drop_states
+from companions.models import Companion, Session, Timer, Waking
 
 GONE = "gone"  # why a waking does not happen
 RUNNING = (Timer.State.ACTIVE, Timer.State.SET_ASIDE)
 
 
 def withdraw(companion: Companion, lived: Lived, now: datetime, *, is_seen: bool = False) -> None:
-    """Timers are cancelled and wordless, inner states gone, wakings stay in the log without words.
+    """Timers are cancelled and wordless, inner states gone (see `drop_states`), wakings stay in the log without words.
 
     One under way ends if it was woken for what goes, and else begins anew. Where its person may go on to see what goes,
     what has happened keeps its words.
@@ -25,7 +25,8 @@ def withdraw(companion: Companion, lived: Lived, now: datetime, *, is_seen: bool
         wakings.update(**_wordless(), shown=[])
         wakings.filter(pk__in=lived.woken).update(note="", about=None)
         Session.objects.filter(companion=companion, waking__in=lived.wakings, messages=None).delete()
-    _fall_back(companion, lived, now)
+    if lived.states:
+        drop_states(companion, lived.states)
 
 
 def drop_pages(companion: Companion) -> None:
@@ -49,10 +50,3 @@ def _stop(wakings: QuerySet[Waking], lived: Lived, now: datetime) -> None:
 
 def _wordless() -> dict[str, object]:
     return {"prompt": [], "steps": [], "thought": "", "text": ""}
-
-
-def _fall_back(companion: Companion, lived: Lived, now: datetime) -> None:
-    """The inner state before what goes holds again, else a first one; a reflection is due by rows."""
-    if lived.states:
-        InnerState.objects.filter(companion=companion, pk__in=lived.states).delete()
-        seed(companion, now)

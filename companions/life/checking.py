@@ -47,8 +47,12 @@ def _is_theirs(awake: Awake) -> bool:
 
 
 def reminder(awake: Awake) -> str:
-    """The bare one, of which no model is asked, in the person's language; nothing where they asked for nothing."""
-    if not (awake.waking.is_asked_for and awake.note):
+    """The bare one, of which no model is asked, in the person's language; nothing where they asked for nothing.
+
+    The note of a timer that Kith has made is written to the companion: it never goes to the person.
+    """
+    timer = awake.waking.timer
+    if not (awake.waking.is_asked_for and awake.note) or timer is None or timer.by == Timer.By.KITH:
         return ""
     with translation.override(awake.companion.user.language or "en"):
         return _("You asked to be reminded: %(note)s") % {"note": awake.note}

@@ -3,7 +3,7 @@
 Chat reads it. Reflections, wakings and the ends of sessions write it; whoever does holds the companion meanwhile.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -95,6 +95,30 @@ def seed(companion: Companion, now: datetime) -> InnerState:
     language = seeding.language(companion)
     text, feeling = seeding.beginning(companion.name, companion.persona, companion.greeting, language)
     return revise(companion.pk, text, feeling, by=InnerState.By.SEED, now=now)
+
+
+def drop_states(companion: Companion, ids: Collection[UUID]) -> None:
+    """Delete these inner states; the one before them holds again, but never the beginning.
+
+    Where nothing else is left, the feeling that held goes on without words, and a reflection upon what was said is due.
+    Call it with the companion locked.
+    """
+    lost = newest(companion.pk)
+    InnerState.objects.filter(companion=companion, pk__in=ids).delete()
+    before = newest(companion.pk)
+    if lost is None or (before and before.by != InnerState.By.SEED):
+        return
+    InnerState.objects.create(
+        companion=companion,
+        number=before.number + 1 if before else 1,
+        text="",
+        valence=lost.valence,
+        arousal=lost.arousal,
+        emotion=lost.emotion,
+        intensity=lost.intensity,
+        by=InnerState.By.DELETION,
+        made_at=lost.made_at,
+    )
 
 
 def seed_missing(now: datetime, most: int = SEEDED_AT_ONCE) -> int:

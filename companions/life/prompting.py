@@ -1,4 +1,6 @@
-"""What is sent to the model in a waking: who it is, what it remembers and feels, and why it woke. No talk."""
+"""What is sent to the model in a waking: who it is, what it remembers and feels, why it woke, and where the two left
+off. No talk beside that.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,14 +12,16 @@ from django.conf import settings
 from django.db.models import Max, Q
 
 from companions.in_mind import inside
+from companions.last_time import load_last_time
 from companions.life import timers
 from companions.life.awake import Awake
 from companions.life.consent import refusal
 from companions.life.mood import felt_now
 from companions.models import Message, Waking
-from companions.prompts import RULES, Line, ago, system
+from companions.prompts import RULES, Line, system
 from companions.replies.frames import as_json
 from companions.replies.mind import always_in_mind
+from companions.spans import ago
 from memory.quoting import block, neutral, one_line, quoted
 from memory.recall import Found
 from memory.together import alone
@@ -40,7 +44,10 @@ def compose(awake: Awake, now: datetime) -> list[Line]:
     mind = alone(always_in_mind(awake.companion.pk))
     awake.shown |= mind.sources | _asked_by(awake)
     awake.mood = felt_now(mind.inner.feeling, mind.inner.made_at, now).valence if mind.inner else 0.0
-    why = [*_why(awake, now), *inside(mind, now, settings.CONTEXT_TOKENS // 16)]
+    last_time = load_last_time(awake.companion)
+    awake.shown |= last_time.ids if last_time else set()
+    before = last_time.lines(awake.companion, now) if last_time else []
+    why = [*_why(awake, now), *before, *inside(mind, now, settings.CONTEXT_TOKENS // 16)]
     return [
         {"role": "system", "content": system(awake.companion, mind, rules=WAKING_RULES)},
         {"role": "user", "content": block("waking", why)},

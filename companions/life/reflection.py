@@ -1,4 +1,7 @@
-"""Reflecting: after ten messages a companion's inner state is written anew, apart from the talk. It says nothing."""
+"""Reflecting: after ten messages a companion's inner state is written anew, apart from the talk. It says nothing.
+
+So it is where deletion has taken the words of the inner state.
+"""
 
 from datetime import datetime
 from functools import partial
@@ -23,13 +26,17 @@ MESSAGES = 10  # of both sides
 BATCH = 200
 MOST_TRIES = 3  # in one run: whoever deletes meanwhile need not be outrun
 # Companions in whose open session enough was said, and may be shown, since they last reflected, and which nobody closes:
-# the closing writes the inner state anew as well.
+# the closing writes the inner state anew as well. Whose inner state lost its words reflects upon the newest session, be
+# it over, and upon however little was said in it.
 DUE = """
 SELECT session.companion_id
   FROM companions_session session JOIN companions_life life ON life.companion_id = session.companion_id
-  LEFT JOIN LATERAL (SELECT until_at FROM companions_innerstate state
+  LEFT JOIN LATERAL (SELECT until_at, state.by = 'deletion' AS lost_its_words FROM companions_innerstate state
                       WHERE state.companion_id = session.companion_id ORDER BY number DESC LIMIT 1) newest ON true
- WHERE session.ended_at IS NULL AND coalesce(life.reflect_at, %(now)s) <= %(now)s
+ WHERE (session.ended_at IS NULL OR newest.lost_its_words AND session.id = (
+          SELECT id FROM companions_session WHERE companion_id = session.companion_id AND waking_id IS NULL
+           ORDER BY started_at DESC LIMIT 1))
+   AND coalesce(life.reflect_at, %(now)s) <= %(now)s
    AND (%(only)s::uuid IS NULL OR session.companion_id = %(only)s::uuid)
    AND (SELECT count(*) FROM (
           SELECT FROM companions_message message
@@ -37,7 +44,7 @@ SELECT session.companion_id
              AND message.said_at > coalesce(newest.until_at, '-infinity')
              AND NOT EXISTS (SELECT FROM memory_memory mirror
                               WHERE mirror.message_id = message.id AND mirror.closed_at IS NOT NULL)
-           LIMIT %(messages)s) AS enough) >= %(messages)s
+           LIMIT %(messages)s) AS enough) >= CASE WHEN newest.lost_its_words THEN 1 ELSE %(messages)s END
    AND NOT EXISTS (SELECT FROM companions_closing closing
                     WHERE closing.session_id = session.id AND closing.state = 'waiting')
  LIMIT %(most)s
@@ -94,13 +101,16 @@ def _go_on(companion_id: UUID, lease: Lease, now: datetime, step: Step) -> datet
 
 def gather(companion_id: UUID) -> Material | None:
     """What there is to reflect upon; None where it is not enough."""
-    opened = Session.objects.filter(companion=companion_id, ended_at=None).select_related("companion__user")
-    session, before = opened.first(), newest(companion_id)
-    if session is None:
+    before = newest(companion_id)
+    has_lost_words = before is not None and before.by == InnerState.By.DELETION
+    sessions = Session.objects.filter(companion=companion_id, waking=None).select_related("companion__user")
+    session = sessions.order_by("-started_at").first()
+    if session is None or (session.ended_at and not has_lost_words):
         return None
     since = told(said(session))
     messages = list(since.filter(said_at__gt=before.until_at) if before and before.until_at else since)
-    return Material(session.companion, session, before, messages) if len(messages) >= MESSAGES else None
+    is_enough = len(messages) >= (1 if has_lost_words else MESSAGES)
+    return Material(session.companion, session, before, messages) if is_enough else None
 
 
 @transaction.atomic
@@ -125,7 +135,7 @@ def _keep(material: Material, reflected: Reflected, now: datetime, step: Step) -
 
 
 def _is_as_it_was(material: Material, reflected: Reflected) -> bool:
-    session = Session.objects.filter(pk=material.session.pk, ended_at=None).first()
+    session = Session.objects.filter(pk=material.session.pk, ended_at=material.session.ended_at).first()
     if session is None or newest(material.companion.pk) != material.before:
         return False
     ids = [one.pk for one in reflected.shown]

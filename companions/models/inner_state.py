@@ -19,7 +19,8 @@ class InnerState(models.Model):
 
     Valence goes from -1 (bad) to 1 (good), arousal from 0 (calm) to 1 (stirred), as they were then; moods drift back.
     `seen` are the messages that it was drawn from, beside the revision before it. A reflection looked at all that was
-    said until `until_at`.
+    said until `until_at`. One by `deletion` has no words: they went with what was deleted, and only the feeling stays
+    until a reflection finds new ones.
     """
 
     class By(models.TextChoices):
@@ -30,11 +31,12 @@ class InnerState(models.Model):
         USER = "user", _("user")
         OPERATOR = "operator", _("operator")
         IMPORT = "import", _("import")
+        DELETION = "deletion", _("what was deleted")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="inner_states")
     number = models.PositiveIntegerField(_("number"))
-    text = models.TextField(_("in its own words"), max_length=INNER_STATE_CHARACTERS)
+    text = models.TextField(_("in its own words"), max_length=INNER_STATE_CHARACTERS, blank=True)
     valence = models.FloatField(_("valence"), default=0.0, validators=UP_AND_DOWN)
     arousal = models.FloatField(_("arousal"), default=0.0, validators=SHARE)
     emotion = models.CharField(_("emotion"), max_length=16, choices=Emotion, default=Emotion.NEUTRAL)

@@ -20,6 +20,7 @@ from companions.replies.start import Started, start
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
 from memory.held import NOTHING_ALIKE, Held, Likeness, compared, likeness, lying
+from memory.reference import leans_on_talk
 from memory.spaces import CueVector
 from providers.embedding import asks_nobody
 
@@ -32,11 +33,14 @@ WAIT_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """The message's vector, and what its companion held just now. Whoever uses it looks whether that is there yet."""
+    """The vector of what memory is asked with, and what its companion held just now. Whoever uses it looks whether that
+    is there yet. `cue` is what it was asked with, where that is not the message alone.
+    """
 
     vector: CueVector | None
     there: Held | None = None
     like: Likeness = NOTHING_ALIKE
+    cue: str = ""
 
     @property
     def held(self) -> Held | None:
@@ -77,9 +81,11 @@ async def start_and_look(
 def begin_to_look(companion: Companion, text: str) -> Looking | None:
     """A task of its own that looks; None where somebody outside would be asked before it is known whether one may.
 
-    Nor is looked, before the gate has let it in, for a long text, or for the next one of somebody's that is looked for.
+    Nor is looked, before the gate has let it in, for a long text, or for the next one of somebody's that is looked for;
+    nor for one that is to be read with what was said before it.
     """
-    if not asks_nobody() or len(text) > MOST_CHARACTERS or companion.user_id in LOOKING:
+    is_for_now = asks_nobody() and companion.user_id not in LOOKING
+    if not is_for_now or len(text) > MOST_CHARACTERS or leans_on_talk(text, companion.names):
         return None
     looking = look(companion, text, Payer(companion.user_id, companion.pk))
     task = asyncio.get_running_loop().create_task(looking, context=contextvars.Context())
@@ -130,16 +136,16 @@ def from_a_thread(
     return wait
 
 
-async def look(companion: Companion, text: str, payer: Payer) -> Ahead:
-    """Look now: what the message means, and then what there is, and how like it that is.
+async def look(companion: Companion, cue: str, payer: Payer) -> Ahead:
+    """Look now: what the cue means, and then what there is, and how like it that is.
 
     Its meaning first, which needs no Postgres: meanwhile the message itself is saved.
     """
-    vector = await visit(embed_cue, text, payer, companion.names)
+    vector = await visit(embed_cue, cue, payer, companion.names)
     there, like = await asyncio.gather(
         insist(lying, companion.pk, EVERYTHING), insist(_alike, companion.pk, vector)
     )
-    return Ahead(vector, there, like)
+    return Ahead(vector, there, like, cue)
 
 
 def _alike(companion_id: UUID, vector: CueVector | None) -> Likeness:

@@ -12,23 +12,27 @@ from django.db import transaction
 
 from accounts.models import ModelCall
 from companions import history, prompts, tools
+from companions.last_time import FIRST_TURNS, load_last_time
 from companions.models import Message, Prompt, Session
 from companions.replies.ahead import Ahead
 from companions.replies.holding import hold_claimed, holding_claimed
 from companions.replies.material import Turn
 from companions.replies.mind import always_in_mind
-from companions.replies.using import CalledToMind, called_to_mind
+from companions.replies.using import mood_of_session
 from companions.sessions import window
 from memory import flashback
 from memory.among import Among
 from memory.models import Recall
+from memory.origins import drop_repetitions, load_origins
 from memory.prepared import ONE, Prepared
+from memory.quoting import quoted
 from memory.recall import Found, recall, rows_of
 from memory.together import Asked, together
 from memory.unasked import unasked
 from memory.writing import insert
 
 HISTORY_MESSAGES = 400
+SPARE = 4  # recalled beside those that are shown, for some of them say the same thing
 SESSION = Prepared(lambda: Session.objects.filter(messages=ONE).order_by())
 WRITTEN_BEFORE = """ON CONFLICT (reply_id, round) DO UPDATE SET
 messages = excluded.messages, tools = excluded.tools, shown = excluded.shown, created_at = excluded.created_at"""
@@ -41,7 +45,7 @@ def look_back(turn: Turn, now: datetime) -> None:
     some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
     """
     companion, message = turn.companion, turn.message
-    _, _, [session], said, called, mind, spoke = together(
+    _, _, [session], said, mood, mind, spoke = together(
         *holding_claimed(turn.reply),
         SESSION.asked({ONE: message.pk}),
         *_of_the_session(message, now),
@@ -50,7 +54,7 @@ def look_back(turn: Turn, now: datetime) -> None:
     )
     if message.session_id != session.pk:  # what was said last went on to the next, and the message with it
         message.session = session
-        said, called = together(*_of_the_session(message, now))
+        said, mood = together(*_of_the_session(message, now))
     message.session = session
     visible = [one for one in said[1:] if not one.is_hidden]
     unsent = session.unsent - (_further_back(session, visible) if len(said) > HISTORY_MESSAGES else 0)
@@ -61,16 +65,17 @@ def look_back(turn: Turn, now: datetime) -> None:
     turn.summarised = [one.pk for one in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
     turn.facts = prompts.Facts.of(companion, session, spoke, now)
-    shown_anyway = {one.memory_id for one in (said[0], *turn.history) if one.memory_id}
-    turn.mood, turn.known = called.mood, shown_anyway.union(called.memories)
+    turn.mood = mood
+    turn.known = {one.memory_id for one in (said[0], *turn.history) if one.memory_id}
+    is_beginning = sum(one.role == Message.Role.USER for one in visible) < FIRST_TURNS
+    turn.last_time = load_last_time(companion, session) if is_beginning else None
 
 
-def _of_the_session(
-    message: Message, now: datetime
-) -> tuple[Asked[list[history.Spoken]], Asked[CalledToMind]]:
-    """What was said in the message's session, and what came to mind in it before."""
-    called = called_to_mind(message.session_id, now, but=message.pk)
-    return history.said(message, HISTORY_MESSAGES + 1), called
+def _of_the_session(message: Message, now: datetime) -> tuple[Asked[list[history.Spoken]], Asked[float]]:
+    """What was said in the message's session, and the mood that it has made."""
+    return history.said(message, HISTORY_MESSAGES + 1), mood_of_session(
+        message.session_id, now, but=message.pk
+    )
 
 
 def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
@@ -79,16 +84,17 @@ def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
 
 
 def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
-    """Recall for this turn: nothing that the prompt shows anyway, nothing twice in a session.
+    """Recall for this turn what bears on the message: nothing that stands in this very prompt anyway.
 
     The rows that record it are written with those of the first call.
     """
     began = perf_counter()
     companion = turn.companion
-    turn.found = recall(
+    cue = ahead.cue or turn.message.text
+    recalled = recall(
         companion.pk,
-        turn.message.text,
-        settings.RECALL_LIMIT,
+        cue,
+        settings.RECALL_LIMIT + SPARE,
         now=now,
         zone=companion.user.zone,
         vector=ahead.vector,
@@ -97,14 +103,18 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         mood=turn.mood,
         among=Among(leaving_out_memories=turn.known),
         looked=ahead.held,
+        by_itself=True,
     )
-    found = turn.found + comes_unasked(turn, now)
-    turn.found = prompts.that_fit(found, companion, turn.mind, now)
+    found = [*recalled, *comes_unasked(turn, recalled, now)]
+    turn.origins = load_origins([one.memory for one in found])
+    standing = [turn.message.text, *pinned_texts(turn)]
+    found = drop_repetitions(found, turn.origins, turn.given, standing)[: settings.RECALL_LIMIT]
+    turn.found = prompts.that_fit(found, companion, turn.mind, now, turn.origins)
     milliseconds = round((perf_counter() - began) * 1000)
     turn.rows = rows_of(
         companion.pk,
         Recall.By.TURN,
-        turn.message.text,
+        cue,
         turn.found,
         now,
         milliseconds,
@@ -113,12 +123,18 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
     )
 
 
-def comes_unasked(turn: Turn, now: datetime) -> list[Found]:
+def pinned_texts(turn: Turn) -> list[str]:
+    """Return the sentences, slots and lines of blocks that stand in the prompt: what does not fit is left out of it."""
+    sent = prompts.system(turn.companion, turn.mind, turn.summary)
+    return [text for text in turn.mind.texts if quoted(text)[1:-1] in sent]
+
+
+def comes_unasked(turn: Turn, recalled: Sequence[Found], now: datetime) -> list[Found]:
     """What comes to mind of itself in this turn, now and then; the reply's id decides, so that again it is the same."""
     chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
     if not flashback.comes_unasked(chance, settings.FLASHBACK_PROBABILITY):
         return []
-    known = [*turn.known, *(one.memory.pk for one in turn.found)]
+    known = [*turn.known, *(one.memory.pk for one in recalled)]
     found = unasked(turn.companion.pk, Among(leaving_out_memories=known), chance, now)
     return [found] if found else []
 
@@ -134,9 +150,12 @@ def compose(turn: Turn) -> None:
         turn.reply,
         turn.summary,
         turn.mind,
+        turn.origins,
+        turn.last_time,
     )
     turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
     turn.shown |= {*turn.summarised, *turn.mind.sources}
+    turn.shown |= turn.last_time.ids if turn.last_time else set()
 
 
 @transaction.atomic

@@ -19,6 +19,7 @@ from companions.replies.ahead import Ahead, Looking, NotYetError, from_a_thread,
 from companions.replies.background import later
 from companions.replies.calls import Meter, cut_call, end_call
 from companions.replies.context import prepare, record_call
+from companions.replies.cue import cue_of
 from companions.replies.database import insist, visit
 from companions.replies.finish import Said
 from companions.replies.holding import TurnOverError
@@ -116,7 +117,9 @@ class Making:
 
     async def _looked(self) -> Ahead:
         turn = self.turn
-        return await looked_ahead(self.ahead) or await look(turn.companion, turn.message.text, turn.payer)
+        if looked := await looked_ahead(self.ahead):
+            return looked
+        return await look(turn.companion, await insist(cue_of, turn.message), turn.payer)
 
     async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
         """Stream one answer; the tool calls that it ends with."""

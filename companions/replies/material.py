@@ -9,9 +9,11 @@ from django.db.models import Model
 from accounts.usage import Payer
 from companions.history import Spoken
 from companions.in_mind import NOTHING, Mind
+from companions.last_time import LastTime
 from companions.models import Companion, Message, Reply
 from companions.prompts import Facts, Line
 from companions.replies.holding import hold_claimed
+from memory.origins import NOWHERE, Origins
 from memory.recall import Found
 
 
@@ -19,8 +21,8 @@ from memory.recall import Found
 class Turn:
     """A reply on its way, with what it is made from.
 
-    `known` are the memories that the prompt shows anyway, or that this session was given before; `mood` goes from -1 to
-    1; `rows` wait to be written.
+    `known` are the memories of the messages that the prompt shows anyway; `origins` tell where those that were `found`
+    come from; `mood` goes from -1 to 1; `rows` wait to be written.
     """
 
     reply: Reply
@@ -30,6 +32,8 @@ class Turn:
     summary: str = ""
     summarised: list[UUID] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
+    origins: Origins = NOWHERE
+    last_time: LastTime | None = None
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
     mind: Mind = NOTHING

@@ -1,13 +1,13 @@
 """The tool `recall`: long-term memory, searched by meaning and words."""
 
-from datetime import datetime, tzinfo
+from datetime import datetime
 from time import perf_counter
 from typing import Any
-from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from companions.replies.using import called_to_mind
+from companions.models import Companion
+from companions.remembered import describe
 from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room
 from companions.tools.showing import show
@@ -15,8 +15,8 @@ from companions.tools.tool import Tool, ToolError
 from memory.among import Among
 from memory.embedding import embed_cue
 from memory.models import Recall
+from memory.origins import Origins, load_origins
 from memory.recall import Found, recall
-from memory.together import alone
 
 MOST_A_TURN = 3
 
@@ -41,9 +41,10 @@ def _recall(acting: Acting, arguments: RecallIn, now: datetime) -> dict[str, Any
         names=companion.names,
         policy=companion.policy,
         mood=acting.mood,
-        among=Among(leaving_out=acting.given, leaving_out_memories=_known(acting, now)),
+        among=Among(leaving_out=[acting.message.pk] if acting.message else []),
     )
-    given = fitting([_told(one, companion.user.zone) for one in found], room(acting))
+    origins = load_origins([one.memory for one in found])
+    given = fitting([_told(one, companion, origins) for one in found], room(acting))
     show(acting, found[: len(given)], arguments.cue, now, began, policy=companion.recall_policy)
     return {"remembered": given}
 
@@ -60,21 +61,16 @@ def _searches(acting: Acting) -> int:
     return mine.exclude(policy="").count()
 
 
-def _known(acting: Acting, now: datetime) -> list[UUID]:
-    """What this session has recalled already."""
-    asked, given = acting.message, [one.memory.pk for one in acting.found]
-    before = alone(called_to_mind(asked.session_id, now, but=asked.pk)).memories if asked else []
-    return [*before, *given]
-
-
-def _told(found: Found, zone: tzinfo) -> dict[str, Any]:
-    """A memory with its day in the user's zone."""
+def _told(found: Found, companion: Companion, origins: Origins) -> dict[str, Any]:
+    """A memory with its day in the user's zone, and what it is."""
     memory = found.memory
-    return {
-        "when": f"{memory.happened_at.astimezone(zone):%Y-%m-%d}",
-        "said_by": memory.speaker,
+    told = {
+        "when": f"{memory.happened_at.astimezone(companion.user.zone):%Y-%m-%d}",
+        "what": describe(memory, companion, origins),
         "text": memory.text,
     }
+    now = origins.replaced.get(memory.pk)
+    return told | ({"now": now} if now else {})
 
 
 TOOLS = [Tool("recall", RecallIn, _recall)]

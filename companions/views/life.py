@@ -113,7 +113,7 @@ def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     shown = list(every[page.start_index() - 1 : page.end_index() + 1]) if page.paginator.count else []
     earlier: list[InnerState | None] = [*shown[1:], None]
     revised = [
-        Revised(one, changed(before.text, one.text) if before else [])
+        Revised(one, changed(before.text, one.text) if before and before.text and one.text else [])
         for one, before in zip(shown, earlier, strict=True)
     ]
     context = {"companion": companion, "page": page, "revised": revised[:PAGE]}

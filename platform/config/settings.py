@@ -308,7 +308,7 @@ DRAIN_SECONDS = env.float("KITH_DRAIN_SECONDS", 5.0)
 PIECES_KEPT = timedelta(hours=1)
 PROMPTS_KEPT = timedelta(days=30)
 MESSAGE_CHARACTERS = 32_000
-RECALL_LIMIT = 10
+RECALL_LIMIT = 8
 FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)  # of each turn; 0 turns it off
 if not 0 <= FLASHBACK_PROBABILITY <= 1:
     raise ImproperlyConfigured(

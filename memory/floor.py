@@ -1,0 +1,90 @@
+"""The floor: what comes to mind by itself in a turn bears on the message, or does not come.
+
+Whatever is recalled is the best that a companion has; for "hey" there is a best as well. So the floor is absolute: it
+compares what a memory has in common with the message with what any text would have in common with it, before anything
+is standardised within the companion and before a scoring policy has its say. Set on three conversations of LoCoMo and
+tried on two others and on MemoryBank (docs/recall.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.cue import Cue
+from memory.held import Held
+from memory.small_talk import tells_something
+from memory.traits import Trait
+from memory.words import Words
+
+Values = NDArray[np.float64]
+
+SURE = 0.25  # a memory that bears so much on the cue answers it: then others that bear on it may come with it
+LIKELY = 0.2  # where none is sure, what bears so much may come,
+MAX_LIKELY = 2  # but no more than that
+LEAST = 0.1  # of what comes with a sure one
+SHARE_OF_BEST = 0.5  # and it fits at least half as well as the best
+MAX_TERMS = 5.0  # a long message is about several things: this many rare words in common are as good as all
+FEW_TERMS = 0.5  # a message that says hardly anything is matched by anything: so many rare words count half
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """Which of n memories may come to mind by themselves (`is_above`), how much each bears on the cue (0 to 1), and how
+    many may come at most.
+    """
+
+    bearing: Values
+    is_above: NDArray[np.bool_]
+    limit: int
+
+
+def measure_bearing(cue: Cue, words: Words, held: Held, everyday: float, near_days: Values) -> Values:
+    """Return how much each of the n memories held bears on the cue, 0 to 1: the mean of what words and meaning say.
+
+    Words decide alone where a memory has no vector. `everyday` is the cosine that everyday sentences have with the cue;
+    `near_days` (n) goes to 1 on a past day that the cue names. What only asks or makes small talk bears on nothing.
+    """
+    likeness = held.likeness
+    in_words, tells_anything = _share_of_words(words, cue.asked_at.date())
+    in_meaning = np.maximum(likeness - everyday, 0) / max(1 - everyday, 1e-6)
+    bearing = np.where(np.isnan(likeness), in_words, (in_words + in_meaning) / 2)
+    bearing = bearing if tells_anything else np.zeros(len(bearing))
+    bearing = np.maximum(bearing, near_days * (SURE if cue.is_question else LIKELY))
+    return np.where(held.entries.traits & Trait.TELLS_NOTHING, 0, bearing)
+
+
+def apply_floor(bearing: Values, fit: Values, can_come: NDArray[np.bool_], limit: int) -> Floor:
+    """Return which of those that can come may come by themselves.
+
+    Where one is sure, those come that bear on the cue at all and fit at least half as well as the best; else the
+    likely ones, two at most.
+    """
+    if not (can_come & (bearing >= SURE)).any():
+        return Floor(bearing, can_come & (bearing >= LIKELY), min(limit, MAX_LIKELY))
+    is_above = can_come & (bearing >= LEAST)
+    best = fit[is_above].max()
+    return Floor(bearing, is_above & (fit >= SHARE_OF_BEST * best), limit)
+
+
+def _share_of_words(words: Words, today: date) -> tuple[Values, bool]:
+    """How much of what the cue says each memory says too, 0 to 1, small talk left out; and whether it says anything.
+
+    A term's weight is its rarity as a share of that of a term that the companion has never heard.
+    """
+    n = len(words.scores)
+    telling = _telling(words.terms, today)
+    if not telling or not n:
+        return np.zeros(n), False
+    weights = words.rarity[telling] / log(2 * n + 2)
+    said, common = float(weights.sum()), words.saturated[:, telling] @ weights
+    return np.minimum(common / min(said, MAX_TERMS), 1) * (said / (said + FEW_TERMS)), True
+
+
+def _telling(terms: Sequence[str], today: date) -> list[int]:
+    """Return the places of the terms that say what the cue is about: no small talk, and not that it is about today."""
+    of_today = f"@{today:%Y-%m-%d}"
+    return [place for place, term in enumerate(terms) if term != of_today and tells_something(term)]
