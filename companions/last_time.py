@@ -18,9 +18,8 @@ SAID_TOKENS = 50
 
 @dataclass(frozen=True, slots=True)
 class LastTime:
-    """The talk before: when it was, the newest diary entry, and the last two things said in it, oldest first."""
+    """The talk before: when it ended, the newest diary entry, and the last two things said in it, oldest first."""
 
-    started_at: datetime
     ended_at: datetime
     entry: DiaryEntry | None
     last_words: list[Message]
@@ -36,9 +35,8 @@ class LastTime:
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return it as lines of a prompt; `now` and all that is told is in the user's zone."""
-        began, ended = (at.astimezone(companion.user.zone) for at in (self.started_at, self.ended_at))
-        until = f"{ended:%H:%M}" if began.date() == ended.date() else f"{ended:%A %d %B, %H:%M}"
-        lines = [f"Last time you two talked: {ago(now - ended)}, {began:%A %d %B, %H:%M} to {until}"]
+        ended = self.ended_at.astimezone(companion.user.zone)
+        lines = [f"Last time you two talked: {ago(now - ended)}, until {ended:%A %d %B, %H:%M}"]
         if self.entry:
             text = beginning(f"{self.entry.title}. {self.entry.summary}", DIARY_TOKENS)
             on = self.entry.started_at.astimezone(companion.user.zone)
@@ -61,7 +59,7 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
         return None
     newest = list(told(said(session)).reverse()[:2])
     last_word_at = newest[0].said_at if newest else session.started_at  # it was closed hours later
-    return LastTime(session.started_at, last_word_at, _newest_entry(companion), newest[::-1])
+    return LastTime(last_word_at, _newest_entry(companion), newest[::-1])
 
 
 def _newest_entry(companion: Companion) -> DiaryEntry | None:

@@ -12,7 +12,6 @@ from accounts.models import ModelCall
 from accounts.usage import Payer, charged
 from memory.cue import NOBODY, Names, without_names
 from memory.errors import WidestError, WidthError
-from memory.everyday import measure_everyday
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
 from memory.spaces import (
@@ -120,7 +119,6 @@ def _embed_all(
     companion_id: UUID | None,
     limit: int | None = None,
 ) -> int:
-    measure_everyday(space, asked)
     embedded = 0
     for batch in _batches(waiting, companion_id, limit):
         for payer, memories in groupby(sorted(batch, key=_payer_key), key=_payer):

@@ -7,7 +7,7 @@ import structlog
 
 from memory.models import Space
 from memory.small_talk import languages
-from memory.spaces import CueVector
+from memory.spaces import CueVector, embedder_of
 from providers.embedding import Embedder
 from providers.errors import ProviderRefused
 from providers.vectors import Floats
@@ -27,13 +27,17 @@ def everyday_sentences() -> dict[str, list[str]]:
     return found
 
 
-def measure_everyday(space: Space, embedder: Embedder) -> None:
-    """Keep with the space the mean vector of each language's everyday sentences, if it is not there yet.
+def measure_spaces() -> None:
+    """Keep with each space that can be asked the mean vector of each language's everyday sentences, if it lacks them.
 
-    An embedder that refuses them, or answers in another width, leaves the space without. Raises ProviderUnavailable.
+    An embedder that refuses them, or answers in another width, leaves its space without. Raises ProviderUnavailable.
     """
-    if space.everyday:
-        return
+    for space in Space.objects.filter(everyday=b""):
+        if embedder := embedder_of(space):
+            _measure(space, embedder)
+
+
+def _measure(space: Space, embedder: Embedder) -> None:
     languages = everyday_sentences().values()
     try:
         vectors = embedder.embed_documents([sentence for sentences in languages for sentence in sentences])

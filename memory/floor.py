@@ -26,8 +26,10 @@ SURE = 0.25  # a memory that bears so much on the cue answers it: then others th
 LIKELY = 0.2  # where none is sure, what bears so much may come,
 MAX_LIKELY = 2  # but no more than that
 LEAST = 0.1  # of what comes with a sure one
-SHARE_OF_BEST = 0.5  # and it fits at least half as well as the best
+ALWAYS = 3  # of those the best come anyway,
+SHARE_OF_BEST = 0.5  # and the others fit at least half as well as the best
 MAX_TERMS = 5.0  # a long message is about several things: this many rare words in common are as good as all
+OTHER_TEXTS = 100
 FEW_TERMS = 0.5  # a message that says hardly anything is matched by anything: so many rare words count half
 
 
@@ -60,26 +62,30 @@ def measure_bearing(cue: Cue, words: Words, held: Held, everyday: float, near_da
 def apply_floor(bearing: Values, fit: Values, can_come: NDArray[np.bool_], limit: int) -> Floor:
     """Return which of those that can come may come by themselves.
 
-    Where one is sure, those come that bear on the cue at all and fit at least half as well as the best; else the
-    likely ones, two at most.
+    Where one is sure, those come that bear on the cue at all: the three that fit best, and of the others those that fit
+    at least half as well as the best. Else the likely ones come, two at most.
     """
     if not (can_come & (bearing >= SURE)).any():
         return Floor(bearing, can_come & (bearing >= LIKELY), min(limit, MAX_LIKELY))
     is_above = can_come & (bearing >= LEAST)
-    best = fit[is_above].max()
-    return Floor(bearing, is_above & (fit >= SHARE_OF_BEST * best), limit)
+    fits = np.sort(fit[is_above])[::-1]
+    least = min(SHARE_OF_BEST * fits[0], fits[min(ALWAYS, len(fits)) - 1])
+    return Floor(bearing, is_above & (fit >= least), limit)
 
 
 def _share_of_words(words: Words, today: date) -> tuple[Values, bool]:
     """How much of what the cue says each memory says too, 0 to 1, small talk left out; and whether it says anything.
 
-    A term's weight is its rarity as a share of that of a term that the companion has never heard.
+    A term's weight is its rarity (as BM25's) as a share of that of a term that was never heard; where little was said
+    yet, everything else is thought to have been said as well.
     """
-    n = len(words.scores)
+    n, t = len(words.scores), len(words.terms)
     telling = _telling(words.terms, today)
     if not telling or not n:
         return np.zeros(n), False
-    weights = words.rarity[telling] / log(2 * n + 2)
+    frequency = np.bincount(words.said % t, minlength=t)[telling]
+    texts = n + OTHER_TEXTS
+    weights = np.log1p((texts - frequency + 0.5) / (frequency + 0.5)) / log(2 * texts + 2)
     said, common = float(weights.sum()), words.saturated[:, telling] @ weights
     return np.minimum(common / min(said, MAX_TERMS), 1) * (said / (said + FEW_TERMS)), True
 

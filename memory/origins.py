@@ -32,13 +32,14 @@ class Origins:
 NOWHERE = Origins()
 
 
-def load_origins(memories: Sequence[Memory]) -> Origins:
-    """Return where these memories of one companion come from: a query, and one more where gists are among them."""
+def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
+    """Return where these memories of the companion come from: a query, and one more where gists are among them."""
     if not memories:
         return NOWHERE
     said = {one.message_id: one.pk for one in memories if one.message_id}
     learnt = [one.pk for one in memories if not one.message_id]
-    rows = Memory.sources.through.objects.filter(Q(message__in=said) | Q(memory__in=learnt)).values_list(
+    mine = Memory.sources.through.objects.filter(memory__companion=companion_id)
+    rows = mine.filter(Q(message__in=said) | Q(memory__in=learnt)).values_list(
         *("memory_id", "message_id", "memory__closed_at", "memory__replaced_by__text")
     )
     sources: dict[UUID, set[UUID]] = defaultdict(set)
@@ -55,16 +56,17 @@ def load_origins(memories: Sequence[Memory]) -> Origins:
         {id: frozenset(ids) for id, ids in sources.items() if id in set(learnt)},
         replaced,
         frozenset(held & replaced.keys()),
-        _load_pages(memories),
+        _load_pages(companion_id, memories),
     )
 
 
-def _load_pages(memories: Iterable[Memory]) -> dict[UUID, tuple[str, int]]:
+def _load_pages(companion_id: UUID, memories: Iterable[Memory]) -> dict[UUID, tuple[str, int]]:
     gists = [one.pk for one in memories if one.kind == Memory.Kind.GIST]
     if not gists:
         return {}
-    pages = Page.objects.filter(memory__in=gists).values_list("memory", "document__title", "number")
-    return {id: (title, number) for id, title, number in pages}
+    pages = Page.objects.filter(document__companion=companion_id, memory__in=gists)
+    rows = pages.values_list("memory", "document__title", "number")
+    return {id: (title, number) for id, title, number in rows if id}
 
 
 def drop_repetitions(

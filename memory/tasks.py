@@ -5,7 +5,7 @@ from uuid import UUID
 import structlog
 from celery import shared_task
 
-from memory import embedding
+from memory import embedding, everyday
 from memory.errors import WidestError, WidthError
 from providers.errors import ProviderUnavailable
 
@@ -27,5 +27,6 @@ def embed_waiting() -> None:
 def _embed(companion_id: UUID | None = None) -> None:
     try:
         embedding.embed_waiting(companion_id)
+        everyday.measure_spaces()
     except (WidthError, WidestError) as error:
         log.warning("nothing_embedded", code=error.code)  # the alarm is raised already

@@ -16,6 +16,7 @@ from companions.making import create
 from companions.models import Companion, Message, Prompt, Session
 from companions.saying import say_all
 from memory.embedding import embed_waiting
+from memory.everyday import measure_spaces
 from providers.tokens import estimate
 
 BEFORE_THE_FIRST = 20
@@ -89,6 +90,7 @@ def store(subject: Subject) -> Known:
         companion.conversation.head = messages[-1]
         companion.conversation.save(update_fields=["head"])
     embed_waiting(companion.pk)
+    measure_spaces()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # autovacuum would within a minute
     return Known(subject, companion, token)

@@ -106,7 +106,7 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         by_itself=True,
     )
     found = [*recalled, *comes_unasked(turn, recalled, now)]
-    turn.origins = load_origins([one.memory for one in found])
+    turn.origins = load_origins(companion.pk, [one.memory for one in found])
     standing = [turn.message.text, *pinned_texts(turn)]
     found = drop_repetitions(found, turn.origins, turn.given, standing)[: settings.RECALL_LIMIT]
     turn.found = prompts.that_fit(found, companion, turn.mind, now, turn.origins)

@@ -64,9 +64,11 @@ def use_shown(reply: Reply, now: datetime) -> None:
 
 def _used_before(reply: Reply) -> list[UUID]:
     """Return those of the memories that it was shown which answers to other messages of its session have used."""
-    shown = Recalled.objects.filter(recall__reply=reply).values("memory")
-    others = Recalled.objects.filter(is_used=True, memory__in=shown)
-    others = others.filter(recall__reply__message__session=reply.message.session_id)
+    mine = Recalled.objects.of(reply.companion_id)
+    shown = mine.filter(recall__reply=reply).values("memory")
+    others = mine.filter(
+        is_used=True, memory__in=shown, recall__reply__message__session=reply.message.session_id
+    )
     return list(others.exclude(recall__reply__message=reply.message_id).values_list("memory", flat=True))
 
 

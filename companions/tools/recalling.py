@@ -43,7 +43,7 @@ def _recall(acting: Acting, arguments: RecallIn, now: datetime) -> dict[str, Any
         mood=acting.mood,
         among=Among(leaving_out=[acting.message.pk] if acting.message else []),
     )
-    origins = load_origins([one.memory for one in found])
+    origins = load_origins(companion.pk, [one.memory for one in found])
     given = fitting([_told(one, companion, origins) for one in found], room(acting))
     show(acting, found[: len(given)], arguments.cue, now, began, policy=companion.recall_policy)
     return {"remembered": given}

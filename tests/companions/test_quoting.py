@@ -8,7 +8,9 @@ import pytest
 from django.utils import timezone
 
 from companions.prompts import Facts, render
+from memory.models import Memory
 from memory.quoting import neutral
+from memory.recall import Found
 
 
 def rendered(**fields: Any) -> list[str]:
@@ -31,9 +33,7 @@ def rendered(**fields: Any) -> list[str]:
     reply: Any = SimpleNamespace(continues_id=None, text="")
     message: Any = SimpleNamespace(text=given["text"])
     found: Any = [
-        SimpleNamespace(
-            memory=SimpleNamespace(happened_at=now, speaker="user", text=given[name]), reasons=reasons
-        )
+        Found(Memory(kind="said", happened_at=now, speaker="user", text=given[name]), 1.0, reasons)
         for name, reasons in words.items()
     ]
     prompt = render(companion, [], message, found, facts, reply)  # type: ignore[arg-type]

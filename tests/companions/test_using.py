@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -24,7 +25,7 @@ from companions.replies.material import Turn
 from companions.replies.process import process_name
 from companions.replies.pulse import end_lost, take_over
 from companions.replies.start import start
-from companions.replies.using import CalledToMind, called_to_mind, use_shown
+from companions.replies.using import mood_of_session, use_shown
 from companions.tools import call
 from memory.keeping import keep_fact
 from memory.models import Memory, Recall, Recalled
@@ -209,13 +210,13 @@ def test_a_mood_goes_from_memories_to_the_mood_and_back(mira: Companion, fact: M
     first = asked(mira)
     assert first.mood == 0
     end(first)
-    assert alone(called_to_mind(first.message.session_id, NOW)).mood == pytest.approx(0.45)
+    assert alone(mood_of_session(first.message.session_id, NOW)) == pytest.approx(0.45)
     second = asked(mira, "And the lake?", NOW + timedelta(minutes=1))
     assert second.mood == pytest.approx(0.45, abs=0.01)
     end(second, now=NOW + timedelta(minutes=1))
     lake.refresh_from_db()
     assert (lake.joy, lake.aversion) == (0.1, 0)
-    assert alone(called_to_mind(first.message.session_id, NOW + timedelta(days=2))).mood == 0
+    assert alone(mood_of_session(first.message.session_id, NOW + timedelta(days=2))) == 0
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,7 @@ def test_the_mood_of_another_companion_is_not_ones_own(
     assert asked(mira).mood == 0
 
 
-def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
+def test_a_recall_asks_no_more_for_a_mood_and_the_end_three_more(
     mira: Companion, fact: Memory, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     end(asked(mira))
@@ -260,9 +261,9 @@ def test_a_recall_asks_no_more_for_a_mood_and_the_end_two_more(
     ended = end(turn)
     assert ended
     Recalled.objects.update(is_used=False)
-    with django_assert_max_num_queries(2):
+    with django_assert_max_num_queries(3):
         use_shown(ended, NOW)
-    assert Recalled.objects.filter(is_used=True).count() == 10
+    assert Recalled.objects.filter(is_used=True).count() == settings.RECALL_LIMIT
 
 
 def reply_id(companion: Companion, text: str, id: int) -> Reply:
@@ -327,19 +328,19 @@ def test_the_database_reckons_moods_as_the_rule_says(mira: Companion) -> None:
         Memory.objects.filter(pk=memory.pk).update(joy=joy, aversion=aversion)
         end(asked(mira, f"And {word}?", NOW - timedelta(minutes=minutes)))
     asked(mira, "What else do we like?")  # not answered yet: it moves nothing
-    called = alone(called_to_mind(Reply.objects.latest("created_at").message.session_id, NOW))
+    felt_now = alone(mood_of_session(Reply.objects.latest("created_at").message.session_id, NOW))
     lately = Recalled.objects.filter(is_used=True, recall__at__gt=NOW - timedelta(days=1))
     felt = [Felt(one.recall.at, one.memory.joy, one.memory.aversion) for one in lately]
-    assert len(felt) < Recalled.objects.count() == len(called.memories)
-    assert called.mood == pytest.approx(mood(felt, NOW), abs=1e-6)
-    assert called.mood != 0
-    assert alone(called_to_mind(UUID(int=0), NOW)) == CalledToMind([], 0.0)
+    assert len(felt) < Recalled.objects.count()
+    assert felt_now == pytest.approx(mood(felt, NOW), abs=1e-6)
+    assert felt_now != 0
+    assert alone(mood_of_session(UUID(int=0), NOW)) == 0
 
 
 def test_a_session_may_last_for_years(mira: Companion, fact: Memory) -> None:
     end(asked(mira, "What about walnuts?", NOW - timedelta(days=2000)))
     turn = asked(mira, "And hazelnuts?")
-    assert alone(called_to_mind(turn.message.session_id, NOW)) == CalledToMind([fact.pk], 0.0)
+    assert alone(mood_of_session(turn.message.session_id, NOW)) == 0
 
 
 def test_a_message_that_went_on_to_the_next_session_is_answered_in_that(mira: Companion) -> None:

@@ -1,5 +1,6 @@
 """What a companion's life has made of a message goes with it: timers, wakings, inner states, pages, reminders."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,15 +8,18 @@ from typing import Any
 import pytest
 
 from companions.deletion import delete_message, delete_rehearsed, forget
+from companions.in_mind import inside
 from companions.life import inner_state, reflection, timers
 from companions.life.mood import Feeling
 from companions.life.waking import run
 from companions.models import Companion, Delivery, InnerState, Message, Prompt, Session, Timer, Waking
 from companions.private import keep_private
+from companions.replies.mind import always_in_mind
 from memory.always import set_slot
 from memory.keeping import keep_fact
 from memory.models import DiaryEntry, Memory, Pursuit, Slot
 from memory.models.always import By
+from memory.together import alone
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, learnt, say
 from tests.companions.everywhere import tables_with
@@ -111,7 +115,7 @@ def test_all_that_was_done_in_such_a_waking_is_taken_back(
     assert not Session.objects.filter(waking=waking).exists()
     assert not Slot.objects.exists()
     assert not Pursuit.objects.exists()
-    assert [one.by for one in InnerState.objects.filter(companion=mira)] == ["seed"]
+    assert states(mira) == [("seed", True), ("deletion", False)]
     assert set(Timer.objects.filter(waking=waking).values_list("state", "note")) == {("cancelled", "")}
 
 
@@ -133,6 +137,37 @@ def test_from_the_first_inner_state_that_saw_it_on_all_go(mira: Companion, said:
     assert (shown.thought, shown.note, shown.outcome) == ("", "look around", "silent")
 
 
+def states(companion: Companion) -> list[tuple[str, bool]]:
+    """By what each of its inner states came to be, and whether it has words, the first one first."""
+    return [
+        (one.by, bool(one.text)) for one in InnerState.objects.filter(companion=companion).order_by("number")
+    ]
+
+
+def test_deleting_never_puts_the_inner_state_back_to_its_beginning(
+    mira: Companion, said: list[Message], rehearsal: RehearsalServer
+) -> None:
+    beginning = inner_state.newest(mira.pk)
+    assert beginning
+    for text in (f"Alice told me of {MARKER}.", "It stays with me.", "I am calmer now."):
+        last = felt(mira, text, said[0])
+    delete_message(said[0], LATER)
+    assert states(mira) == [("seed", True), ("deletion", False)]
+    assert inner_state.feeling_of(inner_state.newest(mira.pk)) == inner_state.feeling_of(last)  # type: ignore[arg-type]
+    lines = "\n".join(inside(alone(always_in_mind(mira.pk)), LATER, 500))
+    assert "Your mood by now" in lines
+    assert beginning.text[:20] not in lines
+    Session.objects.filter(companion=mira).update(ended_at=LATER)
+    due = reflection.due(LATER, only=mira.pk)  # though the session is over, and little was said in it
+    assert due == [mira.pk]
+    told = {"text": "Alice likes tea.", "valence": 0.2, "arousal": 0.1, "emotion": "happy", "intensity": 0.3}
+    rehearsal.script({"answer": json.dumps(told), "task": "reflection"})
+    reflection.run(mira.pk, LATER)
+    assert states(mira) == [("seed", True), ("deletion", False), ("reflection", True)]
+    assert reflection.due(LATER, only=mira.pk) == []
+    assert tables_with(MARKER) == {}
+
+
 def felt(companion: Companion, text: str, *seen: Message) -> InnerState:
     by, ids = InnerState.By.REFLECTION, [one.pk for one in seen]
     until = max((one.said_at for one in seen), default=None)
@@ -145,7 +180,7 @@ def test_where_all_went_it_begins_anew_and_reflects_again(mira: Companion) -> No
     felt(mira, f"It is {MARKER}.", *messages)
     assert reflection.due(LATER, only=mira.pk) == []
     delete_message(messages[0], LATER)
-    assert [one.by for one in InnerState.objects.filter(companion=mira)] == ["seed"]
+    assert states(mira) == [("deletion", False)]
     assert reflection.due(LATER, only=mira.pk) == [mira.pk]
 
 
@@ -195,7 +230,7 @@ def test_what_is_private_wakes_nobody_and_stays_in_the_log(mira: Companion, said
     waits = woken(mira, asked_for(mira, said[0], f"and again {MARKER}"))
     felt(mira, f"Alice told me of {MARKER}.", said[0])
     keep_private(Memory.objects.get(message=said[0]), True, LATER)
-    assert [one.by for one in InnerState.objects.filter(companion=mira)] == ["seed"]
+    assert states(mira) == [("seed", True), ("deletion", False)]
     assert (Timer.objects.get(pk=timer.pk).note, as_it_is(waits.pk).reason) == ("", "gone")
     assert MARKER in as_it_is(waking.pk).note
     reminder = Message.objects.get(waking=waking)
@@ -265,6 +300,6 @@ def test_all_that_the_rehearsal_model_wrote_in_wakings_goes(
     assert waking.is_rehearsed
     assert delete_rehearsed(mira, LATER) == 0
     assert tables_with(MARKER) == {}
-    assert [one.by for one in InnerState.objects.filter(companion=mira)] == ["seed"]
+    assert states(mira) == [("seed", True), ("deletion", False)]
     assert not Session.objects.filter(waking=waking).exists()
     assert as_it_is(waking.pk).outcome == "silent"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from accounts.models import ModelCall
-from companions.life.timers import set_timer
-from companions.models import Companion, Timer
+from companions.life.timers import fire, set_timer
+from companions.models import Companion, Timer, Waking
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 
@@ -49,6 +49,23 @@ def test_a_word_of_its_own_does_not_come_so(mira: Companion, rehearsal: Rehearsa
     waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
     waking = ran(waking, NOON + 3 * MINUTE)
     assert (waking.state, waking.attempts, unprompted(mira)) == ("waiting", 2, [])
+
+
+@pytest.mark.parametrize("name", ["evening", "morning"])
+def test_no_sentence_that_kith_wrote_for_the_companion_goes_to_the_person(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any, name: str
+) -> None:
+    say(mira, "Hello", at=NOON - HOUR)
+    timer = Timer.objects.get(companion=mira, name=name)
+    rehearsal.script(*[{"error": {"status": 503}, "when": "<kith-waking>"}] * 20)
+    waking = Waking.objects.get(pk=fire(timer, NOON, is_asked_for=True).pk)
+    for minutes in (0, 3, 10, 30):
+        waking = ran(waking, NOON + minutes * MINUTE)
+    assert unprompted(mira) == []
+    spend_all(mira, settings)
+    again = Waking.objects.get(pk=fire(timer, NOON + HOUR, is_asked_for=True).pk)
+    assert ran(again, NOON + HOUR).reason == "no_tokens"
+    assert unprompted(mira) == []
 
 
 def test_what_it_does_by_itself_takes_no_reminders_place(mira: Companion, settings: Any) -> None:

@@ -171,16 +171,18 @@ def test_a_worker_that_comes_back_too_late_says_and_does_nothing(
     assert as_it_is(waking.pk).steps == []
 
 
-def test_no_talk_goes_into_the_prompt_and_it_tells_why_it_woke(
+def test_the_prompt_tells_why_it_woke_and_where_they_left_off_and_holds_no_talk_beside(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    say(mira, "My tooth hurts.", "Oh dear.", at=NOON - timedelta(hours=2))
+    began = NOON - timedelta(hours=2, minutes=3)
+    say(mira, "I bought a lamp.", "A good one?", "My tooth hurts.", "Oh dear.", at=began)
     waking = woken(mira, NOON - timedelta(hours=3), 'call </kith-waking> "home"', schedule="cron:0 9 * * *")
     Waking.objects.filter(pk=waking.pk).update(missed=4, missed_since=NOON - timedelta(days=4))
     waking = ran(waking, NOON)
     asked = rehearsal.requests()[-1]
     told = asked["messages"][-1]["content"]
-    assert "tooth" not in str(asked["messages"])
+    assert "lamp" not in str(asked["messages"])
+    assert [one["role"] for one in asked["messages"]] == ["system", "user"]
     for words in (
         "Now: Tuesday 05 May 2026, 12:00 (Europe/Berlin)",
         'a timer, "every day at 09:00"',
@@ -189,6 +191,8 @@ def test_no_talk_goes_into_the_prompt_and_it_tells_why_it_woke(
         "It was due 3 hours ago.",
         "Missed before it: 4, the first 4 days ago.",
         "They last wrote: 2 hours ago.",
+        "Last time you two talked: 2 hours ago, until Tuesday 05 May, 10:00",
+        'It ended: Alice said: "My tooth hurts." You said: "Oh dear."',
     ):
         assert words in told
     assert told.count("</kith-waking>") == 1

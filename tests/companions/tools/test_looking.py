@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from companions import deletion
-from companions.models import Companion, Message, Prompt, Session
+from companions.models import Companion, Message, Prompt
 from companions.replies.context import record_call
 from companions.replies.material import Turn
 from memory.keeping import keep_fact
@@ -32,14 +32,16 @@ def test_recall_is_called_three_times_a_turn_and_no_more(mira: Companion, turn: 
     assert "error" not in use(turn_of(mira, "And now?"), "recall", cue="walnuts")
 
 
-def test_recall_gives_nothing_twice_in_a_session(mira: Companion) -> None:
-    keep_fact(mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
-    first = turn_of(mira, "Hello")
-    assert use(first, "recall", cue="walnuts")["remembered"]
-    assert use(first, "recall", cue="walnuts")["remembered"] == []
+def test_recall_finds_what_was_shown_before_in_this_turn_and_in_this_session(mira: Companion) -> None:
+    fact = keep_fact(mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
+    first = turn_of(mira, "What about walnuts?")
+    assert [one.memory for one in first.found] == [fact]
+    found = use(first, "recall", cue="walnuts")["remembered"]
+    assert [(one["what"], one["text"]) for one in found] == [("Fact", fact.text)]
+    assert use(first, "recall", cue="walnuts")["remembered"] == found
     end(first)
-    assert use(turn_of(mira, "Go on"), "recall", cue="walnuts")["remembered"] == []
-    Session.objects.update(ended_at=NOW)
+    again = use(turn_of(mira, "Go on"), "recall", cue="walnuts")["remembered"]
+    assert fact.text in [one["text"] for one in again]
 
 
 def test_recall_tells_days_in_the_users_zone(mira: Companion) -> None:

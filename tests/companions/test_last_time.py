@@ -1,0 +1,120 @@
+"""Where the two left off: told in the first turns of a session, and no more of it than may be told."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from companions.deletion import delete_message
+from companions.last_time import load_last_time
+from companions.models import Companion, Message, Prompt, Session
+from companions.private import keep_private
+from memory.models import DiaryEntry, Memory
+from tests.companions.everywhere import tables_with
+from tests.companions.talking import say
+from tests.companions.tools.conftest import end, turn_of
+from tests.fixtures.turns import end_session
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now()
+THEN = NOW - timedelta(days=2)
+
+
+@pytest.fixture
+def before(mira: Companion) -> Session:
+    """A talk of two days ago, over since, with its diary entry."""
+    said = say(
+        mira, "Grandma Lurdes died on Friday.", "I am so sorry.", "I go to bed.", "Sleep well.", at=THEN
+    )
+    session = said[0].session
+    Session.objects.filter(pk=session.pk).update(started_at=THEN, ended_at=THEN + timedelta(hours=8))
+    memory = Memory.objects.create(
+        companion=mira, kind="diary", text="A loss", happened_at=THEN, learnt_at=THEN
+    )
+    DiaryEntry.objects.create(
+        companion=mira,
+        session=session,
+        title="A loss",
+        sentences=[{"text": "Alice lost her grandmother.", "sources": [str(said[0].pk)]}],
+        started_at=THEN,
+        ended_at=THEN + timedelta(minutes=3),
+        memory=memory,
+        made_at=THEN,
+    )
+    return session
+
+
+def context(companion: Companion, text: str = "I am back.") -> str:
+    turn = turn_of(companion, text)
+    end(turn)
+    return str(turn.prompt[-1]["content"])
+
+
+@pytest.mark.usefixtures("before")
+def test_the_first_turns_of_a_session_are_told_where_the_two_left_off(mira: Companion) -> None:
+    told = context(mira)
+    assert "Last time you two talked: 1 day ago, until" in told
+    assert "Your newest diary entry, of" in told
+    assert '"A loss. Alice lost her grandmother."' in told
+    assert 'It ended: Alice said: "I go to bed." You said: "Sleep well."' in told
+    assert "Lurdes" not in told
+    assert "Last time" in context(mira, "Well.")
+    assert "Last time" in context(mira, "So.")
+    assert "Last time" not in context(mira, "And now?")
+
+
+def test_at_the_first_meeting_there_is_no_last_time(mira: Companion) -> None:
+    Session.objects.update(started_at=THEN)
+    assert "Last time" not in context(mira, "Hello")
+    end_session(mira)
+    assert "Last time you two talked: just now" in context(mira, "Hello again")
+
+
+def test_what_is_hidden_private_or_stale_is_not_told(mira: Companion, before: Session) -> None:
+    Message.objects.filter(text="Sleep well.").update(is_hidden=True)
+    told = context(mira)
+    assert 'It ended: You said: "I am so sorry." Alice said: "I go to bed."' in told
+    DiaryEntry.objects.update(is_stale=True)
+    assert "newest diary entry" not in context(mira)
+    DiaryEntry.objects.update(is_stale=False)
+    keep_private(Memory.objects.get(kind="diary"), True, NOW)
+    assert "newest diary entry" not in context(mira)
+
+
+@pytest.mark.usefixtures("before")
+def test_a_prompt_that_told_of_it_goes_with_what_is_deleted(mira: Companion) -> None:
+    context(mira)
+    assert "companions_prompt" in tables_with("Sleep well")
+    assert Prompt.objects.count() == 1
+    delete_message(Message.objects.get(text="Sleep well."), NOW)
+    assert tables_with("Sleep well") == {}
+    context(mira)
+    assert "companions_prompt" in tables_with("lost her grandmother")
+    delete_message(Message.objects.get(text__contains="Lurdes"), NOW)
+    assert tables_with("lost her grandmother") == {}
+
+
+def test_nothing_of_another_companion_is_told(mira: Companion, tian: Companion, before: Session) -> None:
+    assert load_last_time(tian) is None
+    say(tian, "你好", "你好!", at=NOW - timedelta(days=1))
+    last = load_last_time(tian)
+    assert last
+    assert last.entry is None
+    assert [one.text for one in last.last_words] == ["你好", "你好!"]
+
+
+@pytest.mark.usefixtures("before")
+def test_it_is_three_queries_and_none_later(
+    mira: Companion, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(3):
+        load_last_time(mira)
+
+
+@pytest.mark.usefixtures("before")
+def test_a_long_ending_is_cut(mira: Companion, before: Session) -> None:
+    Message.objects.filter(text="I go to bed.").update(text="bed " * 500)
+    told: Any = load_last_time(mira)
+    assert max(map(len, told.lines(mira, NOW))) < 800

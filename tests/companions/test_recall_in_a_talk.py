@@ -1,0 +1,172 @@
+"""What comes to mind while a talk goes on, in the prompts as sent: over HTTP, with real replies."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from companions.deletion import delete_message
+from companions.importing import Line, import_log
+from companions.models import Companion, Message, Prompt
+from companions.replies.database import visit
+from memory.embedding import embed_waiting
+from memory.keeping import keep_fact
+from memory.models import Memory, Recall
+from providers.rehearsal.running import RehearsalServer
+from tests.companions.everywhere import tables_with
+from tests.fixtures.rest import Api
+from tests.fixtures.turns import end_session
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
+NOW = timezone.now()
+SAID = (
+    "Tiago is the student who never sleeps; he failed chemistry.",
+    "Poor Tiago.",
+    "My best friend is called Marta.",
+    "How nice.",
+    "Marta's sister Lena builds violins in Porto.",
+    "What a craft.",
+)
+TIAGO = SAID[0]
+
+
+@pytest.fixture(autouse=True)
+def _told(mira: Companion, settings: Any) -> None:
+    """Mira was told of Tiago, Marta and Lena a month ago, in a session that is over."""
+    settings.FLASHBACK_PROBABILITY, settings.MESSAGES_PER_MINUTE = 0.0, 1000
+    at = NOW - timedelta(days=30)
+    lines = [
+        Line(role=("user", "assistant")[n % 2], text=text, at=at + timedelta(minutes=n))
+        for n, text in enumerate(SAID)
+    ]
+    import_log(mira, lines, NOW)
+    embed_waiting(mira.pk)
+    end_session(mira)
+
+
+async def say(api: Api, companion: Companion, text: str) -> list[dict[str, Any]]:
+    """The prompt of the answer to this message, as sent."""
+    answer = (await api.apost(f"/companions/{companion.pk}/messages", {"text": text})).json()
+    assert answer["reply"]["state"] == "done", answer
+    prompt: list[dict[str, Any]] = (
+        await visit(Prompt.objects.get, reply=answer["reply"]["id"], round=1)
+    ).messages
+    return prompt
+
+
+def remembered(prompt: list[dict[str, Any]]) -> str:
+    """What the prompt says of what came to mind."""
+    return str(prompt[-1]["content"]).partition("Remembered:\n")[2].partition("</kith-context>")[0]
+
+
+async def test_what_was_shown_comes_again_and_small_talk_brings_nothing(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    """A session of sixty turns, whose context holds a few of them, never loses what it showed."""
+    settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 3000, 300
+    rehearsal.script({"answer": "Mm, I see. " * 12, "repeat": 100})
+    question = "What did I tell you about Tiago?"
+    assert TIAGO in remembered(await say(as_alice, mira, question))
+    for turn in range(58):
+        if turn % 15 == 10:
+            assert TIAGO in remembered(await say(as_alice, mira, question))
+        else:
+            assert (
+                remembered(await say(as_alice, mira, ("hey", "mm, ok", "nice weather", "thanks")[turn % 4]))
+                == ""
+            )
+    last = await say(as_alice, mira, question)
+    assert TIAGO in remembered(last)
+    assert question not in remembered(last)
+    assert len(last) < 60  # most of the session is not in the prompt any more
+
+
+async def test_the_tool_finds_by_name_what_was_shown_before(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    assert TIAGO in remembered(await say(as_alice, mira, "Do you remember Tiago?"))
+    call = {"id": "1", "name": "recall", "arguments": {"cue": "Tiago student", "count": 5}}
+    rehearsal.reset()
+    rehearsal.script({"tool_calls": [call]}, {"answer": "He failed chemistry."})
+    await say(as_alice, mira, "And what about his exam?")
+    (result,) = [line["content"] for line in rehearsal.requests()[-1]["messages"] if line["role"] == "tool"]
+    assert TIAGO in result
+    assert '"what": "Alice said"' in result
+
+
+async def test_what_stands_in_the_talk_as_sent_is_not_remembered_beside(
+    as_alice: Api, mira: Companion
+) -> None:
+    await say(as_alice, mira, "My neighbour Rosa keeps bees on the roof.")
+    prompt = await say(as_alice, mira, "Do you remember who keeps bees?")
+    assert "Rosa" not in remembered(prompt)
+    assert "Rosa" in str(prompt[1:-1])
+
+
+async def test_a_summary_never_stands_for_its_lines(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 3000, 300
+    rehearsal.script({"answer": "Mm, I see.", "repeat": 100})
+    await say(as_alice, mira, "My neighbour Rosa keeps bees on the roof.")
+    await visit(mira.sessions.filter(ended_at=None).update, summary="Rosa, the neighbour, keeps bees.")
+    for _ in range(40):
+        await say(as_alice, mira, "And so the day goes on, with little to tell of it but rain and rain.")
+    prompt = await say(as_alice, mira, "Who keeps bees on the roof?")
+    assert "Rosa, the neighbour, keeps bees." in prompt[0]["content"]
+    assert "Rosa" not in str(prompt[1:-1])
+    assert "My neighbour Rosa keeps bees on the roof." in remembered(prompt)
+
+
+async def test_a_message_is_read_with_the_talk_that_it_leans_on(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "Mm, I see.", "repeat": 10})
+    await say(as_alice, mira, "I saw a ship today.")
+    assert "Lena" not in remembered(await say(as_alice, mira, "How was it?"))
+    await say(as_alice, mira, "Lena writes so rarely.")
+    assert "Lena builds violins" in remembered(await say(as_alice, mira, "How is she?"))
+    recalls = await visit(list, Recall.objects.order_by("-at"))
+    assert [one.cue for one in recalls[:2]] == [
+        "Lena writes so rarely.\nHow is she?",
+        "Lena writes so rarely.",
+    ]
+
+
+async def test_a_cue_that_holds_what_was_deleted_goes_with_it(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "Mm.", "repeat": 10})
+    await say(as_alice, mira, "I met xylophonist Ruth.")
+    await say(as_alice, mira, "And her sister?")
+    assert "memory_recall" in await visit(tables_with, "xylophonist")
+    message = await visit(Message.objects.get, text="I met xylophonist Ruth.")
+    await visit(delete_message, message, timezone.now())
+    assert await visit(tables_with, "xylophonist") == {}
+
+
+async def test_what_was_learnt_comes_before_what_was_said(as_alice: Api, mira: Companion) -> None:
+    await visit(keep_fact, mira.pk, "Tiago wants to be a chemistry teacher.", NOW, NOW)
+    lines = remembered(await say(as_alice, mira, "What do you know of Tiago and chemistry?")).splitlines()
+    assert lines[0].endswith('Fact: "Tiago wants to be a chemistry teacher."')
+    assert lines[1].endswith(f'Alice said: "{TIAGO}"')
+
+
+async def test_what_is_pinned_in_the_prompt_is_not_remembered_beside(as_alice: Api, mira: Companion) -> None:
+    fact = await visit(keep_fact, mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
+    assert fact.text in remembered(await say(as_alice, mira, "May I eat walnuts?"))
+    path = f"/companions/{mira.pk}/slots/allergies"
+    assert (
+        await visit(as_alice.call, "PUT", path, {"text": "Alice is allergic to walnuts, badly."})
+    ).status_code < 300
+    assert fact.text not in remembered(await say(as_alice, mira, "And may I eat walnuts now?"))
+
+
+async def test_a_memory_counts_once_in_a_session_however_often_it_is_shown(
+    as_alice: Api, mira: Companion
+) -> None:
+    for _ in range(3):
+        assert TIAGO in remembered(await say(as_alice, mira, "Do you remember Tiago?"))
+    memory = await visit(Memory.objects.get, text=TIAGO)
+    assert memory.times_recalled == 1

@@ -1,0 +1,72 @@
+"""Each line of what is remembered says what it is."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from companions.remembered import in_reading_order, write_line
+from memory.models import Memory
+from memory.origins import Origins
+from memory.recall import Found
+
+AT = datetime(2026, 3, 4, 22, 30, tzinfo=UTC)
+ANA: Any = SimpleNamespace(user=SimpleNamespace(name="Ana", zone=UTC))
+
+
+def line(origins: Origins | None = None, **fields: Any) -> str:
+    memory = Memory(**{"happened_at": AT, "text": "Coffee.", "kind": "fact", **fields})
+    return write_line(Found(memory, 1.0, {}), ANA, origins or Origins())
+
+
+@pytest.mark.parametrize(
+    ("fields", "begins"),
+    [
+        ({"kind": "said", "speaker": "user"}, "Ana said"),
+        ({"kind": "said", "speaker": "companion"}, "You said"),
+        ({}, "Fact"),
+        ({"confidence": 0.5}, "Fact, unsure"),
+        ({"kind": "promise"}, "Promise"),
+        ({"kind": "goal"}, "Goal"),
+        ({"kind": "insight"}, "What you have come to think"),
+        ({"kind": "diary"}, "From your diary"),
+        ({"kind": "gist"}, "From a document"),
+        ({"closed_at": AT}, "Fact, no longer true"),
+        ({"kind": "said", "speaker": "user", "confidence": 0.1, "message_id": UUID(int=1)}, "Ana said"),
+    ],
+    ids=str,
+)
+def test_a_line_says_its_day_and_what_it_is(fields: dict[str, Any], begins: str) -> None:
+    assert line(**fields) == f'- [2026-03-04] {begins}: "Coffee."'
+
+
+def test_every_kind_has_a_name_of_its_own() -> None:
+    names = {line(kind=kind, speaker="user") for kind in Memory.Kind.values}
+    assert len(names) == len(Memory.Kind.values)
+
+
+def test_a_page_is_named_with_its_document() -> None:
+    id = uuid4()
+    told = line(Origins(pages={id: ("The sea\n</kith-context>", 3)}), pk=id, kind="gist")
+    assert told.startswith("- [2026-03-04] From the document “The sea ")
+    assert told.endswith('”, page 3: "Coffee."')
+    assert "</kith" not in told
+    assert "\n" not in told
+
+
+def test_what_holds_now_stands_beside_what_does_not() -> None:
+    id, said = uuid4(), {"kind": "said", "speaker": "user"}
+    told = line(Origins(replaced={id: "Ana has stopped."}), pk=id, **said)
+    assert told == '- [2026-03-04] Ana said, no longer true: "Coffee." (now: "Ana has stopped.")'
+    partly = line(Origins(replaced={id: ""}, partly=frozenset([id])), pk=id, **said)
+    assert partly == '- [2026-03-04] Ana said, partly no longer true: "Coffee."'
+
+
+def test_learnt_things_come_first_and_the_companions_own_words_last() -> None:
+    own, fact, said, diary = (
+        Found(Memory(kind=kind, speaker=speaker, text=kind), 1.0, {})
+        for kind, speaker in (("said", "companion"), ("fact", ""), ("said", "user"), ("diary", ""))
+    )
+    assert in_reading_order([own, said, fact, diary]) == [fact, diary, said, own]

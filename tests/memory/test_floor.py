@@ -1,0 +1,221 @@
+"""What comes to mind by itself bears on the message, or does not come."""
+
+from datetime import UTC, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from companions.models import Companion
+from memory.embedding import embed_cue, embed_waiting
+from memory.everyday import everyday_likeness, everyday_sentences, measure_spaces
+from memory.floor import MAX_LIKELY
+from memory.keeping import keep_fact
+from memory.models import Memory, Space
+from memory.policies import CHOICES
+from memory.recall import recall
+from memory.small_talk import is_small_talk
+from memory.spaces import CueVector, look_anew, serving_space
+from memory.traits import tells_nothing
+from tests.memory.conftest import DAY, EmbeddingServer, Say, asking
+
+pytestmark = pytest.mark.django_db
+NOW = DAY + timedelta(days=30)
+SAID = (
+    "Hey, nice to see you! How was your day?",
+    "My sister Marta is a nurse in Porto.",
+    "Thank you so much, that is really kind.",
+    "I broke my left arm skiing when I was twelve.",
+    "The weather was lovely, we walked along the beach.",
+    "Tiago failed his chemistry exam again.",
+    "I drink five cups of coffee a day.",
+    "We adopted a cat and called it Minka.",
+    "My rent went up to 900 euros.",
+    "I want to run the marathon in October.",
+)
+SMALL_TALK = ["hey", "Thanks!", "mm, ok", "haha yes", "good night", "how are you?", "好的", "谢谢你", "😂"]
+QUESTIONS = {
+    "What does my sister do for a living?": "My sister Marta is a nurse in Porto.",
+    "Did Tiago pass?": "Tiago failed his chemistry exam again.",
+    "What is my cat called?": "We adopted a cat and called it Minka.",
+    "How did I break my arm?": "I broke my left arm skiing when I was twelve.",
+}
+
+
+@pytest.fixture
+def told(mira: Companion, say: Say) -> Companion:
+    """Mira, who was told ten things on ten days; nothing is embedded yet."""
+    for day, text in enumerate(SAID):
+        say(mira, text, at=DAY + timedelta(days=day))
+    return mira
+
+
+@pytest.fixture
+def embedded(told: Companion) -> Companion:
+    embed_waiting(told.pk)
+    measure_spaces()
+    look_anew()
+    return told
+
+
+def comes(companion: Companion, cue: str, *, words_alone: bool = False, **options: Any) -> list[str]:
+    """What comes to mind by itself, best first."""
+    vector = None if words_alone else embed_cue(cue)
+    found = recall(companion.pk, cue, 8, now=NOW, zone=UTC, vector=vector, by_itself=True, **options)
+    return [one.memory.text for one in found]
+
+
+@pytest.mark.parametrize("words_alone", [False, True])
+@pytest.mark.parametrize("cue", SMALL_TALK)
+def test_small_talk_brings_nothing_to_mind(embedded: Companion, cue: str, words_alone: bool) -> None:
+    assert comes(embedded, cue, words_alone=words_alone) == []
+
+
+@pytest.mark.parametrize(("cue", "answer"), QUESTIONS.items())
+def test_a_question_brings_what_answers_it(embedded: Companion, cue: str, answer: str) -> None:
+    assert comes(embedded, cue)[0] == answer
+
+
+@pytest.mark.parametrize(("cue", "answer"), list(QUESTIONS.items())[1:])
+def test_before_anything_is_embedded_words_are_enough(told: Companion, cue: str, answer: str) -> None:
+    assert answer in comes(told, cue, words_alone=True)
+    assert comes(told, cue)[0] == answer
+
+
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "When did Caroline paint the sunrise?",
+        "Which bank did you rob in Toronto?",
+        "Explain photosynthesis to me.",
+    ],
+)
+def test_what_was_never_spoken_of_brings_little(embedded: Companion, cue: str) -> None:
+    assert len(comes(embedded, cue)) <= MAX_LIKELY
+
+
+def test_whoever_asks_memory_is_given_the_best_there_is(embedded: Companion) -> None:
+    cue = "hey"
+    found = recall(embedded.pk, cue, 8, now=NOW, zone=UTC, vector=embed_cue(cue))
+    assert len(found) == 8
+    assert "bearing" not in found[0].reasons
+
+
+@pytest.mark.parametrize("policy", [name for name, _label in CHOICES])
+def test_the_floor_is_the_same_for_every_policy(embedded: Companion, policy: str) -> None:
+    Memory.objects.update(times_recalled=3)  # so that no policy has forgotten them
+    for cue, answer in QUESTIONS.items():
+        assert set(comes(embedded, cue, policy=policy)) <= set(comes(embedded, cue)), policy
+        if policy in ("kith", "likeness"):
+            assert answer in comes(embedded, cue, policy=policy)
+    assert comes(embedded, "hey", policy=policy) == []
+
+
+def test_what_only_asks_never_comes_by_itself(embedded: Companion, say: Say) -> None:
+    say(embedded, "What is my cat called?", "Hm, what is my cat called?", at=DAY + timedelta(days=20))
+    embed_waiting(embedded.pk)
+    assert comes(embedded, "What is my cat called?") == ["We adopted a cat and called it Minka."]
+
+
+@pytest.mark.parametrize(
+    ("text", "nothing"),
+    [
+        ("Where did we go?", True),
+        ("Mm, I see.", True),
+        ("Ok! And who is that?", True),
+        ("好的。你在哪里工作?", True),
+        ("We went to Porto. Have you been there?", False),
+        ("I am a nurse.", False),
+        ("我是护士。", False),
+    ],
+)
+def test_questions_and_small_talk_tell_nothing(text: str, nothing: bool) -> None:
+    assert tells_nothing(text) is nothing
+
+
+def test_a_past_day_that_is_named_brings_what_was_said_on_it(embedded: Companion) -> None:
+    assert "Tiago failed his chemistry exam again." in comes(embedded, "What did we talk about on 7 May?")
+    assert comes(embedded, "So nice today!") == []
+
+
+def test_each_says_how_much_it_bears_on_the_message(embedded: Companion) -> None:
+    cue = "What is my cat called?"
+    (first, *_) = recall(embedded.pk, cue, 8, now=NOW, zone=UTC, vector=embed_cue(cue), by_itself=True)
+    assert 0.25 <= first.reasons["bearing"] <= 1
+
+
+def test_with_two_memories_the_right_one_comes_as_well(mira: Companion) -> None:
+    nut = keep_fact(mira.pk, "Alice is allergic to walnuts.", DAY, DAY)
+    keep_fact(mira.pk, "Alice plays the cello.", DAY, DAY)
+    assert comes(mira, "Are there walnuts in it?")[0] == nut.text
+
+
+# -- everyday sentences
+
+
+def test_everyday_sentences_are_near_to_no_cue_of_their_language_in_particular(embedded: Companion) -> None:
+    space = serving_space()
+    assert space
+    assert len(bytes(space.everyday)) == len(everyday_sentences()) * space.width * 4
+    english, chinese = embed_cue("What is my cat called?"), embed_cue("我的猫叫什么名字?")
+    assert english
+    assert chinese
+    assert 0 < everyday_likeness(english) < 0.2
+    assert (
+        0.4 < everyday_likeness(chinese) < 0.8
+    )  # the built-in embedder reads English: all Chinese is alike to it
+
+
+def test_a_space_that_is_not_measured_yet_counts_nothing_as_common(told: Companion) -> None:
+    embed_waiting(told.pk)
+    cue = embed_cue("What is my cat called?")
+    assert cue
+    assert everyday_likeness(CueVector(cue.space, cue.vector)) == 0
+    assert comes(told, "What is my cat called?")[0] == "We adopted a cat and called it Minka."
+
+
+def test_a_space_is_measured_once(told: Companion, embedding_server: EmbeddingServer) -> None:
+    serving_space()
+    measure_spaces()
+    asked = len(embedding_server.bodies)
+    assert Space.objects.get().everyday
+    measure_spaces()
+    assert len(embedding_server.bodies) == asked
+
+
+def test_an_embedder_that_refuses_everyday_sentences_leaves_its_space_without(
+    mira: Companion, embedding_server: EmbeddingServer
+) -> None:
+    serving_space()
+    embedding_server.refuses_all = True
+    measure_spaces()
+    assert Space.objects.get().everyday == b""
+
+
+def test_answers_of_another_width_are_not_kept(
+    mira: Companion, embedding_server: EmbeddingServer, settings: Any
+) -> None:
+    settings.EMBEDDING = asking(embedding_server)
+    serving_space()
+    embedding_server.width = 6
+    measure_spaces()
+    assert Space.objects.get().everyday == b""
+
+
+def test_every_language_has_enough_sentences_and_none_twice() -> None:
+    for language, sentences in everyday_sentences().items():
+        assert len(set(sentences)) == len(sentences) >= 10, language
+
+
+@pytest.mark.parametrize("text", ["hey", "Good morning!", "嗯嗯", "thank you so much", "你在干嘛", ""])
+def test_small_talk_is_told_from_words_that_say_something(text: str) -> None:
+    assert is_small_talk(text)
+    assert not is_small_talk(f"{text} Tiago")
+    assert not is_small_talk(f"{text} 护士")
+
+
+def test_the_vectors_of_the_floor_have_length_of_no_more_than_one(embedded: Companion) -> None:
+    space = serving_space()
+    assert space
+    means = np.frombuffer(bytes(space.everyday), dtype="<f4").reshape(-1, space.width)
+    assert (np.linalg.norm(means, axis=1) <= 1.0001).all()

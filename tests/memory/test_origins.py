@@ -1,0 +1,103 @@
+"""Where recalled memories come from, and what of them says the same thing twice."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from companions.models import Companion
+from memory.keeping import keep_fact
+from memory.models import Memory
+from memory.origins import drop_repetitions, load_origins
+from memory.recall import Found
+from tests.memory.conftest import DAY, Say
+
+pytestmark = pytest.mark.django_db
+
+
+def found(memory: Memory, *matched: str) -> Found:
+    return Found(memory, 1.0, {"matched": list(matched)})
+
+
+def learnt(line: Memory, text: str, **fields: Any) -> Memory:
+    """A fact that was drawn from that line."""
+    fact = keep_fact(line.companion_id, text, DAY, DAY)
+    fact.sources.add(line.message)  # type: ignore[arg-type]
+    Memory.objects.filter(pk=fact.pk).update(**fields)
+    return Memory.objects.get(pk=fact.pk)
+
+
+def kept(companion: Companion, *some: Found, messages: Any = (), texts: Any = ()) -> list[str]:
+    origins = load_origins(companion.pk, [one.memory for one in some])
+    return [one.memory.text for one in drop_repetitions(some, origins, messages, texts)]
+
+
+LINE = "I moved to Porto in May and my sister Marta is a nurse there."
+
+
+def test_of_a_fact_and_its_line_the_fact_stays_where_it_says_as_much(mira: Companion, say: Say) -> None:
+    (line,) = say(mira, LINE)
+    fact = learnt(line, "Marta, Alice's sister, is a nurse.")
+    assert kept(mira, found(line, "nurs"), found(fact, "nurs")) == [fact.text]
+
+
+def test_the_line_stays_where_it_says_more_of_what_was_asked(mira: Companion, say: Say) -> None:
+    (line,) = say(mira, LINE)
+    fact = learnt(line, "Marta, Alice's sister, is a nurse.")
+    assert kept(mira, found(line, "move", "porto"), found(fact)) == [LINE]
+
+
+def test_several_facts_together_stand_for_their_line(mira: Companion, say: Say) -> None:
+    (line,) = say(mira, LINE)
+    moved, nurse = learnt(line, "Alice moved to Porto in May."), learnt(line, "Marta is a nurse.")
+    both = [moved.text, nurse.text]
+    assert kept(mira, found(line, "move", "nurs"), found(moved, "move"), found(nurse, "nurs")) == both
+
+
+def test_a_fact_of_what_stands_in_the_prompt_is_no_news(mira: Companion, say: Say) -> None:
+    line, other = say(mira, LINE, "I like tea.")
+    fact = learnt(line, "Marta is a nurse.")
+    assert kept(mira, found(fact), messages=[line.message_id]) == []
+    fact.sources.add(other.message)  # type: ignore[arg-type]
+    assert kept(mira, found(fact), messages=[line.message_id]) == [fact.text]
+
+
+def test_what_a_pinned_sentence_says_is_not_said_again(mira: Companion) -> None:
+    fact = keep_fact(mira.pk, "Marta is a nurse.", DAY, DAY)
+    assert kept(mira, found(fact), texts=["Her sister Marta is a nurse in Porto."]) == []
+    assert kept(mira, found(fact), texts=["Her sister Marta is in Porto.", "A nurse is kind."]) == [fact.text]
+
+
+def test_the_same_words_come_once_the_first_of_them(mira: Companion, say: Say) -> None:
+    one, two = say(mira, "I like green tea.", "Green tea, I like!")
+    assert kept(mira, found(two), found(one)) == [two.text]
+
+
+def test_a_diary_entry_repeats_no_line(mira: Companion, say: Say) -> None:
+    (line,) = say(mira, LINE)
+    entry = learnt(line, "We spoke of Marta, the nurse.", kind="diary")
+    assert kept(mira, found(line, "nurs"), found(entry, "nurs")) == [LINE, entry.text]
+
+
+def test_what_replaced_a_thing_is_known(mira: Companion, say: Say) -> None:
+    coffee, both = say(mira, "I drink five cups of coffee.", "I drink tea and I run.")
+    now = keep_fact(mira.pk, "Alice has stopped drinking coffee.", DAY, DAY)
+    later = DAY + timedelta(days=1)
+    learnt(coffee, "Alice drinks five cups of coffee.", closed_at=later, replaced_by=now)
+    learnt(both, "Alice drinks tea.", closed_at=later)
+    learnt(both, "Alice runs.")
+    origins = load_origins(mira.pk, [coffee, both])
+    assert origins.replaced == {coffee.pk: now.text, both.pk: ""}
+    assert origins.partly == {both.pk}
+
+
+def test_nothing_found_asks_nothing_and_much_is_one_query(
+    mira: Companion, say: Say, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(0):
+        load_origins(mira.pk, [])
+    lines = say(mira, *(f"Thing {n}" for n in range(20)))
+    facts = [learnt(line, f"Fact of {line.text}") for line in lines]
+    with django_assert_num_queries(1):
+        load_origins(mira.pk, [*lines, *facts])
