@@ -40,7 +40,7 @@ class LastTime:
         if self.entry:
             text = beginning(f"{self.entry.title}. {self.entry.summary}", DIARY_TOKENS)
             on = self.entry.started_at.astimezone(companion.user.zone)
-            lines.append(f"Your newest diary entry, of {on:%A %d %B}: {quoted(text)}")
+            lines.append(f"Your diary, of {on:%A %d %B}: {quoted(text)}")
         if self.last_words:
             lines.append(f"It ended: {' '.join(_said(one, companion) for one in self.last_words)}")
         return lines

@@ -71,6 +71,7 @@ def in_words(reasons: Mapping[str, Any], text: str) -> str:
     parts: Mapping[str, float] = reasons.get("parts") or {}
     said = [*_likeness(reasons, parts), *_matched(reasons, parts, text)]
     said += [str(words) for name, (least, words) in SAID_OF_PARTS.items() if parts.get(name, 0) >= least]
+    said += [_("understood with what was said before")] if reasons.get("with_talk") else []
     return _("; ").join([*said, *_factors(reasons.get("factors") or {})])
 
 

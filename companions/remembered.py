@@ -37,9 +37,7 @@ def write_line(found: Found, companion: Companion, origins: Origins = NOWHERE) -
     memory = found.memory
     on = memory.happened_at.astimezone(companion.user.zone)
     text = quoted(beginning(memory.text, remembered_tokens() // 4))
-    now = origins.replaced.get(memory.pk)
-    replaced = f" (now: {quoted(beginning(now, remembered_tokens() // 8))})" if now else ""
-    return f"- [{on:%Y-%m-%d}] {describe(memory, companion, origins)}: {text}{replaced}"
+    return f"- [{on:%Y-%m-%d}] {describe(memory, companion, origins)}: {text}"
 
 
 def describe(memory: Memory, companion: Companion, origins: Origins = NOWHERE) -> str:
@@ -47,7 +45,7 @@ def describe(memory: Memory, companion: Companion, origins: Origins = NOWHERE) -
     words = [_what(memory, companion, origins)]
     if not memory.message_id and memory.confidence < UNSURE:
         words.append("unsure")
-    if memory.closed_at or memory.pk in origins.replaced:
+    if memory.closed_at or memory.pk in origins.outdated:
         words.append("partly no longer true" if memory.pk in origins.partly else "no longer true")
     return ", ".join(words)
 

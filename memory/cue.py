@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta
 import regex
 
 from memory.dates import days_named
+from memory.small_talk import names_in
 from memory.speakers import meant
 from memory.terms import is_question, terms
 from memory.text import ends
@@ -31,7 +32,8 @@ class Cue:
 
     `terms` without repetitions and without the names of the two who talk; `speaker` is whom it means ("user",
     "companion" or ""); `days` are the stretches that it names, each from the second at which its first day begins to
-    that at which its last one ends, in the user's zone, counted from 1970. `asked_at` is when it is asked, there.
+    that at which its last one ends, in the user's zone, counted from 1970; `names` are terms with a capital of their own.
+    `asked_at` is when it is asked, in that zone.
     """
 
     terms: list[str]
@@ -40,6 +42,7 @@ class Cue:
     asks_when: bool
     asks_how_many: bool
     is_question: bool
+    names: frozenset[str]
     asked_at: datetime
 
     @property
@@ -58,6 +61,7 @@ def read(cue: str, when: datetime, names: Names) -> Cue:
         days=[_seconds(first, last, when) for first, last in days_named(cue, when)],
         asks_when=bool(ASKS_WHEN.search(cue)),
         asks_how_many=bool(ASKS_HOW_MANY.search(cue)),
+        names=names_in(bare),
         is_question=is_question(cue) or bool(ASKS_WHEN.search(cue)),
         asked_at=when,
     )

@@ -1,20 +1,23 @@
 """Everyday sentences in many languages: what any two texts have in common, for the floor of recall (`memory.floor`)."""
 
 from functools import cache
+from time import monotonic
 
 import numpy as np
 import structlog
 
+from memory.errors import WidthError
 from memory.models import Space
 from memory.small_talk import languages
 from memory.spaces import CueVector, embedder_of
 from providers.embedding import Embedder
-from providers.errors import ProviderRefused
+from providers.errors import ProviderError
 from providers.vectors import Floats
 
 log = structlog.get_logger(__name__)
 
 FLOAT = "<f4"
+TRIED_AGAIN_SECONDS = 3600.0
 
 
 @cache
@@ -27,27 +30,28 @@ def everyday_sentences() -> dict[str, list[str]]:
     return found
 
 
+_not_before: dict[int, float] = {}  # when this process tries a space again that could not be measured
+
+
 def measure_spaces() -> None:
     """Keep with each space that can be asked the mean vector of each language's everyday sentences, if it lacks them.
 
-    An embedder that refuses them, or answers in another width, leaves its space without. Raises ProviderUnavailable.
+    Where its embedder is away, refuses them or answers in another width, it is tried again after an hour.
     """
-    for space in Space.objects.filter(everyday=b""):
-        if embedder := embedder_of(space):
-            _measure(space, embedder)
+    for space in Space.objects.filter(everyday=b"", answered_width=None).order_by("-edition", "-pk"):
+        embedder = embedder_of(space)
+        if embedder and monotonic() >= _not_before.get(space.pk, 0.0):
+            try:
+                _measure(space, embedder)
+            except (ProviderError, WidthError) as error:
+                _not_before[space.pk] = monotonic() + TRIED_AGAIN_SECONDS
+                log.warning("everyday_not_measured", space=str(space), code=error.code)
 
 
 def _measure(space: Space, embedder: Embedder) -> None:
-    languages = everyday_sentences().values()
-    try:
-        vectors = embedder.embed_documents([sentence for sentences in languages for sentence in sentences])
-    except ProviderRefused as error:
-        log.warning("everyday_not_measured", space=str(space), code=error.code)
-        return
-    if vectors.shape[1:] != (space.width,):
-        return
-    ends = np.cumsum([len(sentences) for sentences in languages])[:-1]
-    means = [part.mean(axis=0) for part in np.split(vectors, ends)]
+    means = [embedder.embed_documents(sentences).mean(axis=0) for sentences in everyday_sentences().values()]
+    if any(mean.shape != (space.width,) for mean in means):
+        raise WidthError(space.model, space.width, means[0].shape)
     space.everyday = np.array(means, dtype=FLOAT).tobytes()
     space.save(update_fields=["everyday"])
 

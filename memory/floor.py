@@ -8,7 +8,6 @@ tried on two others and on MemoryBank (docs/recall.md).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from math import log
 
 import numpy as np
@@ -51,7 +50,7 @@ def measure_bearing(cue: Cue, words: Words, held: Held, everyday: float, near_da
     `near_days` (n) goes to 1 on a past day that the cue names. What only asks or makes small talk bears on nothing.
     """
     likeness = held.likeness
-    in_words, tells_anything = _share_of_words(words, cue.asked_at.date())
+    in_words, tells_anything = _share_of_words(cue, words)
     in_meaning = np.maximum(likeness - everyday, 0) / max(1 - everyday, 1e-6)
     bearing = np.where(np.isnan(likeness), in_words, (in_words + in_meaning) / 2)
     bearing = bearing if tells_anything else np.zeros(len(bearing))
@@ -73,14 +72,14 @@ def apply_floor(bearing: Values, fit: Values, can_come: NDArray[np.bool_], limit
     return Floor(bearing, is_above & (fit >= least), limit)
 
 
-def _share_of_words(words: Words, today: date) -> tuple[Values, bool]:
+def _share_of_words(cue: Cue, words: Words) -> tuple[Values, bool]:
     """How much of what the cue says each memory says too, 0 to 1, small talk left out; and whether it says anything.
 
     A term's weight is its rarity (as BM25's) as a share of that of a term that was never heard; where little was said
     yet, everything else is thought to have been said as well.
     """
     n, t = len(words.scores), len(words.terms)
-    telling = _telling(words.terms, today)
+    telling = _telling(cue, words.terms)
     if not telling or not n:
         return np.zeros(n), False
     frequency = np.bincount(words.said % t, minlength=t)[telling]
@@ -90,7 +89,8 @@ def _share_of_words(words: Words, today: date) -> tuple[Values, bool]:
     return np.minimum(common / min(said, MAX_TERMS), 1) * (said / (said + FEW_TERMS)), True
 
 
-def _telling(terms: Sequence[str], today: date) -> list[int]:
+def _telling(cue: Cue, terms: Sequence[str]) -> list[int]:
     """Return the places of the terms that say what the cue is about: no small talk, and not that it is about today."""
-    of_today = f"@{today:%Y-%m-%d}"
-    return [place for place, term in enumerate(terms) if term != of_today and tells_something(term)]
+    of_today = f"@{cue.asked_at:%Y-%m-%d}"
+    every = enumerate(terms)
+    return [n for n, term in every if term != of_today and (term in cue.names or tells_something(term))]

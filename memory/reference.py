@@ -5,15 +5,12 @@ from functools import cache
 import regex
 
 from memory.cue import NOBODY, Names
-from memory.small_talk import tells_something, words_of
+from memory.small_talk import NAME, tells_something, words_of
 from memory.terms import is_question, terms
 
 MAX_TELLING_TERMS = 2  # of words; who says more than that says what it is about
 MAX_TELLING_PAIRS = 5  # of overlapping pairs of characters, which are about as much
 HAN = regex.compile(r"\p{Han}")
-NAME = regex.compile(
-    r"(?<=[\p{L}\p{N},;:]\s)(?!I\b)\p{Lu}\p{L}+"
-)  # a word with a capital that begins no sentence
 
 
 def leans_on_talk(text: str, names: Names = NOBODY) -> bool:

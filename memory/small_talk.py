@@ -5,8 +5,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from memory.terms import is_function_word, terms
 
+NAME = regex.compile(
+    r"(?<=[\p{L}\p{N},;:'’]\s)(?!I\b)\p{Lu}\p{L}+"
+)  # but for "I", and what begins a sentence
 FOLDER = Path(__file__).parent / "language"
 
 
@@ -28,9 +33,14 @@ def tells_something(term: str) -> bool:
     return term not in _small_talk_terms() and not is_function_word(term)
 
 
+def names_in(text: str) -> frozenset[str]:
+    """Return the terms of the words that begin with a capital within a sentence: "hope" is a wish, "Hope" a person."""
+    return frozenset(term for name in NAME.findall(text) for term in terms(name))
+
+
 def is_small_talk(text: str) -> bool:
     """Return whether no word of the text says what it is about."""
-    return not any(map(tells_something, terms(text)))
+    return not names_in(text) and not any(map(tells_something, terms(text)))
 
 
 @cache

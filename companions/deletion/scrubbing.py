@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
 from django.utils import timezone
@@ -38,8 +38,6 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
     )  # of which words, none tells
     asked = Q(pk__in=list(recalls.values_list("pk", flat=True))) | Q(reply__in=shown, by=Recall.By.TOOL)
     Recall.objects.filter(asked).exclude(by=Recall.By.TURN).update(cue="")
-    turns = Recall.objects.filter(reply__in=shown, by=Recall.By.TURN)
-    turns.exclude(cue=F("reply__message__text")).update(cue="")  # it holds what was said before as well
     _wipe_later(list(shown))
 
 

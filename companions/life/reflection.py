@@ -29,22 +29,32 @@ MOST_TRIES = 3  # in one run: whoever deletes meanwhile need not be outrun
 # the closing writes the inner state anew as well. Whose inner state lost its words reflects upon the newest session, be
 # it over, and upon however little was said in it.
 DUE = """
+WITH looked_at AS (
+  SELECT session.id, session.companion_id, newest.until_at, coalesce(newest.by = 'deletion', false) AS lost_its_words
+    FROM companions_session session
+    LEFT JOIN LATERAL (SELECT until_at, state.by FROM companions_innerstate state
+                        WHERE state.companion_id = session.companion_id ORDER BY number DESC LIMIT 1) newest ON true
+   WHERE session.ended_at IS NULL AND (%(only)s::uuid IS NULL OR session.companion_id = %(only)s::uuid)
+  UNION
+  SELECT session.id, state.companion_id, state.until_at, true
+    FROM companions_innerstate state
+    JOIN LATERAL (SELECT id, ended_at FROM companions_session
+                   WHERE companion_id = state.companion_id AND waking_id IS NULL
+                   ORDER BY ended_at IS NULL DESC, started_at DESC LIMIT 1) session ON session.ended_at IS NOT NULL
+   WHERE state.by = 'deletion' AND (%(only)s::uuid IS NULL OR state.companion_id = %(only)s::uuid)
+     AND NOT EXISTS (SELECT FROM companions_innerstate later
+                      WHERE later.companion_id = state.companion_id AND later.number > state.number)
+)
 SELECT session.companion_id
-  FROM companions_session session JOIN companions_life life ON life.companion_id = session.companion_id
-  LEFT JOIN LATERAL (SELECT until_at, state.by = 'deletion' AS lost_its_words FROM companions_innerstate state
-                      WHERE state.companion_id = session.companion_id ORDER BY number DESC LIMIT 1) newest ON true
- WHERE (session.ended_at IS NULL OR newest.lost_its_words AND session.id = (
-          SELECT id FROM companions_session WHERE companion_id = session.companion_id AND waking_id IS NULL
-           ORDER BY started_at DESC LIMIT 1))
-   AND coalesce(life.reflect_at, %(now)s) <= %(now)s
-   AND (%(only)s::uuid IS NULL OR session.companion_id = %(only)s::uuid)
+  FROM looked_at session JOIN companions_life life ON life.companion_id = session.companion_id
+ WHERE coalesce(life.reflect_at, %(now)s) <= %(now)s
    AND (SELECT count(*) FROM (
           SELECT FROM companions_message message
            WHERE message.session_id = session.id AND NOT message.is_hidden AND message.role <> 'system'
-             AND message.said_at > coalesce(newest.until_at, '-infinity')
+             AND message.said_at > coalesce(session.until_at, '-infinity')
              AND NOT EXISTS (SELECT FROM memory_memory mirror
                               WHERE mirror.message_id = message.id AND mirror.closed_at IS NOT NULL)
-           LIMIT %(messages)s) AS enough) >= CASE WHEN newest.lost_its_words THEN 1 ELSE %(messages)s END
+           LIMIT %(messages)s) AS enough) >= CASE WHEN session.lost_its_words THEN 1 ELSE %(messages)s END
    AND NOT EXISTS (SELECT FROM companions_closing closing
                     WHERE closing.session_id = session.id AND closing.state = 'waiting')
  LIMIT %(most)s
@@ -104,8 +114,10 @@ def gather(companion_id: UUID) -> Material | None:
     before = newest(companion_id)
     has_lost_words = before is not None and before.by == InnerState.By.DELETION
     sessions = Session.objects.filter(companion=companion_id, waking=None).select_related("companion__user")
-    session = sessions.order_by("-started_at").first()
-    if session is None or (session.ended_at and not has_lost_words):
+    session = sessions.filter(ended_at=None).first()
+    if session is None and has_lost_words:
+        session = sessions.order_by("-started_at").first()
+    if session is None:
         return None
     since = told(said(session))
     messages = list(since.filter(said_at__gt=before.until_at) if before and before.until_at else since)

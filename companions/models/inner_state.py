@@ -57,6 +57,11 @@ class InnerState(models.Model):
         verbose_name = _("inner state")
         verbose_name_plural = _("inner states")
         ordering = ["-made_at", "-number"]
+        indexes = [
+            models.Index(  # whose words are to be found again
+                fields=["companion"], condition=models.Q(by="deletion"), name="inner_state_without_words"
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["companion", "number"], name="inner_state_number_unique"),
             models.CheckConstraint(

@@ -27,6 +27,7 @@ from memory.origins import drop_repetitions, load_origins
 from memory.prepared import ONE, Prepared
 from memory.quoting import quoted
 from memory.recall import Found, recall, rows_of
+from memory.text import folded
 from memory.together import Asked, together
 from memory.unasked import unasked
 from memory.writing import insert
@@ -86,7 +87,8 @@ def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
 def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
     """Recall for this turn what bears on the message: nothing that stands in this very prompt anyway.
 
-    The rows that record it are written with those of the first call.
+    What it was read with is not recorded beside it: that stands in the prompt, and would outlast what is deleted. The
+    rows that record it are written with those of the first call.
     """
     began = perf_counter()
     companion = turn.companion
@@ -105,16 +107,19 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
         looked=ahead.held,
         by_itself=True,
     )
-    found = [*recalled, *comes_unasked(turn, recalled, now)]
-    turn.origins = load_origins(companion.pk, [one.memory for one in found])
-    standing = [turn.message.text, *pinned_texts(turn)]
-    found = drop_repetitions(found, turn.origins, turn.given, standing)[: settings.RECALL_LIMIT]
+    recalled = [one for one in recalled if folded(one.memory.text) != folded(turn.message.text)]
+    if cue != turn.message.text:
+        recalled = [replace(one, reasons={**one.reasons, "with_talk": True}) for one in recalled]
+    flashbacks = comes_unasked(turn, recalled, now)
+    turn.origins = load_origins(companion.pk, [one.memory for one in (*recalled, *flashbacks)])
+    recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned_texts(turn))
+    found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
     turn.found = prompts.that_fit(found, companion, turn.mind, now, turn.origins)
     milliseconds = round((perf_counter() - began) * 1000)
     turn.rows = rows_of(
         companion.pk,
         Recall.By.TURN,
-        cue,
+        turn.message.text,
         turn.found,
         now,
         milliseconds,

@@ -64,13 +64,11 @@ def _searches(acting: Acting) -> int:
 def _told(found: Found, companion: Companion, origins: Origins) -> dict[str, Any]:
     """A memory with its day in the user's zone, and what it is."""
     memory = found.memory
-    told = {
+    return {
         "when": f"{memory.happened_at.astimezone(companion.user.zone):%Y-%m-%d}",
         "what": describe(memory, companion, origins),
         "text": memory.text,
     }
-    now = origins.replaced.get(memory.pk)
-    return told | ({"now": now} if now else {})
 
 
 TOOLS = [Tool("recall", RecallIn, _recall)]

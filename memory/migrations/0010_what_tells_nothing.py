@@ -26,6 +26,7 @@ def mark_what_tells_nothing(apps: Apps, schema_editor: BaseDatabaseSchemaEditor)
 
 
 class Migration(migrations.Migration):
+    atomic = False  # each batch by itself: whoever talks meanwhile waits for none of the others
     dependencies = [("memory", "0009_everyday_sentences_of_a_space")]
 
     operations = [migrations.RunPython(mark_what_tells_nothing, migrations.RunPython.noop, elidable=True)]

@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from companions.deletion import delete_message
 from companions.importing import Line, import_log
-from companions.models import Companion, Message, Prompt
+from companions.models import Companion, Prompt
+from companions.reasons import in_words
 from companions.replies.database import visit
 from memory.embedding import embed_waiting
 from memory.keeping import keep_fact
 from memory.models import Memory, Recall
 from providers.rehearsal.running import RehearsalServer
-from tests.companions.everywhere import tables_with
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import end_session
 
@@ -127,23 +126,40 @@ async def test_a_message_is_read_with_the_talk_that_it_leans_on(
     assert "Lena" not in remembered(await say(as_alice, mira, "How was it?"))
     await say(as_alice, mira, "Lena writes so rarely.")
     assert "Lena builds violins" in remembered(await say(as_alice, mira, "How is she?"))
-    recalls = await visit(list, Recall.objects.order_by("-at"))
-    assert [one.cue for one in recalls[:2]] == [
-        "Lena writes so rarely.\nHow is she?",
-        "Lena writes so rarely.",
-    ]
+    recall = (await visit(list, Recall.objects.order_by("-at").prefetch_related("found")))[0]
+    assert recall.cue == "How is she?"  # no more: what it was read with may be deleted
+    reasons = [one.reasons for one in recall.found.all()]
+    assert all(one["with_talk"] for one in reasons)
+    assert "understood with what was said before" in in_words(reasons[0], "Lena")
 
 
-async def test_a_cue_that_holds_what_was_deleted_goes_with_it(
-    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("My sister Ida is a pilot.", "Is my sister Ida a pilot?"),
+        ("I visited Bergen.", "When did I visit Bergen?"),
+        ("I eat no meat.", "Do I eat meat?"),
+    ],
+)
+async def test_a_question_in_the_words_of_its_answer_finds_it(
+    as_alice: Api, mira: Companion, said: str, question: str
 ) -> None:
-    rehearsal.script({"answer": "Mm.", "repeat": 10})
-    await say(as_alice, mira, "I met xylophonist Ruth.")
-    await say(as_alice, mira, "And her sister?")
-    assert "memory_recall" in await visit(tables_with, "xylophonist")
-    message = await visit(Message.objects.get, text="I met xylophonist Ruth.")
-    await visit(delete_message, message, timezone.now())
-    assert await visit(tables_with, "xylophonist") == {}
+    await say(as_alice, mira, said)
+    await visit(embed_waiting, mira.pk)
+    await visit(end_session, mira)
+    assert said in remembered(await say(as_alice, mira, question))
+
+
+async def test_a_flashback_comes_beside_whatever_is_recalled(
+    as_alice: Api, mira: Companion, settings: Any
+) -> None:
+    for number in range(12):
+        await visit(keep_fact, mira.pk, f"Tiago owns bicycle number {number}.", NOW, NOW)
+    settings.FLASHBACK_PROBABILITY = 1.0
+    await visit(Memory.objects.filter(text=SAID[4]).update, joy=0.9)
+    prompt = await say(as_alice, mira, "Which bicycles does Tiago own?")
+    assert len(remembered(prompt).splitlines()) == 8
+    assert "Just came to mind, unasked" in str(prompt[-1]["content"])
 
 
 async def test_what_was_learnt_comes_before_what_was_said(as_alice: Api, mira: Companion) -> None:

@@ -56,11 +56,11 @@ def test_a_page_is_named_with_its_document() -> None:
     assert "\n" not in told
 
 
-def test_what_holds_now_stands_beside_what_does_not() -> None:
+def test_a_line_that_is_outdated_says_so() -> None:
     id, said = uuid4(), {"kind": "said", "speaker": "user"}
-    told = line(Origins(replaced={id: "Ana has stopped."}), pk=id, **said)
-    assert told == '- [2026-03-04] Ana said, no longer true: "Coffee." (now: "Ana has stopped.")'
-    partly = line(Origins(replaced={id: ""}, partly=frozenset([id])), pk=id, **said)
+    told = line(Origins(outdated=frozenset([id])), pk=id, **said)
+    assert told == '- [2026-03-04] Ana said, no longer true: "Coffee."'
+    partly = line(Origins(outdated=frozenset([id]), partly=frozenset([id])), pk=id, **said)
     assert partly == '- [2026-03-04] Ana said, partly no longer true: "Coffee."'
 
 

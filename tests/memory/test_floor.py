@@ -1,10 +1,13 @@
 """What comes to mind by itself bears on the message, or does not come."""
 
 from datetime import UTC, timedelta
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from django.apps import apps
+from django.db import connection
 
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
@@ -16,7 +19,7 @@ from memory.policies import CHOICES
 from memory.recall import recall
 from memory.small_talk import is_small_talk
 from memory.spaces import CueVector, look_anew, serving_space
-from memory.traits import tells_nothing
+from memory.traits import Trait, tells_nothing
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +114,21 @@ def test_the_floor_is_the_same_for_every_policy(embedded: Companion, policy: str
     assert comes(embedded, "hey", policy=policy) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "cue"),
+    [
+        ("Sunny is my dog, a lazy beagle.", "How is Sunny?"),
+        ("My daughter Hope plays chess.", "Tell me about Hope."),
+    ],
+)
+def test_a_name_says_something_though_it_is_a_word_as_well(
+    embedded: Companion, say: Say, said: str, cue: str
+) -> None:
+    say(embedded, said)
+    embed_waiting(embedded.pk)
+    assert comes(embedded, cue)[0] == said
+
+
 def test_what_only_asks_never_comes_by_itself(embedded: Companion, say: Say) -> None:
     say(embedded, "What is my cat called?", "Hm, what is my cat called?", at=DAY + timedelta(days=20))
     embed_waiting(embedded.pk)
@@ -126,6 +144,9 @@ def test_what_only_asks_never_comes_by_itself(embedded: Companion, say: Say) -> 
         ("好的。你在哪里工作?", True),
         ("We went to Porto. Have you been there?", False),
         ("I am a nurse.", False),
+        ("I hate mornings.", False),
+        ("I love her.", False),
+        ("And this is Hope.", False),
         ("我是护士。", False),
     ],
 )
@@ -189,7 +210,27 @@ def test_an_embedder_that_refuses_everyday_sentences_leaves_its_space_without(
     serving_space()
     embedding_server.refuses_all = True
     measure_spaces()
+    asked = len(embedding_server.bodies)
+    measure_spaces()  # not again for an hour
+    assert len(embedding_server.bodies) == asked
     assert Space.objects.get().everyday == b""
+
+
+def test_a_server_that_is_away_keeps_no_other_space_unmeasured(
+    mira: Companion, embedding_server: EmbeddingServer, settings: Any
+) -> None:
+    settings.EMBEDDING_PREVIOUS = {
+        **settings.EMBEDDING,
+        "base_url": "http://127.0.0.1:9/v1",
+        "model": "before",
+    }
+    Space.objects.create(model="before", width=4, max_tokens=100)
+    serving_space()
+    measure_spaces()
+    assert {one.model: bool(one.everyday) for one in Space.objects.all()} == {
+        "before": False,
+        "some-model": True,
+    }
 
 
 def test_answers_of_another_width_are_not_kept(
@@ -219,3 +260,18 @@ def test_the_vectors_of_the_floor_have_length_of_no_more_than_one(embedded: Comp
     assert space
     means = np.frombuffer(bytes(space.everyday), dtype="<f4").reshape(-1, space.width)
     assert (np.linalg.norm(means, axis=1) <= 1.0001).all()
+
+
+def test_the_migration_marks_what_tells_nothing_and_may_run_twice(mira: Companion, say: Say) -> None:
+    asks, tells = say(mira, "Where did we go?", "We went to Porto.")
+    packed = {one.pk: bytes(one.entry) for one in Memory.objects.all()}
+    bare = bytearray(packed[asks.pk])
+    bare[11] &= ~Trait.TELLS_NOTHING & 0xFF
+    Memory.objects.filter(pk=asks.pk).update(entry=bytes(bare))
+    migration = import_module("memory.migrations.0010_what_tells_nothing")
+    with connection.schema_editor() as editor:
+        for _ in range(2):
+            migration.mark_what_tells_nothing(apps, editor)
+    assert {one.pk: bytes(one.entry) for one in Memory.objects.all()} == packed
+    assert packed[asks.pk][11] & Trait.TELLS_NOTHING
+    assert not packed[tells.pk][11] & Trait.TELLS_NOTHING

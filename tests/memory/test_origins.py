@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion
 from memory.keeping import keep_fact
-from memory.models import Memory
+from memory.models import Change, Consolidation, Memory
 from memory.origins import drop_repetitions, load_origins
 from memory.recall import Found
 from tests.memory.conftest import DAY, Say
@@ -80,16 +80,51 @@ def test_a_diary_entry_repeats_no_line(mira: Companion, say: Say) -> None:
     assert kept(mira, found(line, "nurs"), found(entry, "nurs")) == [LINE, entry.text]
 
 
-def test_what_replaced_a_thing_is_known(mira: Companion, say: Say) -> None:
-    coffee, both = say(mira, "I drink five cups of coffee.", "I drink tea and I run.")
-    now = keep_fact(mira.pk, "Alice has stopped drinking coffee.", DAY, DAY)
-    later = DAY + timedelta(days=1)
+def test_a_line_is_outdated_where_what_was_learnt_from_it_was_replaced(mira: Companion, say: Say) -> None:
+    coffee, both, fine = say(mira, "I drink five cups of coffee.", "I drink tea and I run.", "I like tea.")
+    now, later = keep_fact(mira.pk, "Alice has stopped drinking coffee.", DAY, DAY), DAY + timedelta(days=1)
     learnt(coffee, "Alice drinks five cups of coffee.", closed_at=later, replaced_by=now)
-    learnt(both, "Alice drinks tea.", closed_at=later)
+    learnt(both, "Alice drinks tea.", closed_at=later, replaced_by=now)
     learnt(both, "Alice runs.")
-    origins = load_origins(mira.pk, [coffee, both])
-    assert origins.replaced == {coffee.pk: now.text, both.pk: ""}
+    learnt(
+        fine, "Alice likes tea.", closed_at=later
+    )  # closed, and nothing took its place: a slot was rewritten
+    origins = load_origins(mira.pk, [coffee, both, fine])
+    assert origins.outdated == {coffee.pk, both.pk}
     assert origins.partly == {both.pk}
+
+
+def test_what_was_merged_or_put_right_is_not_partly_true(mira: Companion, say: Say) -> None:
+    merged, revised = say(mira, "I like tea.", "My sister is called Marta.")
+    one, whole = learnt(merged, "Alice likes tea."), learnt(merged, "Alice likes tea very much.")
+    Memory.objects.filter(pk=one.pk).update(closed_at=DAY, replaced_by=whole)
+    night = Consolidation.objects.create(companion=mira, night_of=DAY.date(), asked_at=DAY, next_at=DAY)
+    change = Change.objects.create(companion=mira, consolidation=night, number=1, kind="merged", memory=whole)
+    change.others.add(one)
+    right = learnt(revised, "Alice's sister is called Martha.")
+    learnt(revised, "Alice's sister is called Marta.", closed_at=DAY, replaced_by=right)
+    origins = load_origins(mira.pk, [merged, revised])
+    assert (origins.outdated, origins.partly) == ({revised.pk}, frozenset())
+
+
+def test_what_is_denied_is_not_the_same(mira: Companion, say: Say) -> None:
+    meat, none = say(mira, "I eat meat.", "I do not eat meat.")
+    assert kept(mira, found(meat, "meat"), found(none, "meat")) == [meat.text, none.text]
+    fact = keep_fact(mira.pk, "Alice doesn't like coffee.", DAY, DAY)
+    assert kept(mira, found(fact), texts=["Alice likes coffee a lot."]) == [fact.text]
+
+
+def test_a_line_found_by_its_meaning_alone_stays_where_it_comes_first(mira: Companion, say: Say) -> None:
+    (line,) = say(mira, LINE)
+    fact = learnt(line, "Marta, Alice's sister, is a nurse.")
+    assert kept(mira, found(line), found(fact)) == [LINE]
+    assert kept(mira, found(fact), found(line)) == [fact.text]
+
+
+def test_what_the_other_says_in_the_same_words_stays(mira: Companion, say: Say) -> None:
+    (mine,) = say(mira, "I like green tea.")
+    (theirs,) = say(mira, "Green tea, I like!", role="assistant")
+    assert kept(mira, found(mine), found(theirs)) == [mine.text, theirs.text]
 
 
 def test_nothing_found_asks_nothing_and_much_is_one_query(

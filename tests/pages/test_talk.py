@@ -179,6 +179,29 @@ def test_what_came_to_mind_says_why_in_words_and_numbers(at_home: Client, mira: 
     assert page.index("allergic") < page.index("We swam")
 
 
+def test_the_remembered_line_names_what_the_answer_used_without_percentages(
+    at_home: Client, mira: Companion
+) -> None:
+    now = timezone.now()
+    asked = start(mira, "What do you know of my family?", None, now)
+    Reply.objects.filter(pk=asked.reply.pk).update(state=Reply.State.THINKING, lease_by="a test")
+    cousin, sister = (
+        keep_fact(mira.pk, text, now, now)
+        for text in ("Your cousin lives in Rome.", "Your sister Marta is a nurse.")
+    )
+    found = [
+        Found(one, score, {"likeness": 0.45, "words": 0.2, "matched": [], "parts": {"meaning": 1.0}})
+        for one, score in ((cousin, 3.0), (sister, 2.0))
+    ]
+    record(mira.pk, Recall.By.TURN, "my family", found, now, 3, reply_id=asked.reply.pk)
+    finish(asked.reply, Reply.State.DONE, Said(text="Marta works as a nurse."), now, held_by="a test")
+    page = html.unescape(at_home.get(f"/companions/{mira.pk}/").content.decode())
+    line = page.partition('class="folded remembered"')[2].partition("</summary>")[0]
+    assert "remembered: “Your sister Marta is a nurse.”" in line
+    assert "+1" in line
+    assert "%" not in page.partition('class="folded remembered"')[2].partition("in numbers")[0]
+
+
 def test_how_full_the_context_is_stands_beside_the_end_of_the_session(at_home: Client, told: Told) -> None:
     page = at_home.get(told.path).content.decode()
     assert "End this session" in page
