@@ -16,12 +16,11 @@ from companions.models import Companion, Reply
 from companions.person_socket import PersonSocket, Source
 from companions.replies import actions, frames
 from companions.replies.ahead import start_and_look
-from companions.replies.database import AWAY as DATABASE_AWAY
-from companions.replies.database import visit
 from companions.replies.follow import SILENCE_SECONDS, Follower
 from companions.replies.publish import group_of, outlet, tell
 from companions.replies.turn import take_up
 from companions.socket_frames import Frame, MessageSend, ReplyResume, ReplyStop, read_frame
+from database.threads import DATABASE_UNAVAILABLE, in_thread
 
 
 class CompanionConsumer(PersonSocket):
@@ -63,7 +62,7 @@ class CompanionConsumer(PersonSocket):
                 await self.handle(frame)
         except RefusedError as error:
             await self.refuse(error.code, str(error.detail), client_id)
-        except DATABASE_AWAY:
+        except DATABASE_UNAVAILABLE:
             with translation.override(self.user.language or "en"):
                 detail = _("Kith's database does not answer right now. Send it again in a moment.")
             await self.refuse("database_away", detail, client_id)
@@ -124,7 +123,7 @@ class CompanionConsumer(PersonSocket):
 
     async def reply(self, reply_id: UUID) -> Reply:
         mine = Reply.objects.owned_by(self.user).filter(companion=self.companion)
-        reply = await visit(mine.filter(pk=reply_id).first)
+        reply = await in_thread(mine.filter(pk=reply_id).first)
         if reply is None:
             raise TextError("no_such_reply", _("There is no such reply."))
         return reply

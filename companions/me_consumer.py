@@ -9,7 +9,7 @@ from django.utils import timezone, translation
 from companions.life.telling import group_of_person
 from companions.life.unread import unread
 from companions.person_socket import PersonSocket
-from companions.replies.database import visit
+from database.threads import in_thread
 from safety import together
 
 
@@ -24,7 +24,7 @@ class MeConsumer(PersonSocket):
     async def opened(self) -> None:
         with contextlib.suppress(DatabaseError):
             await self._count()
-            for frame in await visit(self._notices):
+            for frame in await in_thread(self._notices):
                 await self.give(frame)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -39,7 +39,7 @@ class MeConsumer(PersonSocket):
             await self.send(event["frame"])
 
     async def _count(self) -> None:
-        counts = await visit(unread, self.user)
+        counts = await in_thread(unread, self.user)
         companions = {str(id): count for id, count in counts.items()}
         await self.give({"type": "unread", "total": sum(counts.values()), "companions": companions})
 

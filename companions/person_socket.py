@@ -16,11 +16,11 @@ from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
 from accounts.models import User
-from companions.replies.database import visit
 from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.layer import layer
 from companions.socket_sender import may_connect, sender
 from companions.socket_stay import NO_SUCH_COMPANION, NOT_SIGNED_IN, Opened, stays
+from database.threads import in_thread
 
 Source = Callable[[], Awaitable[dict[str, Any]]]
 IDLE, TOO_FAST, AWAY = 4408, 4429, 1013
@@ -79,11 +79,11 @@ class PersonSocket(AsyncWebsocketConsumer):
     async def _refusal(self) -> int | None:
         """The code with which the socket closes at once; None where the person and what they ask for are found."""
         try:
-            user = await visit(sender, self.scope, timezone.now())
+            user = await in_thread(sender, self.scope, timezone.now())
             if user is None:
                 return NOT_SIGNED_IN
             self.user = user
-            group = await visit(self.find)
+            group = await in_thread(self.find)
             if group is None:
                 return NO_SUCH_COMPANION
             self.channel = await layer().new_channel()
@@ -103,7 +103,7 @@ class PersonSocket(AsyncWebsocketConsumer):
     async def _hear(self, source: Source) -> None:
         """Pass on what the group is told; a socket that cannot be told anything is closed.
 
-        A channel of its own and no handler of Channels', which would start two tasks and visit a thread for each frame.
+        A channel of its own and no handler of Channels', which would start two tasks and a thread for each frame.
         """
         try:
             while True:

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 from django.utils import timezone
 
 from companions.models import Companion
-from companions.replies.database import visit
 from companions.socket_sender import senders
+from database.threads import in_thread
 
 GATHER_SECONDS = 1.0
 NOT_SIGNED_IN, NO_SUCH_COMPANION = 4401, 4404
@@ -48,7 +48,7 @@ class Stays:
     async def _ask(self, asking: Sequence[Opened]) -> list[int | None]:
         await asyncio.sleep(GATHER_SECONDS)
         self._visit = None
-        return await visit(endings, asking, timezone.now())
+        return await in_thread(endings, asking, timezone.now())
 
 
 def endings(asking: Sequence[Opened], now: datetime) -> list[int | None]:

@@ -15,10 +15,10 @@ from companions.documents import give_document
 from companions.importing import Line, import_log
 from companions.life import timers
 from companions.models import Companion, Message, Reply
-from companions.replies.database import visit
 from companions.replies.start import start
 from companions.understanding import rewrite
 from config.api import api
+from database.threads import in_thread
 from integrations.push.models import Subscription
 from memory.always import set_slot, write_block
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
@@ -302,7 +302,7 @@ async def test_a_frame_about_anothers_reply_finds_nothing(
     async with connected(bob, tian) as socket:
         await socket.send(type, id=str(things.reply.pk), after=0)
         assert (await socket.frame())["code"] == "no_such_reply"
-    reply = await visit(Reply.objects.get, pk=things.reply.pk)
+    reply = await in_thread(Reply.objects.get, pk=things.reply.pk)
     assert not reply.is_stop_asked
 
 

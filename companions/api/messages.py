@@ -16,12 +16,12 @@ from companions.api.replies import reply_out
 from companions.models import Companion, Message, Reply
 from companions.replies import frames
 from companions.replies.ahead import start_and_look
-from companions.replies.database import visit
 from companions.replies.follow import listening
 from companions.replies.publish import tell
 from companions.replies.start import Started
 from companions.replies.turn import take_up
 from companions.schemas import MessageIn, MessagesOut, TurnOut
+from database.threads import in_thread
 
 router = Router(tags=["messages"])
 STREAM_SECONDS = 3600.0
@@ -57,7 +57,7 @@ async def send_message(
     key: IdempotencyKey = None,
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     client_id = body.client_id or checked(key)
     if "text/event-stream" in accept:
         return await _streamed(companion, body.text, client_id)
@@ -65,7 +65,7 @@ async def send_message(
         started = await _begin(companion, body.text, client_id)
         if wait:
             await listener.end_of(started.reply.pk, wait)
-    return Status(201, await visit(_turn_out, started.message.pk, started.reply.pk))
+    return Status(201, await in_thread(_turn_out, started.message.pk, started.reply.pk))
 
 
 async def _begin(companion: Companion, text: str, client_id: str | None) -> Started:

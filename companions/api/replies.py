@@ -7,10 +7,10 @@ from ninja import Router, Status
 from companions.api.finding import my_reply
 from companions.models import Reply
 from companions.replies import actions, frames
-from companions.replies.database import visit
 from companions.replies.problems import detail_of
 from companions.replies.turn import spawn
 from companions.schemas import ReplyOut
+from database.threads import in_thread
 
 router = Router(tags=["replies"])
 
@@ -36,8 +36,8 @@ def get_reply(request: HttpRequest, reply_id: UUID) -> dict[str, object]:
 
 @router.post("/{uuid:reply_id}/stop", response=ReplyOut, operation_id="stop_reply", summary="Stop it")
 async def stop_reply(request: HttpRequest, reply_id: UUID) -> dict[str, object]:
-    await actions.stop(await visit(my_reply, request, reply_id))
-    return await visit(lambda: reply_out(my_reply(request, reply_id)))
+    await actions.stop(await in_thread(my_reply, request, reply_id))
+    return await in_thread(lambda: reply_out(my_reply(request, reply_id)))
 
 
 @router.post(
@@ -45,7 +45,7 @@ async def stop_reply(request: HttpRequest, reply_id: UUID) -> dict[str, object]:
 )
 async def retry_reply(request: HttpRequest, reply_id: UUID) -> Status[dict[str, object]]:
     return await _made_anew(
-        request, await visit(actions.retry, await visit(my_reply, request, reply_id), timezone.now())
+        request, await in_thread(actions.retry, await in_thread(my_reply, request, reply_id), timezone.now())
     )
 
 
@@ -57,10 +57,10 @@ async def retry_reply(request: HttpRequest, reply_id: UUID) -> Status[dict[str, 
 )
 async def continue_reply(request: HttpRequest, reply_id: UUID) -> Status[dict[str, object]]:
     return await _made_anew(
-        request, await visit(actions.go_on, await visit(my_reply, request, reply_id), timezone.now())
+        request, await in_thread(actions.go_on, await in_thread(my_reply, request, reply_id), timezone.now())
     )
 
 
 async def _made_anew(request: HttpRequest, reply: Reply) -> Status[dict[str, object]]:
     spawn(reply.pk)
-    return Status(201, await visit(lambda: reply_out(my_reply(request, reply.pk))))
+    return Status(201, await in_thread(lambda: reply_out(my_reply(request, reply.pk))))

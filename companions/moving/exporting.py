@@ -21,7 +21,7 @@ from companions.models import (
     Timer,
     Waking,
 )
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.models import StoredFile
 from memory.models import (
     Block,
@@ -95,7 +95,7 @@ async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
     for name, (model, way) in SECTIONS.items():
         yield f',\n"{name}":['.encode()
         after, is_first = None, True
-        while rows := await visit(_batch, model, way, companion, after):
+        while rows := await in_thread(_batch, model, way, companion, after):
             after = rows[-1].pk
             lines = b",\n".join(orjson.dumps(_row(one)) for one in rows)
             yield lines if is_first else b",\n" + lines

@@ -9,17 +9,17 @@ from accounts.gate import admit
 from companions.errors import ReplyStateError
 from companions.locking import hold_and_ask
 from companions.models import Companion, Reply
-from companions.replies.database import visit
 from companions.replies.layer import AWAY, layer
 from companions.replies.standing import Standing, standing
 from companions.replies.start import queue
+from database.threads import in_thread
 
 STOPS = "replies.stop"
 
 
 async def stop(reply: Reply) -> None:
     """Ask for the reply's end: a flag on the row, and word to the process that makes it."""
-    await visit(_ask_stop, reply)
+    await in_thread(_ask_stop, reply)
     try:
         await layer().group_send(STOPS, {"type": "reply.stop", "id": str(reply.pk)})
     except AWAY:

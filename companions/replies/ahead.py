@@ -15,8 +15,8 @@ from django.conf import settings
 
 from accounts.usage import Payer
 from companions.models import Companion
-from companions.replies.database import AWAY, insist, visit
 from companions.replies.start import Started, start
+from database.threads import DATABASE_UNAVAILABLE, in_thread, in_thread_with_retry
 from memory.among import EVERYTHING
 from memory.embedding import embed_cue
 from memory.held import NOTHING_ALIKE, Held, Likeness, compared, likeness, lying
@@ -70,7 +70,7 @@ async def start_and_look(
     """Begin at once, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
     looking, is_new = begin_to_look(companion, text), False
     try:
-        started = await visit(begin, companion, text, client_id, now, at_once=True)
+        started = await in_thread(begin, companion, text, client_id, now, at_once=True)
         is_new = started.is_new
     finally:
         if looking and not is_new:
@@ -96,7 +96,7 @@ def begin_to_look(companion: Companion, text: str) -> Looking | None:
 
 async def looked_ahead(looking: Looking | None) -> Ahead | None:
     """What was found; None where nobody looked, or where the database was away meanwhile."""
-    with contextlib.suppress(*AWAY):
+    with contextlib.suppress(*DATABASE_UNAVAILABLE):
         return await asyncio.shield(looking) if looking and not looking.cancelled() else None
     return None
 
@@ -141,9 +141,10 @@ async def look(companion: Companion, cue: str, payer: Payer) -> Ahead:
 
     Its meaning first, which needs no Postgres: meanwhile the message itself is saved.
     """
-    vector = await visit(embed_cue, cue, payer, companion.names)
+    vector = await in_thread(embed_cue, cue, payer, companion.names)
     there, like = await asyncio.gather(
-        insist(lying, companion.pk, EVERYTHING), insist(_alike, companion.pk, vector)
+        in_thread_with_retry(lying, companion.pk, EVERYTHING),
+        in_thread_with_retry(_alike, companion.pk, vector),
     )
     return Ahead(vector, there, like, cue)
 

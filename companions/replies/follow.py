@@ -13,10 +13,10 @@ from channels.layers import BaseChannelLayer
 
 from companions.models import Companion, Reply
 from companions.replies import frames, stream
-from companions.replies.database import visit
 from companions.replies.layer import AWAY, layer
 from companions.replies.publish import group_of, outlet
 from companions.replies.stream import ENDING, Entry, Place
+from database.threads import in_thread
 
 SILENCE_SECONDS = 3.0
 MOST_FOLLOWED = 50
@@ -79,7 +79,7 @@ class Follower:
 
     async def _from_row(self, reply_id: str) -> list[str]:
         """The text as it is on the row where that is further, and the ending where there is one."""
-        reply = await visit(
+        reply = await in_thread(
             lambda: Reply.objects.select_related("answer", "companion__user").filter(pk=reply_id).first()
         )
         if reply is None:

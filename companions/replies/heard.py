@@ -15,11 +15,11 @@ from companions.locking import hold
 from companions.models import Companion, Message, Reply
 from companions.replies import frames, stream
 from companions.replies.actions import STOPS
-from companions.replies.database import visit
 from companions.replies.finish import finish, said_so_far
 from companions.replies.layer import AWAY, layer
 from companions.replies.publish import tell
 from companions.replies.words_heard import words_heard
+from database.threads import in_thread
 
 State = Reply.State
 
@@ -29,7 +29,7 @@ Keep = Callable[[Reply, int, datetime], Reply | None]
 
 async def break_off(reply: Reply, until: int, now: datetime, *, keep: Keep) -> Reply | None:
     """`keep_heard`, or what does more; whoever makes the reply stops at once, and everyone who listens is told."""
-    kept = await visit(keep, reply, until, now)
+    kept = await in_thread(keep, reply, until, now)
     with contextlib.suppress(*AWAY, ChannelFull):
         await layer().group_send(STOPS, {"type": "reply.stop", "id": str(reply.pk)})
     if kept:

@@ -20,13 +20,13 @@ from companions.replies.background import later
 from companions.replies.calls import Meter, cut_call, end_call
 from companions.replies.context import prepare, record_call
 from companions.replies.cue import cue_of
-from companions.replies.database import insist, visit
 from companions.replies.finish import Said
 from companions.replies.holding import TurnOverError
 from companions.replies.material import Turn
 from companions.replies.publish import Publisher
 from companions.tools.bounds import bounded
 from companions.tools.putting import put
+from database.threads import in_thread, in_thread_with_retry
 from memory.quoting import neutral
 from memory.text import storable
 from providers.clients import chat
@@ -101,7 +101,7 @@ class Making:
             if is_last or not calls:
                 return
             await self._use_tools(calls)
-            call = await insist(record_call, self.turn, round + 1, self.clock())
+            call = await in_thread_with_retry(record_call, self.turn, round + 1, self.clock())
 
     def _tell_recalled(self) -> None:
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
@@ -111,15 +111,15 @@ class Making:
         if self.ahead and may_wait():
             with contextlib.suppress(NotYetError):
                 looked = from_a_thread(self.ahead, self._looked)
-                return await insist(prepare, self.turn, looked, self.clock())
+                return await in_thread_with_retry(prepare, self.turn, looked, self.clock())
         ahead = await self._looked()
-        return await insist(prepare, self.turn, lambda: ahead, self.clock())
+        return await in_thread_with_retry(prepare, self.turn, lambda: ahead, self.clock())
 
     async def _looked(self) -> Ahead:
         turn = self.turn
         if looked := await looked_ahead(self.ahead):
             return looked
-        return await look(turn.companion, await insist(cue_of, turn.message), turn.payer)
+        return await look(turn.companion, await in_thread_with_retry(cue_of, turn.message), turn.payer)
 
     async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
         """Stream one answer; the tool calls that it ends with."""
@@ -131,15 +131,17 @@ class Making:
                 async for event in events:
                     self._take(event, meter, calls)
         except ProviderError as error:
-            await insist(end_call, call, meter, self.turn.prompt, perf_counter(), error)
+            await in_thread_with_retry(end_call, call, meter, self.turn.prompt, perf_counter(), error)
             raise
         except asyncio.CancelledError:
             is_stopped = self.ends_as == State.STOPPED
-            await asyncio.shield(visit(cut_call, call, meter, self.turn.prompt, perf_counter(), is_stopped))
+            await asyncio.shield(
+                in_thread(cut_call, call, meter, self.turn.prompt, perf_counter(), is_stopped)
+            )
             raise
         finally:
             self._end_pieces()
-        await insist(end_call, call, meter, self.turn.prompt, perf_counter())
+        await in_thread_with_retry(end_call, call, meter, self.turn.prompt, perf_counter())
         return calls
 
     def _take(self, event: Event, meter: Meter, calls: list[ToolCall]) -> None:
@@ -193,7 +195,7 @@ class Making:
             result = (
                 {"error": refusal}
                 if refusal
-                else await insist(tools.call, self.turn, one.name, one.arguments, self.clock())
+                else await in_thread_with_retry(tools.call, self.turn, one.name, one.arguments, self.clock())
             )
             used = {"id": one.id, "name": one.name, "arguments": one.arguments, "result": result}
             self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
@@ -206,7 +208,7 @@ class Making:
 async def _mark_soon(reply_id: UUID, now: datetime) -> None:
     """Once the first piece has gone out: whoever reads it does not wait for the row."""
     await asyncio.sleep(MARK_SECONDS)
-    await insist(_mark_streaming, reply_id, now)
+    await in_thread_with_retry(_mark_streaming, reply_id, now)
 
 
 def _mark_streaming(reply_id: UUID, now: datetime) -> None:

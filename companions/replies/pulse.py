@@ -16,13 +16,13 @@ from companions.replies import frames
 from companions.replies.actions import STOPS
 from companions.replies.background import TASKS, later
 from companions.replies.calls import end_lost_calls
-from companions.replies.database import insist, visit
 from companions.replies.finish import finish, said_so_far
 from companions.replies.layer import AWAY, layer
 from companions.replies.making import Clock, State
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
 from companions.replies.turn import Running, renew, spawn
+from database.threads import in_thread, in_thread_with_retry
 
 log = structlog.get_logger(__name__)
 MISSED = (DatabaseError, *AWAY)
@@ -48,12 +48,12 @@ async def pulse(clock: Clock, *, has_missed: bool = False) -> None:
     """One round. After a missed one nothing is taken over: others may have missed theirs, and renew first."""
     await renew(clock)
     if not has_missed:
-        for reply_id in await visit(take_over, clock()):
+        for reply_id in await in_thread(take_over, clock()):
             later(end_lost(reply_id, clock))
-    for reply_id in await visit(stops_asked, list(Running.makings)):
+    for reply_id in await in_thread(stops_asked, list(Running.makings)):
         end(reply_id, State.STOPPED)
     if not Running.is_draining:
-        for reply_id in await visit(free_to_start, clock()):
+        for reply_id in await in_thread(free_to_start, clock()):
             spawn(reply_id, clock)
 
 
@@ -93,13 +93,17 @@ def _not_taken_up(now: datetime) -> ReplyQuerySet:
 
 async def end_lost(reply_id: UUID, clock: Clock) -> None:
     """Mark a reply that was taken over as interrupted, with all that had been said."""
-    reply = await insist(lambda: Reply.objects.select_related("companion__user").filter(pk=reply_id).first())
+    reply = await in_thread_with_retry(
+        lambda: Reply.objects.select_related("companion__user").filter(pk=reply_id).first()
+    )
     if reply is None:
         return
-    said = await visit(said_so_far, reply)
-    ended = await insist(finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name())
+    said = await in_thread(said_so_far, reply)
+    ended = await in_thread_with_retry(
+        finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name()
+    )
     if ended:
-        await insist(end_lost_calls, ended)
+        await in_thread_with_retry(end_lost_calls, ended)
         publisher = Publisher(reply.companion_id, reply.pk, seq=said.seq)
         await publisher.close("reply.interrupted", **frames.ending(ended, reply.companion))
         log.info("reply taken over", reply_id=str(reply_id))
@@ -127,7 +131,7 @@ async def drain() -> None:
     """Give replies under way a little time to end, then end them as interrupted; those that wait are let go."""
     Running.is_draining = True
     with contextlib.suppress(DatabaseError):
-        await visit(_let_go)
+        await in_thread(_let_go)
     if TASKS:
         await asyncio.wait(set(TASKS), timeout=settings.DRAIN_SECONDS)
     for reply_id in list(Running.makings):

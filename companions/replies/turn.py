@@ -12,13 +12,13 @@ from companions.replies import frames, stream
 from companions.replies.ahead import Looking
 from companions.replies.background import later
 from companions.replies.claim import claim, give_back, next_waiting
-from companions.replies.database import insist, visit
 from companions.replies.finish import checkpoint, finish
 from companions.replies.layer import AWAY
 from companions.replies.making import Clock, Making, State
 from companions.replies.material import Turn
 from companions.replies.process import process_name
 from companions.replies.start import Started
+from database.threads import in_thread, in_thread_with_retry
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +35,7 @@ def take_up(started: Started, ahead: Looking | None) -> None:
     if started.turn is None:
         spawn(started.reply.pk, ahead=ahead)
     elif Running.is_draining:
-        later(insist(give_back, started.turn))
+        later(in_thread_with_retry(give_back, started.turn))
     elif started.reply.pk not in Running.makings:  # where this came late, the pulse has begun it
         later(make(started.turn, timezone.now, ahead))
 
@@ -48,7 +48,7 @@ def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = N
 
 async def run(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
     """Make the reply if it is its turn."""
-    if turn := await visit(claim, reply_id, clock()):
+    if turn := await in_thread(claim, reply_id, clock()):
         await make(turn, clock, ahead)
 
 
@@ -63,7 +63,7 @@ async def make(turn: Turn, clock: Clock, ahead: Looking | None) -> None:
             await _see_through(making)
         finally:
             del Running.makings[reply_id]
-    following = await insist(next_waiting, turn.companion.pk)
+    following = await in_thread_with_retry(next_waiting, turn.companion.pk)
     if following:
         spawn(following, clock)
 
@@ -82,8 +82,8 @@ async def _end(making: Making, state: State) -> None:
     reply, publisher = making.turn.reply, making.publisher
     making.said.seq = publisher.last_seq
     name = process_name()
-    ended = await insist(finish, reply, state, making.said, making.clock(), held_by=name)
-    ended = ended or await insist(_as_it_stands, reply)
+    ended = await in_thread_with_retry(finish, reply, state, making.said, making.clock(), held_by=name)
+    ended = ended or await in_thread_with_retry(_as_it_stands, reply)
     if ended is None:
         await publisher.close("reply.stopped", message=None)
         with contextlib.suppress(*AWAY):
@@ -113,7 +113,7 @@ async def renew(clock: Clock) -> None:
     """Renew the leases of what this process makes; let go of what another has ended or taken over."""
     makings = [one for one in Running.makings.values() if not one.publisher.is_sealed]
     saying = {one.turn.reply.pk: one.so_far() for one in makings}
-    held = await visit(checkpoint, saying, clock(), held_by=process_name()) if saying else set()
+    held = await in_thread(checkpoint, saying, clock(), held_by=process_name()) if saying else set()
     for making in list(Running.makings.values()):
         if making.publisher.is_sealed or (making in makings and making.turn.reply.pk not in held):
             making.end(State.INTERRUPTED)

@@ -17,10 +17,10 @@ from companions.diary import ending
 from companions.life import inner_state
 from companions.models import Companion, Delivery, Message, Reply
 from companions.replies import actions
-from companions.replies.database import visit
 from companions.replies.turn import spawn
 from companions.views.finding import my_companion, my_message, my_reply, uuid_of
 from companions.words import talk_words
+from database.threads import in_thread
 from safety import together
 
 
@@ -89,9 +89,9 @@ async def _made_anew(
     request: SignedInRequest, companion_id: UUID, reply_id: UUID, make: Callable[[Reply, datetime], Reply]
 ) -> HttpResponse:
     """201 where a new reply is on its way; otherwise why not, in a sentence for the page."""
-    reply = await visit(my_reply, request, companion_id, reply_id)
+    reply = await in_thread(my_reply, request, companion_id, reply_id)
     try:
-        made = await visit(make, reply, timezone.now())
+        made = await in_thread(make, reply, timezone.now())
     except RefusedError as error:
         return JsonResponse({"detail": str(error.detail)}, status=error.status)
     spawn(made.pk)

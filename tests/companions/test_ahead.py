@@ -24,8 +24,8 @@ from companions.replies.ahead import (
     may_wait,
     start_and_look,
 )
-from companions.replies.database import visit
 from companions.replies.making import Making
+from database.threads import in_thread
 from memory.embedding import embed_cue
 from memory.models import Recall
 
@@ -52,7 +52,7 @@ async def _refused(companion: Companion) -> list[bool]:
     await looked_ahead((await start_and_look(companion, "Hello", "one", now))[1])
     for text, client_id in (("tea " * 400, "two"), ("Hello", "one")):
         companion.user.messages_per_minute = 1
-        await visit(companion.user.save)
+        await in_thread(companion.user.save)
         with contextlib.suppress(GateError):
             await start_and_look(companion, text, client_id, now)
         called_off += [looking.cancelling() > 0 for looking in LOOKING.values()]
@@ -115,7 +115,7 @@ async def test_a_turn_holds_its_companion_no_longer_than_a_moment(mira: Companio
     making = await _begun(mira)
     preparing = asyncio.create_task(making._prepared())
     await asyncio.sleep(ahead.WAIT_SECONDS / 2)
-    await visit(_hold, mira)  # else nobody would have it before the embedder answers
+    await in_thread(_hold, mira)  # else nobody would have it before the embedder answers
     before.may_pass.set()
     call = await preparing
     assert await ModelCall.objects.filter(pk=call.pk, reply=making.turn.reply).aexists()
@@ -130,7 +130,7 @@ async def test_where_too_many_wait_a_turn_looks_first(mira: Companion, before: E
         while may_wait():
             waiting.enter_context(ahead.WAITING)
         with pytest.raises(NotYetError):
-            await visit(from_a_thread(None, making._looked))
+            await in_thread(from_a_thread(None, making._looked))
         assert await making._prepared()
     assert may_wait()
 
@@ -150,5 +150,5 @@ async def test_a_turn_that_waits_can_be_stopped(mira: Companion, before: Embedde
     making.end(Reply.State.STOPPED)
     assert await turning == Reply.State.STOPPED
     assert not before.may_pass.is_set()
-    await visit(_hold, mira)
+    await in_thread(_hold, mira)
     assert may_wait()

@@ -13,8 +13,8 @@ from accounts.models import ModelCall, User
 from companions.deletion import delete_companion, delete_message, forget
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.actions import go_on
-from companions.replies.database import visit
 from companions.replies.turn import spawn
+from database.threads import in_thread
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
 from memory.recall import recall, record
@@ -43,13 +43,13 @@ async def said(socket: Socket, text: str) -> list[dict[str, Any]]:
 
 async def places() -> dict[str, int]:
     """Where the marker stands, and how often."""
-    found = await visit(tables_with, MARKER)
-    return {**found, **dict.fromkeys(await visit(keys_with, MARKER, settings.REDIS_URL), 1)}
+    found = await in_thread(tables_with, MARKER)
+    return {**found, **dict.fromkeys(await in_thread(keys_with, MARKER, settings.REDIS_URL), 1)}
 
 
 async def eventually(fact: Callable[[], Any], seconds: float = 5.0) -> Any:
     async with asyncio.timeout(seconds):
-        while not (found := await visit(fact)):
+        while not (found := await in_thread(fact)):
             await asyncio.sleep(0.02)
     return found
 
@@ -71,20 +71,20 @@ async def talk_about_it(alice: User, mira: Companion, rehearsal: RehearsalServer
     async with connected(alice, mira) as socket:
         first = await said(socket, SECRET)
         await said(socket, "What did we speak of?")
-        await visit(end_session, mira)
-        await visit(embed_waiting, mira.pk)
+        await in_thread(end_session, mira)
+        await in_thread(embed_waiting, mira.pk)
         recalled = await said(socket, "What is the password of my locker?")
-        await visit(end_session, mira)
+        await in_thread(end_session, mira)
         await socket.send("message.send", text="Tell me a tale of a locker", client_id="tale")
         piece = (await socket.until("reply.piece"))[-1]
         await socket.send("reply.stop", id=piece["id"])
         await socket.until("reply.stopped")
-        await visit(end_session, mira)
+        await in_thread(end_session, mira)
         await said(socket, "Is my locker's password safe?")
     assert MARKER in str(recalled)
-    found = await visit(recall, mira.pk, MARKER, 5, now=timezone.now(), zone=alice.zone)
-    await visit(record, mira.pk, Recall.By.API, f"where is {MARKER}", found, timezone.now(), 1)
-    return await visit(Message.objects.select_related("companion").get, pk=first[0]["message"]["id"])
+    found = await in_thread(recall, mira.pk, MARKER, 5, now=timezone.now(), zone=alice.zone)
+    await in_thread(record, mira.pk, Recall.By.API, f"where is {MARKER}", found, timezone.now(), 1)
+    return await in_thread(Message.objects.select_related("companion").get, pk=first[0]["message"]["id"])
 
 
 async def test_a_deleted_message_is_nowhere(alice: User, mira: Companion, rehearsal: RehearsalServer) -> None:
@@ -95,21 +95,23 @@ async def test_a_deleted_message_is_nowhere(alice: User, mira: Companion, rehear
     assert {"memory_memory", "memory_recall", "accounts_modelcall"} <= before.keys()
     assert [place for place in before if place.startswith("kith:reply:")]
 
-    await visit(delete_message, message, timezone.now())
+    await in_thread(delete_message, message, timezone.now())
 
     assert await places() == {}
-    assert await visit(Message.objects.filter(companion=mira).count) == 8
-    answered = await visit(lambda: list(Reply.objects.order_by("created_at").values_list("state", flat=True)))
+    assert await in_thread(Message.objects.filter(companion=mira).count) == 8
+    answered = await in_thread(
+        lambda: list(Reply.objects.order_by("created_at").values_list("state", flat=True))
+    )
     assert answered == ["done", "done", "stopped", "failed"]
-    assert await visit(ModelCall.objects.filter(companion=mira, prompt_tokens__gt=0).count) >= 6
+    assert await in_thread(ModelCall.objects.filter(companion=mira, prompt_tokens__gt=0).count) >= 6
 
 
 async def test_a_memory_forgotten_with_its_message_is_nowhere(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     message = await talk_about_it(alice, mira, rehearsal)
-    memory = await visit(Memory.objects.select_related("message").get, message=message)
-    await visit(forget, memory, timezone.now(), with_message=True)
+    memory = await in_thread(Memory.objects.select_related("message").get, message=message)
+    await in_thread(forget, memory, timezone.now(), with_message=True)
     assert await places() == {}
 
 
@@ -117,8 +119,8 @@ async def test_a_fact_forgotten_with_its_message_is_nowhere(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     await talk_about_it(alice, mira, rehearsal)
-    fact = await visit(Memory.objects.select_related("message").get, kind="fact")
-    await visit(forget, fact, timezone.now(), with_message=True)
+    fact = await in_thread(Memory.objects.select_related("message").get, kind="fact")
+    await in_thread(forget, fact, timezone.now(), with_message=True)
     assert await places() == {}
 
 
@@ -126,8 +128,8 @@ async def test_a_forgotten_memory_leaves_the_words_in_its_hidden_message_alone(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     message = await talk_about_it(alice, mira, rehearsal)
-    memory = await visit(Memory.objects.select_related("message").get, message=message)
-    await visit(forget, memory, timezone.now())
+    memory = await in_thread(Memory.objects.select_related("message").get, message=message)
+    await in_thread(forget, memory, timezone.now())
     assert await places() == {
         "companions_message": 1,
         "memory_recall": 1,
@@ -148,11 +150,11 @@ async def test_a_fact_that_a_later_turn_drew_from_what_is_deleted_goes_with_it(
         frames = await said(socket, SECRET)
         await said(socket, "My sister Ana lives in Porto.")
         await said(socket, "Note down what I told you.")
-    message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
-    assert await visit(Memory.objects.filter(kind="fact", sources=message).count) == 1
-    await visit(delete_message, message, timezone.now())
+    message = await in_thread(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
+    assert await in_thread(Memory.objects.filter(kind="fact", sources=message).count) == 1
+    await in_thread(delete_message, message, timezone.now())
     assert await places() == {}
-    assert (await visit(Memory.objects.get, kind="fact")).text == "Ana lives in Porto."
+    assert (await in_thread(Memory.objects.get, kind="fact")).text == "Ana lives in Porto."
 
 
 async def test_a_tool_called_after_the_deletion_of_what_it_was_told_keeps_nothing(
@@ -169,10 +171,12 @@ async def test_a_tool_called_after_the_deletion_of_what_it_was_told_keeps_nothin
         await socket.send("message.send", text="Note it down.", client_id="2")
         await socket.until("reply.piece")
         settings.LEASE_RENEWED_SECONDS = 30  # so that nobody notices before the tool is called
-        message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
-        await visit(delete_message, message, timezone.now())
+        message = await in_thread(
+            Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"]
+        )
+        await in_thread(delete_message, message, timezone.now())
         assert (await socket.until(*ENDINGS))[-1]["type"] == "reply.interrupted"
-    assert await visit(Memory.objects.filter(kind="fact").count) == 0
+    assert await in_thread(Memory.objects.filter(kind="fact").count) == 0
     assert await places() == {}
 
 
@@ -187,15 +191,15 @@ async def test_an_answer_is_deleted_with_all_that_its_replies_hold_of_it(
         piece = (await socket.until("reply.piece"))[-1]
         await socket.send("reply.stop", id=piece["id"])
         await socket.until("reply.stopped")
-        stopped = await visit(Reply.objects.get, pk=piece["id"])
-        more = await visit(go_on, stopped, timezone.now())
+        stopped = await in_thread(Reply.objects.get, pk=piece["id"])
+        more = await in_thread(go_on, stopped, timezone.now())
         spawn(more.pk)
         ending = (await socket.until(*ENDINGS))[-1]
     assert ending["message"]["text"].count(MARKER) == 2
-    answer = await visit(Message.objects.select_related("companion").get, pk=ending["message"]["id"])
-    await visit(delete_message, answer, timezone.now())
+    answer = await in_thread(Message.objects.select_related("companion").get, pk=ending["message"]["id"])
+    await in_thread(delete_message, answer, timezone.now())
     assert await places() == {}
-    assert await visit(Message.objects.filter(companion=mira).count) == 1
+    assert await in_thread(Message.objects.filter(companion=mira).count) == 1
 
 
 async def test_a_message_deleted_while_it_is_answered_takes_the_answer_along(
@@ -205,12 +209,14 @@ async def test_a_message_deleted_while_it_is_answered_takes_the_answer_along(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text=SECRET, client_id="1")
         frames = await socket.until("reply.piece")
-        message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
-        await visit(delete_message, message, timezone.now())
+        message = await in_thread(
+            Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"]
+        )
+        await in_thread(delete_message, message, timezone.now())
         ending = (await socket.until(*ENDINGS))[-1]
         assert (ending["type"], ending["message"]) == ("reply.stopped", None)
         assert await places() == {}
-        assert await visit(Message.objects.filter(companion=mira).count) == 0
+        assert await in_thread(Message.objects.filter(companion=mira).count) == 0
         rehearsal.script({"answer": "Hello again."})
         assert (await said(socket, "Hello"))[-1]["message"]["text"] == "Hello again."
 
@@ -226,19 +232,21 @@ async def test_a_reply_under_way_that_was_shown_what_is_deleted_ends_without_it(
     async with connected(alice, mira) as socket:
         frames = await said(socket, SECRET)
         if is_recalled:
-            await visit(end_session, mira)
+            await in_thread(end_session, mira)
         await socket.send("message.send", text="Tell me of my locker's password", client_id="2")
         piece = (await socket.until("reply.piece"))[-1]
         assert MARKER in str(rehearsal.requests()[-1])
         await eventually(lambda: Reply.objects.get(pk=piece["id"]).text)
-        message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
-        await visit(delete_message, message, timezone.now())
+        message = await in_thread(
+            Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"]
+        )
+        await in_thread(delete_message, message, timezone.now())
         ending = (await socket.until(*ENDINGS))[-1]
     assert ending["type"] == "reply.interrupted"
     assert ending["message"]["text"].startswith("Let me see. ")
     await asyncio.sleep(0.3)
     assert await places() == {}
-    assert await visit(ModelCall.objects.filter(outcome="running").count) == 0
+    assert await in_thread(ModelCall.objects.filter(outcome="running").count) == 0
 
 
 async def test_what_is_deleted_between_two_rounds_of_tools_is_not_sent_again(
@@ -254,13 +262,15 @@ async def test_what_is_deleted_between_two_rounds_of_tools_is_not_sent_again(
         frames = await said(socket, SECRET)
         await socket.send("message.send", text="Good evening", client_id="2")
         await socket.until("reply.piece")
-        message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
-        await visit(delete_message, message, timezone.now())
+        message = await in_thread(
+            Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"]
+        )
+        await in_thread(delete_message, message, timezone.now())
         assert (await socket.until(*ENDINGS))[-1]["type"] == "reply.interrupted"
     await asyncio.sleep(0.8)
     assert len(rehearsal.requests()) == 2
     assert await places() == {}
-    assert await visit(Prompt.objects.filter(companion=mira).count) == 0
+    assert await in_thread(Prompt.objects.filter(companion=mira).count) == 0
 
 
 async def test_a_provider_that_quotes_what_was_deleted_meanwhile_is_not_kept(
@@ -271,12 +281,14 @@ async def test_a_provider_that_quotes_what_was_deleted_meanwhile_is_not_kept(
         frames = await said(socket, SECRET)
         await socket.send("message.send", text="Good evening", client_id="2")
         await socket.until("reply.piece")
-        call = await visit(ModelCall.objects.order_by("-started_at").first)
-        message = await visit(Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"])
-        await visit(delete_message, message, timezone.now())
+        call = await in_thread(ModelCall.objects.order_by("-started_at").first)
+        message = await in_thread(
+            Message.objects.select_related("companion").get, pk=frames[0]["message"]["id"]
+        )
+        await in_thread(delete_message, message, timezone.now())
         await socket.until(*ENDINGS)
     await eventually(lambda: ModelCall.objects.exclude(outcome="running").filter(pk=call.pk).exists())
-    assert (await visit(ModelCall.objects.get, pk=call.pk)).said == ""
+    assert (await in_thread(ModelCall.objects.get, pk=call.pk)).said == ""
 
 
 async def test_a_companion_deleted_while_it_answers_leaves_nothing(
@@ -286,11 +298,11 @@ async def test_a_companion_deleted_while_it_answers_leaves_nothing(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text=SECRET, client_id="1")
         await socket.until("reply.piece")
-        await visit(delete_companion, mira)
+        await in_thread(delete_companion, mira)
         assert (await socket.until(*ENDINGS))[-1]["type"] == "reply.stopped"
     await asyncio.sleep(0.3)
     assert await places() == {}
-    assert await visit(ModelCall.objects.filter(user=alice).count) == 1
+    assert await in_thread(ModelCall.objects.filter(user=alice).count) == 1
 
 
 async def test_replies_and_deletions_at_once_neither_wait_for_each_other_nor_bring_anything_back(
@@ -299,10 +311,10 @@ async def test_replies_and_deletions_at_once_neither_wait_for_each_other_nor_bri
     rehearsal.script(*({"answer": f"Answer {number}."} for number in range(12)))
 
     async def delete_all() -> None:
-        while await visit(Message.objects.filter(companion=mira, role="user").count) < 12:
+        while await in_thread(Message.objects.filter(companion=mira, role="user").count) < 12:
             await asyncio.sleep(0)
-            for message in await visit(lambda: list(Message.objects.filter(text__contains=MARKER))):
-                await visit(delete_message, message, timezone.now())
+            for message in await in_thread(lambda: list(Message.objects.filter(text__contains=MARKER))):
+                await in_thread(delete_message, message, timezone.now())
 
     deleting = asyncio.create_task(delete_all())
     async with connected(alice, mira) as socket:
@@ -310,11 +322,11 @@ async def test_replies_and_deletions_at_once_neither_wait_for_each_other_nor_bri
             text = f"{SECRET} {number}" if number % 2 else f"Plain {number}"
             await socket.send("message.send", text=text, client_id=str(number))
             await asyncio.sleep(0.02)
-        embedding = asyncio.create_task(visit(embed_waiting, mira.pk))
+        embedding = asyncio.create_task(in_thread(embed_waiting, mira.pk))
         await asyncio.wait_for(deleting, 20)
         await eventually(lambda: not Reply.objects.filter(state__in=Reply.OPEN).exists(), 20)
         await embedding
-    for message in await visit(lambda: list(Message.objects.filter(text__contains=MARKER))):
-        await visit(delete_message, message, timezone.now())
-    assert await visit(Reply.objects.filter(state__in=Reply.OPEN).count) == 0
+    for message in await in_thread(lambda: list(Message.objects.filter(text__contains=MARKER))):
+        await in_thread(delete_message, message, timezone.now())
+    assert await in_thread(Reply.objects.filter(state__in=Reply.OPEN).count) == 0
     assert await places() == {}

@@ -15,12 +15,12 @@ from companions.models import Companion, Message, Prompt, Reply
 from companions.prompts import RULES
 from companions.replies import stream
 from companions.replies.claim import claim
-from companions.replies.database import visit
 from companions.replies.finish import said_so_far
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
 from companions.replies.pulse import end_lost
 from companions.replies.start import start
+from database.threads import in_thread
 from memory.emotion import Emotion
 from memory.models import Memory
 from providers.rehearsal.running import RehearsalServer
@@ -56,7 +56,7 @@ async def test_an_emotion_comes_as_a_frame_and_never_as_text(
     assert "emotion" not in "".join(one["text"] for one in frames if one["type"] == "reply.thought")
     numbers = [one["seq"] for one in frames if "seq" in one]
     assert numbers == list(range(1, len(numbers) + 1))
-    reply = await visit(Reply.objects.get)
+    reply = await in_thread(Reply.objects.get)
     assert (reply.text, reply.emotions) == (TEXT, FELT)
     assert "<" not in reply.thought
 
@@ -70,8 +70,8 @@ async def test_neither_memory_nor_the_next_prompt_holds_a_tag(
         await socket.until(*ENDINGS)
         await socket.send("message.send", text="Lovely, is it not?", client_id="2")
         await socket.until(*ENDINGS)
-    texts = await visit(lambda: [*Memory.objects.values_list("text", flat=True)])
-    texts += await visit(lambda: [*Message.objects.values_list("text", flat=True)])
+    texts = await in_thread(lambda: [*Memory.objects.values_list("text", flat=True)])
+    texts += await in_thread(lambda: [*Message.objects.values_list("text", flat=True)])
     assert texts.count(TEXT) == 2
     assert not any("emotion" in text for text in texts)
     history = rehearsal.requests()[1]["messages"][1:]
@@ -139,20 +139,20 @@ async def test_a_stop_within_a_tag_leaves_nothing_of_it(
 async def test_what_a_dead_process_had_said_holds_no_tag_and_its_emotions_once(mira: Companion) -> None:
     """The row holds the first of them, the stream both."""
     now = timezone.now()
-    reply = (await visit(start, mira, "I have a puppy!", None, now)).reply
-    assert await visit(claim, reply.pk, now)
-    await visit(Reply.objects.filter(pk=reply.pk).update, emotions=FELT[:1])
+    reply = (await in_thread(start, mira, "I have a puppy!", None, now)).reply
+    assert await in_thread(claim, reply.pk, now)
+    await in_thread(Reply.objects.filter(pk=reply.pk).update, emotions=FELT[:1])
     publisher = Publisher(mira.pk, reply.pk)
     publisher.send("reply.emotion", **FELT[0])
     publisher.add("reply.piece", "Oh? ")
     publisher.send("reply.emotion", **FELT[1])
     publisher.add("reply.piece", "How lovely")
     await publisher.close()
-    said = await visit(lambda: said_so_far(Reply.objects.get()))
+    said = await in_thread(lambda: said_so_far(Reply.objects.get()))
     assert (said.text, said.emotions) == ("Oh? How lovely", FELT)
-    await visit(Reply.objects.filter(pk=reply.pk).update, lease_by=process_name())
+    await in_thread(Reply.objects.filter(pk=reply.pk).update, lease_by=process_name())
     await end_lost(reply.pk, lambda: now + timedelta(minutes=1))
-    row = await visit(Reply.objects.get)
+    row = await in_thread(Reply.objects.get)
     assert (row.state, row.text, row.emotions) == ("interrupted", "Oh? How lovely", FELT)
 
 
@@ -169,7 +169,7 @@ async def test_what_goes_on_keeps_the_emotions_it_had(
         again = await as_alice.apost(f"/replies/{failed['id']}/continue")
         assert again.status_code == 201
         await socket.until(*ENDINGS)
-    reply = await visit(Reply.objects.order_by("-created_at").first)
+    reply = await in_thread(Reply.objects.order_by("-created_at").first)
     assert reply is not None
     assert reply.text == "Once upon a time all was well."
     assert [one["emotion"] for one in reply.emotions] == ["sad", "happy"]
@@ -183,8 +183,8 @@ async def test_a_flood_of_tags_is_cut(alice: User, mira: Companion, rehearsal: R
         frames = await socket.until(*ENDINGS)
     assert len(felt(frames)) == 100
     assert frames[-1]["message"]["text"] == "Done."
-    assert await visit(lambda: ModelCall.objects.get().outcome) == ModelCall.Outcome.DONE
-    assert await visit(Prompt.objects.count) == 1
+    assert await in_thread(lambda: ModelCall.objects.get().outcome) == ModelCall.Outcome.DONE
+    assert await in_thread(Prompt.objects.count) == 1
 
 
 def test_a_log_that_a_model_wrote_is_taken_in_without_tags(mira: Companion) -> None:

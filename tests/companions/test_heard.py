@@ -11,12 +11,12 @@ from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Reply, Session
 from companions.replies import stream
 from companions.replies.claim import claim
-from companions.replies.database import visit
 from companions.replies.finish import Said, finish
 from companions.replies.heard import break_off, keep_heard
 from companions.replies.process import process_name
 from companions.replies.start import start
 from companions.replies.stream import Place
+from database.threads import in_thread
 from memory.models import Memory
 from memory.recall import recall
 from providers.rehearsal.running import RehearsalServer
@@ -173,7 +173,7 @@ async def test_a_reply_that_still_streams_ends_at_once_and_leaves_nothing_more(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Where is it?", client_id="1")
         frames = await socket.until("reply.piece")
-        reply = await visit(Reply.objects.get)
+        reply = await in_thread(Reply.objects.get)
         while MARKER not in "".join(one.get("text", "") for one in frames if one["type"] == "reply.piece"):
             frames.append(await socket.frame())
         kept = await break_off(reply, len("The tea sta"), timezone.now(), keep=keep_heard)
@@ -182,26 +182,28 @@ async def test_a_reply_that_still_streams_ends_at_once_and_leaves_nothing_more(
     assert kept.text == "The tea"
     assert {one["type"] for one in frames} == {"reply.heard", "reply.stopped"}
     assert {one["message"]["text"] for one in frames} == {"The tea"}
-    assert await visit(tables_with, MARKER) == {}
+    assert await in_thread(tables_with, MARKER) == {}
     assert await asyncio.to_thread(keys_with, MARKER, settings.REDIS_URL) == []
-    call = await visit(ModelCall.objects.get)
+    call = await in_thread(ModelCall.objects.get)
     assert call.outcome == ModelCall.Outcome.STOPPED
 
 
 async def test_a_reply_that_another_process_makes_ends_for_it_too(mira: Companion) -> None:
     """That process finds its reply ended, and its stream takes nothing more from it."""
-    reply = await visit(asked, mira)
-    await visit(claim, reply.pk, NOW)
-    await visit(lambda: Reply.objects.filter(pk=reply.pk).update(lease_by="another", text="The tea stands"))
+    reply = await in_thread(asked, mira)
+    await in_thread(claim, reply.pk, NOW)
+    await in_thread(
+        lambda: Reply.objects.filter(pk=reply.pk).update(lease_by="another", text="The tea stands")
+    )
     await stream.write([_parcel(reply, 1, "The tea stands")])
-    kept = await visit(keep_heard, reply, 8, NOW)
+    kept = await in_thread(keep_heard, reply, 8, NOW)
     assert kept
     assert (kept.state, kept.text) == ("stopped", "The tea")
     assert await stream.write([_parcel(reply, 2, f" under {MARKER}")]) == [False]
-    late = await visit(finish, reply, Reply.State.DONE, Said(TEXT), NOW, held_by="another")
+    late = await in_thread(finish, reply, Reply.State.DONE, Said(TEXT), NOW, held_by="another")
     assert late is None
     assert await stream.read(reply.pk) == []
-    assert await visit(tables_with, MARKER) == {}
+    assert await in_thread(tables_with, MARKER) == {}
 
 
 async def _all(socket, seconds: float) -> list[dict]:

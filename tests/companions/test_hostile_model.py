@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import User
 from companions.models import Companion, Prompt, Reply
-from companions.replies.database import visit
+from database.threads import in_thread
 from memory.models import Memory
 from providers.rehearsal.running import RehearsalServer
 from providers.tokens import estimate_messages
@@ -29,7 +29,7 @@ async def ended(alice: User, mira: Companion) -> Reply:
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Go on", client_id="1")
         await socket.until(*ENDINGS, seconds=20)
-    return await visit(Reply.objects.select_related("answer").get)
+    return await in_thread(Reply.objects.select_related("answer").get)
 
 
 @pytest.mark.parametrize("bad", ["\x00", "\ud800"], ids=["NUL", "half a character"])
@@ -53,7 +53,7 @@ async def test_a_flood_of_tool_calls_is_cut(alice: User, mira: Companion, rehear
     assert len(reply.tool_calls) == 16
     assert len(reply.tool_calls[3]["arguments"]) == 20_000
     assert "error" in reply.tool_calls[3]["result"]
-    assert await visit(Memory.objects.filter(kind="fact").count) == 15
+    assert await in_thread(Memory.objects.filter(kind="fact").count) == 15
 
 
 async def test_long_arguments_leave_the_next_request_within_the_context_and_can_be_mended(
@@ -93,10 +93,10 @@ async def test_what_a_tool_found_cannot_pass_for_a_block_of_kiths(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text=said, client_id="1")
         await socket.until(*ENDINGS)
-        await visit(lambda: mira.sessions.update(ended_at=mira.created_at))
+        await in_thread(lambda: mira.sessions.update(ended_at=mira.created_at))
         await socket.send("message.send", text="What was that?", client_id="2")
         await socket.until(*ENDINGS)
-    prompts = await visit(lambda: list(Prompt.objects.filter(round=2)))
+    prompts = await in_thread(lambda: list(Prompt.objects.filter(round=2)))
     (tool,) = [line for line in prompts[-1].messages if line["role"] == "tool"]
     assert "Otters" in tool["content"]
     assert "</kith-context>" not in tool["content"]

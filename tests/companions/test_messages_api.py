@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.importing import Line, import_log
 from companions.models import Companion, Message
-from companions.replies.database import visit
+from database.threads import in_thread
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.rest import Api, problem
 
@@ -98,12 +98,12 @@ async def test_a_bad_message_is_refused_and_nothing_kept(
     as_alice: Api, mira: Companion, text: str, code: str
 ) -> None:
     problem(await as_alice.apost(f"/companions/{mira.pk}/messages", {"text": text}), 422, code)
-    assert not await visit(Message.objects.exists)
+    assert not await in_thread(Message.objects.exists)
 
 
 async def test_too_many_messages_are_refused_with_a_time(as_alice: Api, alice: User, mira: Companion) -> None:
     alice.messages_per_minute = 1
-    await visit(alice.save)
+    await in_thread(alice.save)
     path = f"/companions/{mira.pk}/messages?wait=0"
     assert (await as_alice.apost(path, {"text": "One"})).status_code == 201
     refused = await as_alice.apost(path, {"text": "Two"})
@@ -114,10 +114,10 @@ async def test_too_many_messages_are_refused_with_a_time(as_alice: Api, alice: U
 async def test_the_history_comes_page_by_page(as_alice: Api, mira: Companion) -> None:
     at = timezone.now()  # imported, for nothing is to be answered meanwhile
     lines = [Line(role="user", text=f"Message {n}", at=at + timedelta(seconds=n)) for n in range(5)]
-    await visit(import_log, mira, lines, at)
+    await in_thread(import_log, mira, lines, at)
     pages, cursor = [], ""
     while cursor is not None:
-        page = (await visit(as_alice.get, f"/companions/{mira.pk}/messages?limit=2{cursor}")).json()
+        page = (await in_thread(as_alice.get, f"/companions/{mira.pk}/messages?limit=2{cursor}")).json()
         pages.append([one["text"] for one in page["items"]])
         cursor = f"&cursor={page['next']}" if page["next"] else None
     assert pages == [["Message 4", "Message 3"], ["Message 2", "Message 1"], ["Message 0"]]
@@ -134,7 +134,7 @@ async def test_retry_makes_another_branch_and_stop_of_an_ended_reply_is_refused(
     again = await as_alice.apost(f"{reply_path}/retry")
     assert again.status_code == 201
     await until_ended(as_alice, again.json()["id"])
-    items = (await visit(as_alice.get, f"/companions/{mira.pk}/messages")).json()["items"]
+    items = (await in_thread(as_alice.get, f"/companions/{mira.pk}/messages")).json()["items"]
     assert [one["text"] for one in items] == ["Second.", "Say something"]
     problem(await as_alice.apost(f"/replies/{uuid.uuid4()}/retry"), 404, "not_found")
 
@@ -143,7 +143,7 @@ async def until_ended(api: Api, reply_id: str) -> dict[str, Any]:
     import asyncio
 
     for _ in range(100):
-        reply = (await visit(api.get, f"/replies/{reply_id}")).json()
+        reply = (await in_thread(api.get, f"/replies/{reply_id}")).json()
         if reply["state"] not in ("queued", "thinking", "streaming"):
             return reply
         await asyncio.sleep(0.05)

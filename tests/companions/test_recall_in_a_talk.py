@@ -9,7 +9,7 @@ from django.utils import timezone
 from companions.importing import Line, import_log
 from companions.models import Companion, Prompt
 from companions.reasons import in_words
-from companions.replies.database import visit
+from database.threads import in_thread
 from memory.embedding import embed_waiting
 from memory.keeping import keep_fact
 from memory.models import Memory, Recall
@@ -49,7 +49,7 @@ async def say(api: Api, companion: Companion, text: str) -> list[dict[str, Any]]
     answer = (await api.apost(f"/companions/{companion.pk}/messages", {"text": text})).json()
     assert answer["reply"]["state"] == "done", answer
     prompt: list[dict[str, Any]] = (
-        await visit(Prompt.objects.get, reply=answer["reply"]["id"], round=1)
+        await in_thread(Prompt.objects.get, reply=answer["reply"]["id"], round=1)
     ).messages
     return prompt
 
@@ -109,7 +109,7 @@ async def test_a_summary_never_stands_for_its_lines(
     settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 3000, 300
     rehearsal.script({"answer": "Mm, I see.", "repeat": 100})
     await say(as_alice, mira, "My neighbour Rosa keeps bees on the roof.")
-    await visit(mira.sessions.filter(ended_at=None).update, summary="Rosa, the neighbour, keeps bees.")
+    await in_thread(mira.sessions.filter(ended_at=None).update, summary="Rosa, the neighbour, keeps bees.")
     for _ in range(40):
         await say(as_alice, mira, "And so the day goes on, with little to tell of it but rain and rain.")
     prompt = await say(as_alice, mira, "Who keeps bees on the roof?")
@@ -126,7 +126,7 @@ async def test_a_message_is_read_with_the_talk_that_it_leans_on(
     assert "Lena" not in remembered(await say(as_alice, mira, "How was it?"))
     await say(as_alice, mira, "Lena writes so rarely.")
     assert "Lena builds violins" in remembered(await say(as_alice, mira, "How is she?"))
-    recall = (await visit(list, Recall.objects.order_by("-at").prefetch_related("found")))[0]
+    recall = (await in_thread(list, Recall.objects.order_by("-at").prefetch_related("found")))[0]
     assert recall.cue == "How is she?"  # no more: what it was read with may be deleted
     reasons = [one.reasons for one in recall.found.all()]
     assert all(one["with_talk"] for one in reasons)
@@ -145,8 +145,8 @@ async def test_a_question_in_the_words_of_its_answer_finds_it(
     as_alice: Api, mira: Companion, said: str, question: str
 ) -> None:
     await say(as_alice, mira, said)
-    await visit(embed_waiting, mira.pk)
-    await visit(end_session, mira)
+    await in_thread(embed_waiting, mira.pk)
+    await in_thread(end_session, mira)
     assert said in remembered(await say(as_alice, mira, question))
 
 
@@ -154,27 +154,27 @@ async def test_a_flashback_comes_beside_whatever_is_recalled(
     as_alice: Api, mira: Companion, settings: Any
 ) -> None:
     for number in range(12):
-        await visit(keep_fact, mira.pk, f"Tiago owns bicycle number {number}.", NOW, NOW)
+        await in_thread(keep_fact, mira.pk, f"Tiago owns bicycle number {number}.", NOW, NOW)
     settings.FLASHBACK_PROBABILITY = 1.0
-    await visit(Memory.objects.filter(text=SAID[4]).update, joy=0.9)
+    await in_thread(Memory.objects.filter(text=SAID[4]).update, joy=0.9)
     prompt = await say(as_alice, mira, "Which bicycles does Tiago own?")
     assert len(remembered(prompt).splitlines()) == 8
     assert "Just came to mind, unasked" in str(prompt[-1]["content"])
 
 
 async def test_what_was_learnt_comes_before_what_was_said(as_alice: Api, mira: Companion) -> None:
-    await visit(keep_fact, mira.pk, "Tiago wants to be a chemistry teacher.", NOW, NOW)
+    await in_thread(keep_fact, mira.pk, "Tiago wants to be a chemistry teacher.", NOW, NOW)
     lines = remembered(await say(as_alice, mira, "What do you know of Tiago and chemistry?")).splitlines()
     assert lines[0].endswith('Fact: "Tiago wants to be a chemistry teacher."')
     assert lines[1].endswith(f'Alice said: "{TIAGO}"')
 
 
 async def test_what_is_pinned_in_the_prompt_is_not_remembered_beside(as_alice: Api, mira: Companion) -> None:
-    fact = await visit(keep_fact, mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
+    fact = await in_thread(keep_fact, mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
     assert fact.text in remembered(await say(as_alice, mira, "May I eat walnuts?"))
     path = f"/companions/{mira.pk}/slots/allergies"
     assert (
-        await visit(as_alice.call, "PUT", path, {"text": "Alice is allergic to walnuts, badly."})
+        await in_thread(as_alice.call, "PUT", path, {"text": "Alice is allergic to walnuts, badly."})
     ).status_code < 300
     assert fact.text not in remembered(await say(as_alice, mira, "And may I eat walnuts now?"))
 
@@ -184,5 +184,5 @@ async def test_a_memory_counts_once_in_a_session_however_often_it_is_shown(
 ) -> None:
     for _ in range(3):
         assert TIAGO in remembered(await say(as_alice, mira, "Do you remember Tiago?"))
-    memory = await visit(Memory.objects.get, text=TIAGO)
+    memory = await in_thread(Memory.objects.get, text=TIAGO)
     assert memory.times_recalled == 1

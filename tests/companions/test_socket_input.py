@@ -9,8 +9,8 @@ from django.test import Client
 
 from accounts.models import Token, User
 from companions.models import Companion, Message
-from companions.replies.database import visit
 from config.asgi import application
+from database.threads import in_thread
 from tests.fixtures.turns import Socket, Wire, bearer, connected
 
 NOBODYS = "00000000-0000-4000-8000-000000000000"
@@ -51,7 +51,7 @@ async def test_a_bad_frame_gets_an_error_and_the_socket_stays(
         assert error["detail"]
         await socket.wire.send_to(text_data='{"type": "reply.stop", "id": "' + NOBODYS + '"}')
         assert (await socket.frame())["code"] == "no_such_reply"
-    assert not await visit(Message.objects.exists)
+    assert not await in_thread(Message.objects.exists)
 
 
 async def test_bytes_get_an_error(alice: User, mira: Companion) -> None:
@@ -64,7 +64,7 @@ async def test_a_lone_surrogate_is_refused(alice: User, mira: Companion) -> None
     async with connected(alice, mira) as socket:
         await socket.wire.send_to(text_data='{"type": "message.send", "text": "\\ud800", "client_id": "a"}')
         assert (await socket.frame())["type"] == "error"
-    assert not await visit(Message.objects.exists)
+    assert not await in_thread(Message.objects.exists)
 
 
 async def test_frames_before_sign_in_do_nothing(mira: Companion) -> None:
@@ -72,7 +72,7 @@ async def test_frames_before_sign_in_do_nothing(mira: Companion) -> None:
     await socket.wire.connect(timeout=5)
     await socket.send("message.send", text="hi", client_id="a")
     assert await socket.wire.receive_output(5) == {"type": "websocket.close", "code": 4401}
-    assert not await visit(Message.objects.exists)
+    assert not await in_thread(Message.objects.exists)
 
 
 async def test_an_unknown_companion_closes_the_socket(alice: User) -> None:
@@ -85,7 +85,7 @@ async def test_a_revoked_token_opens_nothing(alice: User, mira: Companion) -> No
     header = await bearer(alice)
     from django.utils import timezone
 
-    await visit(lambda: Token.objects.get().revoke(timezone.now()))
+    await in_thread(lambda: Token.objects.get().revoke(timezone.now()))
     socket = Socket(mira.pk, header)
     await socket.wire.connect(timeout=5)
     assert await socket.wire.receive_output(5) == {"type": "websocket.close", "code": 4401}
@@ -114,7 +114,7 @@ def signed_in(user: User) -> bytes:
 async def test_a_session_opens_a_socket_from_kiths_own_pages_only(
     alice: User, mira: Companion, host: str, origin: str | None, opens: bool
 ) -> None:
-    headers = [(b"cookie", await visit(signed_in, alice)), (b"host", host.encode())]
+    headers = [(b"cookie", await in_thread(signed_in, alice)), (b"host", host.encode())]
     headers += [(b"origin", origin.encode())] if origin else []
     wire: Any = Wire(application, f"/ws/companions/{mira.pk}/", headers=headers)
     is_open, _ = await wire.connect(timeout=5)
@@ -139,11 +139,11 @@ async def test_a_silent_socket_is_closed(alice: User, mira: Companion, settings:
 
 async def test_more_messages_than_the_gate_allows_are_refused(alice: User, mira: Companion) -> None:
     alice.messages_per_minute = 1
-    await visit(alice.save)
+    await in_thread(alice.save)
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="One", client_id="1")
         await socket.until("reply.done")
         await socket.send("message.send", text="Two", client_id="2")
         error = await socket.frame()
     assert (error["code"], error["client_id"]) == ("too_many_messages", "2")
-    assert await visit(Message.objects.filter(role="user").count) == 1
+    assert await in_thread(Message.objects.filter(role="user").count) == 1

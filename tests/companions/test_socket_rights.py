@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from tests.fixtures.turns import Socket, bearer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -32,7 +32,7 @@ async def test_a_socket_closes_when(alice: User, mira: Companion, settings: Any,
     end, code = ENDS[what]
     socket = Socket(mira.pk, await bearer(alice))
     assert (await socket.wire.connect(timeout=5))[0]
-    await visit(end)
+    await in_thread(end)
     assert (await socket.wire.receive_output(timeout=10)).get("code") == code
 
 
@@ -47,10 +47,10 @@ async def test_a_socket_of_a_session_closes_when_one_signs_out(
     alice: User, mira: Companion, settings: Any
 ) -> None:
     settings.SOCKET_CHECKED_SECONDS = 0.1
-    socket = Socket(mira.pk, *await visit(signed_in, alice))
+    socket = Socket(mira.pk, *await in_thread(signed_in, alice))
     assert (await socket.wire.connect(timeout=5))[0]
     assert await socket.wire.receive_nothing(timeout=4)
-    await visit(Session.objects.all().delete)
+    await in_thread(Session.objects.all().delete)
     assert (await socket.wire.receive_output(timeout=10))["code"] == 4401
 
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Prompt, Reply
-from companions.replies.database import visit
 from companions.replies.start import start
 from companions.replies.turn import make
+from database.threads import in_thread
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.turns import connected, end_session
 
@@ -45,9 +45,9 @@ async def test_the_reply_is_recorded_with_what_was_sent_and_counted(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="My sister Ana lives in Porto.", client_id="one")
         await socket.until(*ENDINGS)
-    reply = await visit(Reply.objects.select_related("answer").get)
-    prompt = await visit(Prompt.objects.get)
-    call = await visit(ModelCall.objects.get)
+    reply = await in_thread(Reply.objects.select_related("answer").get)
+    prompt = await in_thread(Prompt.objects.get)
+    call = await in_thread(ModelCall.objects.get)
     (counted,) = rehearsal.ledger()
     (request,) = rehearsal.requests()
     assert reply.state == Reply.State.DONE
@@ -74,7 +74,7 @@ async def test_the_same_message_sent_twice_is_stored_once(alice: User, mira: Com
     assert again["type"] == "message.saved"
     assert again["message"]["id"] == first[0]["message"]["id"]
     assert (refused["type"], refused["code"], refused["client_id"]) == ("error", "client_id_taken", "one")
-    assert await visit(Message.objects.filter(role="user").count) == 1
+    assert await in_thread(Message.objects.filter(role="user").count) == 1
 
 
 async def test_a_second_message_waits_its_turn_and_follows_the_first_answer(
@@ -91,7 +91,7 @@ async def test_a_second_message_waits_its_turn_and_follows_the_first_answer(
     assert begun == saved
     roles = [line["role"] for line in rehearsal.requests()[1]["messages"]]
     assert roles == ["system", "user", "assistant", "user"]
-    texts = await visit(
+    texts = await in_thread(
         lambda: [(m.text, m.parent and m.parent.text) for m in Message.objects.order_by("said_at")]
     )
     assert texts == [
@@ -114,7 +114,7 @@ async def test_a_stopped_reply_keeps_what_had_been_said(
     assert frames[-1]["type"] == "reply.stopped"
     assert frames[-1]["message"]["text"].startswith("Once upon a time")
     assert len(frames[-1]["message"]["text"]) < 400
-    call = await visit(ModelCall.objects.get)
+    call = await in_thread(ModelCall.objects.get)
     assert call.outcome == ModelCall.Outcome.STOPPED
     assert call.completion_tokens > 0
 
@@ -132,9 +132,9 @@ async def test_a_failed_reply_keeps_the_message_and_can_be_tried_again(
         None,
     )
     assert "fire" not in failed["detail"]
-    call = await visit(ModelCall.objects.get)
+    call = await in_thread(ModelCall.objects.get)
     assert "the machine room is on fire" in call.said
-    assert await visit(Message.objects.filter(text="Are you there?").exists)
+    assert await in_thread(Message.objects.filter(text="Are you there?").exists)
 
 
 async def test_a_cut_socket_resumes_after_the_piece_it_had(
@@ -159,11 +159,11 @@ async def test_the_tool_that_remembers_is_called_and_kept(alice: User, mira: Com
         frames = await socket.until(*ENDINGS)
     assert frames[-1]["type"] == "reply.done"
     assert [frame["name"] for frame in frames if frame["type"] == "reply.tool"] == ["remember"]
-    reply = await visit(Reply.objects.get)
+    reply = await in_thread(Reply.objects.get)
     assert reply.tool_calls[0]["name"] == "remember"
     assert "error" not in reply.tool_calls[0]["result"]
-    assert await visit(mira.memories.filter(kind="fact").count) == 1
-    assert await visit(ModelCall.objects.count) == 2
+    assert await in_thread(mira.memories.filter(kind="fact").count) == 1
+    assert await in_thread(ModelCall.objects.count) == 2
 
 
 async def test_what_was_said_yesterday_comes_back_in_a_new_session(
@@ -172,7 +172,7 @@ async def test_what_was_said_yesterday_comes_back_in_a_new_session(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="My dentist is called Dr. Okafor.", client_id="1")
         first = await socket.until(*ENDINGS)
-        await visit(end_session, mira)
+        await in_thread(end_session, mira)
         await socket.send("message.send", text="What is my dentist called?", client_id="2")
         frames = await socket.until(*ENDINGS)
     recalled = next(frame for frame in frames if frame["type"] == "reply.recalled")["recalled"]
@@ -188,9 +188,9 @@ async def test_an_unknown_reply_is_an_error_frame(alice: User, mira: Companion) 
 
 
 async def test_a_reply_that_is_taken_up_twice_is_made_once(mira: Companion) -> None:
-    started = await visit(lambda: start(mira, "Hello", None, timezone.now(), at_once=True))
+    started = await in_thread(lambda: start(mira, "Hello", None, timezone.now(), at_once=True))
     turns = started.turn, started.turn
     assert all(turns)
     await asyncio.gather(*(make(turn, timezone.now, None) for turn in turns if turn))
-    assert await visit(lambda: Reply.objects.get().state) == Reply.State.DONE
-    assert await visit(ModelCall.objects.count) == 1
+    assert await in_thread(lambda: Reply.objects.get().state) == Reply.State.DONE
+    assert await in_thread(ModelCall.objects.count) == 1

@@ -113,16 +113,16 @@ def test_it_counts_once_however_often_the_end_is_told(mira: Companion, fact: Mem
 async def test_a_reply_whose_process_died_counts_once_when_it_is_taken_over(
     mira: Companion, fact: Memory, rehearsal: object
 ) -> None:
-    from companions.replies.database import visit
+    from database.threads import in_thread
 
-    turn = await visit(asked, mira)
-    await visit(Reply.objects.filter(pk=turn.reply.pk).update, text="No wal", lease_by="a dead one")
+    turn = await in_thread(asked, mira)
+    await in_thread(Reply.objects.filter(pk=turn.reply.pk).update, text="No wal", lease_by="a dead one")
     for minutes in (5, 10):
         later = NOW + timedelta(minutes=minutes)
-        for lost in await visit(take_over, later):
+        for lost in await in_thread(take_over, later):
             await end_lost(lost, lambda later=later: later)
-    assert await visit(times, fact) == 1
-    assert (await visit(Reply.objects.get)).state == State.INTERRUPTED
+    assert await in_thread(times, fact) == 1
+    assert (await in_thread(Reply.objects.get)).state == State.INTERRUPTED
 
 
 def test_a_reply_that_goes_on_counts_only_what_is_new(mira: Companion, fact: Memory) -> None:

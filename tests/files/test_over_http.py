@@ -8,9 +8,9 @@ import pytest
 import uvicorn
 
 from accounts.models import Token, User
-from companions.replies.database import visit
 from config.asgi import application
 from config.up.ports import free_port
+from database.threads import in_thread
 from files.models import StoredFile
 from tests.files.conftest import stored
 from tests.fixtures.storage import S3Server
@@ -22,7 +22,7 @@ CONTENT = bytes(range(256)) * 8_000  # 2 MB
 @pytest.fixture
 async def kith(alice: User) -> AsyncIterator[httpx.AsyncClient]:
     """Kith behind a real socket of this machine, asked by Alice's program."""
-    _, token = await visit(Token.objects.issue, alice, "test")
+    _, token = await in_thread(Token.objects.issue, alice, "test")
     server = uvicorn.Server(uvicorn.Config(application, port=free_port(), lifespan="off", log_level="error"))
     serving = asyncio.create_task(server.serve())
     while not server.started:

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client
 
 from accounts.models import Token, User
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.errors import StorageAwayError
 from files.models import StoredFile
 from files.storages.private import private
@@ -99,7 +99,7 @@ async def test_its_size_is_told_without_it(alice: User, file: StoredFile) -> Non
 
 async def test_what_no_page_shows_is_given_to_be_saved(alice: User, storage: str) -> None:
     """Should anything else ever be stored, no browser runs it."""
-    page = await visit(lambda: stored(alice, b"<script>alert(1)</script>", content_type="text/html"))
+    page = await in_thread(lambda: stored(alice, b"<script>alert(1)</script>", content_type="text/html"))
     response = await asked(alice, page)
     assert response["Content-Type"] == "application/octet-stream"
     assert response["Content-Disposition"].startswith("attachment;")
@@ -117,9 +117,9 @@ async def test_another_user_gets_no_byte(
     client, etag = AsyncClient(), f'"{file.sha256}"'
     headers: dict[str, str] = {}
     if who:
-        user = await visit(request.getfixturevalue, who)
+        user = await in_thread(request.getfixturevalue, who)
         await client.aforce_login(user)
-        _, token = await visit(Token.objects.issue, user, "test")
+        _, token = await in_thread(Token.objects.issue, user, "test")
         headers = {"Authorization": f"Bearer {token}"}
     ways: list[dict[str, str]] = [{}, {"Range": "bytes=0-99"}, {"If-None-Match": etag}, {"If-Range": etag}]
     for more in ways:
@@ -158,20 +158,20 @@ async def test_an_old_address_leads_nowhere(alice: User, bob: User, file: Stored
     """After signing out, after revoking, after it was given to another, and after it was deleted."""
     client = AsyncClient()
     await client.aforce_login(alice)
-    token, plaintext = await visit(Token.objects.issue, alice, "test")
+    token, plaintext = await in_thread(Token.objects.issue, alice, "test")
     page, operation = f"/files/{file.pk}/", f"/api/v1/files/{file.pk}"
     bearer = {"Authorization": f"Bearer {plaintext}"}
     assert (await client.get(page)).status_code == 200
     assert (await AsyncClient().get(operation, headers=bearer)).status_code == 200
     await client.alogout()
-    await visit(Token.objects.filter(pk=token.pk).delete)
+    await in_thread(Token.objects.filter(pk=token.pk).delete)
     assert (await client.get(page)).status_code == 302
     assert (await AsyncClient().get(operation, headers=bearer)).status_code == 401
     await client.aforce_login(alice)
-    await visit(StoredFile.objects.filter(pk=file.pk).update, user=bob)
+    await in_thread(StoredFile.objects.filter(pk=file.pk).update, user=bob)
     assert (await client.get(page)).status_code == 404
-    await visit(StoredFile.objects.filter(pk=file.pk).update, user=alice)
-    await visit(StoredFile.objects.filter(pk=file.pk).delete)
+    await in_thread(StoredFile.objects.filter(pk=file.pk).update, user=alice)
+    await in_thread(StoredFile.objects.filter(pk=file.pk).delete)
     etag = f'"{file.sha256}"'
     assert (await client.get(page, headers={"If-None-Match": etag})).status_code == 404
 
@@ -186,7 +186,7 @@ def test_the_list_holds_ones_own_alone(alice: User, bob: User, file: StoredFile,
 
 
 async def test_a_token_gets_a_part(alice: User, file: StoredFile) -> None:
-    api = await visit(Api, alice)
+    api = await in_thread(Api, alice)
     headers = api.headers | {"Range": "bytes=10-19"}
     response = await AsyncClient().get(f"/api/v1/files/{file.pk}", headers=headers)
     assert (response.status_code, await body(response)) == (206, CONTENT[10:20])
@@ -217,7 +217,7 @@ def test_a_content_that_is_lost_is_said_to_be(alice: User, file: StoredFile) -> 
 
 async def test_a_line_that_breaks_half_way_ends_the_answer(alice: User, s3: S3Server) -> None:
     """It never looks whole: fewer bytes come than were promised."""
-    file = await visit(stored, alice, CONTENT)
+    file = await in_thread(stored, alice, CONTENT)
     s3.fail("cut", "GET")
     response = await asked(alice, file)
     assert response["Content-Length"] == str(SIZE)
@@ -234,7 +234,7 @@ async def test_a_line_that_breaks_half_way_ends_the_answer(alice: User, s3: S3Se
 
 async def test_never_is_all_of_it_in_memory(alice: User, s3: S3Server) -> None:
     """Each piece is asked of the storage when the one before is sent."""
-    file = await visit(stored, alice, CONTENT)
+    file = await in_thread(stored, alice, CONTENT)
     pieces = [len(piece) async for piece in await asked(alice, file)]
     assert sum(pieces) == SIZE
     assert max(pieces) <= 64 * 1024

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion, Message, Reply, Session
-from companions.replies.database import visit
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
+from database.threads import in_thread
 from memory.keeping import keep_fact
 from memory.models import DiaryEntry, Recall
 from memory.recall import Found, record
@@ -86,11 +86,11 @@ def test_an_open_reply_waits_on_the_page(at_home: Client, mira: Companion) -> No
 
 @pytest.mark.django_db(transaction=True)
 async def test_an_answer_is_not_made_twice_at_once(alice: User) -> None:
-    companion = await visit(make_companion, alice)
-    done = await visit(answered, companion, "hello", "hello")
-    waiting = (await visit(start, companion, "more", None, timezone.now())).reply
+    companion = await in_thread(make_companion, alice)
+    done = await in_thread(answered, companion, "hello", "hello")
+    waiting = (await in_thread(start, companion, "more", None, timezone.now())).reply
     client = AsyncClient()
-    await visit(client.force_login, alice)
+    await in_thread(client.force_login, alice)
     path = f"/companions/{companion.pk}/replies"
     response = await client.post(f"{path}/{waiting.pk}/retry/")
     assert (response.status_code, response.json()["detail"]) == (409, "This reply is still being made.")
@@ -100,10 +100,10 @@ async def test_an_answer_is_not_made_twice_at_once(alice: User) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("web")
 async def test_a_failed_answer_is_tried_again(alice: User, rehearsal: RehearsalServer) -> None:
-    companion = await visit(make_companion, alice)
-    reply = await visit(answered, companion, "hello", "", Reply.State.FAILED)
+    companion = await in_thread(make_companion, alice)
+    reply = await in_thread(answered, companion, "hello", "", Reply.State.FAILED)
     client = AsyncClient()
-    await visit(client.force_login, alice)
+    await in_thread(client.force_login, alice)
     rehearsal.script({"answer": "Here again."})
     async with connected(alice, companion) as socket:
         path = f"/companions/{companion.pk}/replies/{reply.pk}/retry/"

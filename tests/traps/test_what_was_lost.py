@@ -9,7 +9,7 @@ from accounts.models import Token, User
 from companions.deletion import delete_companion
 from companions.models import Companion
 from companions.moving.exporting import export
-from companions.replies.database import visit
+from database.threads import in_thread
 from memory.always import set_slot, write_block
 from memory.keeping import keep_fact
 from memory.models import Block, Memory, Slot
@@ -58,7 +58,7 @@ def test_a_deleted_companion_takes_no_block_and_no_slot_of_another_along(
 @pytest.mark.django_db(transaction=True)
 async def test_an_export_holds_no_key_and_no_token(mira: Companion, settings: Any) -> None:
     settings.CHAT = settings.CHAT | {"api_key": "sk-of-the-operator"}
-    token, plaintext = await visit(Token.objects.issue, mira.user, "test")
+    token, plaintext = await in_thread(Token.objects.issue, mira.user, "test")
     whole = b"".join([piece async for piece in export(mira, NOW)]).decode()
     assert "Mira" in whole
     for secret in (plaintext, token.digest, mira.user.password, "sk-of-the-operator"):

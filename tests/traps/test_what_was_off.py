@@ -8,8 +8,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from companions.models import Companion, Reply
-from companions.replies.database import visit
 from companions.sessions import closing, idle
+from database.threads import in_thread
 from memory.models import Recall
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.turns import connected
@@ -25,13 +25,13 @@ async def test_recall_is_offered_and_done_when_one_asks_about_a_closed_session(
     async with connected(mira.user, mira) as socket:
         await socket.send("message.send", text=TOLD, client_id="1")
         await socket.until("reply.done")
-        await visit(_close, mira)
+        await in_thread(_close, mira)
         await socket.send("message.send", text="Where does my sister Ingrid live?", client_id="2")
         done = (await socket.until("reply.done"))[-1]
     assert "Bergen" in done["message"]["text"]
     offered = [tool["function"]["name"] for tool in rehearsal.requests()[-1]["tools"]]
     assert "recall" in offered
-    assert await visit(_recalled, mira) == TOLD
+    assert await in_thread(_recalled, mira) == TOLD
 
 
 def _close(companion: Companion) -> None:

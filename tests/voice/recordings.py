@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.keeping import keep
 from files.models import StoredFile
 from providers.sound import mp3, wav
@@ -59,7 +59,7 @@ class Browser:
 
 async def upload(user: User, path: str, content: bytes, name: str = "a.wav", **fields: str) -> Any:
     """The API's answer to a form with this file."""
-    _, token = await visit(Token.objects.issue, user, "test")
+    _, token = await in_thread(Token.objects.issue, user, "test")
     form = {"file": SimpleUploadedFile(name, content, "audio/wav"), **fields}
     headers = {"Authorization": f"Bearer {token}"}
     return await AsyncClient().post(f"/api/v1{path}", form, headers=headers)

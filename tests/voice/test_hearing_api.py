@@ -6,7 +6,7 @@ from asgiref.sync import sync_to_async
 
 from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.models import StoredFile
 from providers.rehearsal.running import RehearsalServer
 from tests.fixtures.rest import Api, problem
@@ -57,7 +57,7 @@ async def test_a_recording_is_added_sent_and_answered(
 
 
 async def test_an_idempotency_key_sends_it_once(alice: User, mira: Companion) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     api = await sync_to_async(Api)(alice)
     path = f"/companions/{mira.pk}/recordings/{recording.pk}/send"
     sent = [await api.apost(path, {"text": SAID}, **{"Idempotency-Key": "once"}) for _ in range(2)]
@@ -86,7 +86,7 @@ def test_what_was_heard_is_corrected_before_it_is_sent(as_alice: Api, mira: Comp
 
 
 async def test_its_deletion_leaves_the_message(alice: User, mira: Companion) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     api = await sync_to_async(Api)(alice)
     path = f"/companions/{mira.pk}/recordings/{recording.pk}"
     await api.apost(f"{path}/send", {"text": SAID, "client_id": "1"})

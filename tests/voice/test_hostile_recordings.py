@@ -13,7 +13,7 @@ from av.audio.frame import AudioFrame
 
 from accounts.models import User
 from companions.models import Companion, Message
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.models import StoredFile
 from providers.rehearsal.running import RehearsalServer
 from providers.sound import Sound, wav
@@ -111,7 +111,7 @@ async def test_what_is_no_recording_is_refused_and_nothing_is_lost(
     speech_rehearsal: RehearsalServer, alice: User, mira: Companion, name: str
 ) -> None:
     make, status, codes = REFUSED[name]
-    browser, before = Browser(alice, mira.pk), await visit(recorded, mira)
+    browser, before = Browser(alice, mira.pk), await in_thread(recorded, mira)
     await browser.post(f"recordings/{before.pk}/send/", text=SAID, client_id="1")
     response = await browser.record(make())
     told = orjson.loads(response.content)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import SoundCall, User
 from companions.deletion import delete_companion, delete_message
 from companions.models import Companion, Message, Reply
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.errors import ContentLostError
 from files.keeping import content_of, keep
 from files.models import StoredFile
@@ -48,7 +48,7 @@ async def test_a_recording_is_heard_and_its_words_come_back(
     assert told["seconds"] == pytest.approx(1.5, abs=0.01)
     assert (recording.companion_id, recording.message_id, recording.heard) == (mira.pk, None, SAID)
     assert (recording.file.kind, recording.file.content_type) == ("recording", "audio/mpeg")
-    sound = read(await visit(content_of, recording.file), 10)
+    sound = read(await in_thread(content_of, recording.file), 10)
     assert sound.seconds == pytest.approx(1.5, abs=0.1)
     assert not sound.is_silent
     asked = speech_rehearsal.sound_requests()[-1]
@@ -65,7 +65,7 @@ async def test_its_seconds_are_counted(speech_rehearsal: RehearsalServer, phone:
 
 
 async def test_it_is_sent_as_a_message_and_answered(phone: Browser, mira: Companion) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     async with connected(phone.user, mira) as socket:
         response = await phone.post(
             f"recordings/{recording.pk}/send/", text=f"{SAID} She does.", client_id="1"
@@ -81,7 +81,7 @@ async def test_it_is_sent_as_a_message_and_answered(phone: Browser, mira: Compan
 
 
 async def test_sent_twice_it_is_one_message(phone: Browser, mira: Companion) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     path = f"recordings/{recording.pk}/send/"
     first, second = [await phone.post(path, text=SAID, client_id="1") for _ in range(2)]
     assert first.status_code == second.status_code == 201
@@ -94,7 +94,7 @@ async def test_sent_twice_it_is_one_message(phone: Browser, mira: Companion) -> 
 
 async def test_a_message_has_one_recording(phone: Browser, mira: Companion) -> None:
     for number, status in ((1, 201), (2, 409)):
-        recording = await visit(recorded, mira)
+        recording = await in_thread(recorded, mira)
         response = await phone.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
         assert response.status_code == status, number
 
@@ -103,7 +103,7 @@ async def test_a_message_has_one_recording(phone: Browser, mira: Companion) -> N
 async def test_what_is_no_message_is_not_sent_and_the_recording_waits(
     phone: Browser, mira: Companion, text: str
 ) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     response = await phone.post(f"recordings/{recording.pk}/send/", text=text, client_id="1")
     assert response.status_code == 422
     assert orjson.loads(response.content)["detail"]
@@ -115,7 +115,7 @@ async def test_what_is_no_message_is_not_sent_and_the_recording_waits(
 async def test_the_gate_counts_what_is_said_aloud(phone: Browser, mira: Companion, alice: User) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(messages_per_minute=1)
     for number, status in ((1, 201), (2, 429)):
-        recording = await visit(recorded, mira)
+        recording = await in_thread(recorded, mira)
         path = f"recordings/{recording.pk}/send/"
         response = await phone.post(path, text=f"No. {number}", client_id=str(number))
         assert response.status_code == status
@@ -167,42 +167,42 @@ async def test_where_a_days_seconds_are_used_up_it_is_kept_and_typed(
 async def test_a_deleted_message_takes_its_recording_and_the_sound_with_it(
     phone: Browser, mira: Companion
 ) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     await phone.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
     file = await StoredFile.objects.aget()
     message = await Message.objects.aget(client_id="1")
-    await visit(delete_message, message, timezone.now())
+    await in_thread(delete_message, message, timezone.now())
     assert not await Recording.objects.aexists()
     assert not await StoredFile.objects.aexists()
     with pytest.raises(ContentLostError):
-        await visit(content_of, file)
+        await in_thread(content_of, file)
 
 
 async def test_a_deleted_companion_takes_its_recordings_with_it(mira: Companion) -> None:
-    file = (await visit(recorded, mira)).file
-    await visit(delete_companion, mira)
+    file = (await in_thread(recorded, mira)).file
+    await in_thread(delete_companion, mira)
     assert not await StoredFile.objects.aexists()
     with pytest.raises(ContentLostError):
-        await visit(content_of, file)
+        await in_thread(content_of, file)
 
 
 async def test_what_was_not_sent_is_swept_after_a_day(phone: Browser, mira: Companion) -> None:
     now = timezone.now()
     old, fresh = now - timedelta(hours=25), now - timedelta(hours=23)
-    left, kept, sent = [await visit(recorded, mira, created_at=at) for at in (old, fresh, old)]
+    left, kept, sent = [await in_thread(recorded, mira, created_at=at) for at in (old, fresh, old)]
     await phone.post(f"recordings/{sent.pk}/send/", text=SAID, client_id="1")
     kind = StoredFile.Kind.RECORDING
-    lone = await visit(keep, mira.user, b"begun and left", kind, "audio/mpeg", old)
-    assert await visit(sweep, now) == 2
+    lone = await in_thread(keep, mira.user, b"begun and left", kind, "audio/mpeg", old)
+    assert await in_thread(sweep, now) == 2
     assert not await StoredFile.objects.filter(pk=lone.pk).aexists()
     assert {one.pk async for one in Recording.objects.all()} == {kept.pk, sent.pk}
     assert not await StoredFile.objects.filter(pk=left.file_id).aexists()
-    await visit(sweep_recordings)
+    await in_thread(sweep_recordings)
     assert await Recording.objects.acount() == 2
 
 
 async def test_a_discarded_recording_is_gone_at_once(phone: Browser, mira: Companion) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     assert (await phone.post(f"recordings/{recording.pk}/delete/")).status_code == 204
     assert not await Recording.objects.aexists()
     assert not await StoredFile.objects.aexists()
@@ -220,7 +220,7 @@ async def test_what_was_heard_is_put_right_in_the_message_and_in_memory(
     phone: Browser, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     rehearsal.script({"pieces": ["It is lovely there."]})
-    recording = await visit(recorded, mira, "My sister Zxqvorn lives in Lisbon.")
+    recording = await in_thread(recorded, mira, "My sister Zxqvorn lives in Lisbon.")
     path = f"recordings/{recording.pk}"
     async with connected(phone.user, mira) as socket:
         await phone.post(f"{path}/send/", text="My sister Zxqvorn lives in Lisbon.", client_id="1")
@@ -234,11 +234,11 @@ async def test_what_was_heard_is_put_right_in_the_message_and_in_memory(
     await recording.arefresh_from_db()
     assert (message.text, recording.heard) == (SAID, SAID)
     assert (await Memory.objects.aget(message=message)).text == SAID
-    assert await visit(tables_with, "Zxqvorn") == {}
+    assert await in_thread(tables_with, "Zxqvorn") == {}
 
 
 async def test_nothing_heard_cannot_be_the_transcript(phone: Browser, mira: Companion) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     await phone.post(f"recordings/{recording.pk}/send/", text=SAID, client_id="1")
     await Reply.objects.aupdate(state="done")
     refused = await phone.post(f"recordings/{recording.pk}/correct/", text=" ")
@@ -247,7 +247,7 @@ async def test_nothing_heard_cannot_be_the_transcript(phone: Browser, mira: Comp
 
 
 async def test_only_what_was_sent_has_a_transcript_to_put_right(phone: Browser, mira: Companion) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     assert (await phone.get(f"recordings/{recording.pk}/correct/")).status_code == 404
 
 
@@ -258,7 +258,7 @@ ADDRESSES = ["transcribe/", "send/", "correct/", "delete/"]
 async def test_anothers_recording_does_not_exist(
     phone: Browser, mira: Companion, tian: Companion, bob: User, mallory: User, address: str
 ) -> None:
-    recording = await visit(recorded, mira)
+    recording = await in_thread(recorded, mira)
     for person, companion in ((mallory, mira), (bob, tian)):
         response = await Browser(person, companion.pk).post(
             f"recordings/{recording.pk}/{address}", text="Mine"
@@ -276,10 +276,10 @@ async def test_nobody_records_for_anothers_companion(mira: Companion, mallory: U
 async def test_what_is_heard_late_is_not_put_over_what_was_sent_or_deleted(
     speech_rehearsal: RehearsalServer, phone: Browser, mira: Companion, meanwhile: str
 ) -> None:
-    recording = await visit(recorded, mira, "")
+    recording = await in_thread(recorded, mira, "")
     speech_rehearsal.script_sound(hears("Something else", delay=1.0))
     hearing = asyncio.create_task(
-        transcribe(await visit(my_recording, mira.user, mira.pk, recording.pk), timezone.now)
+        transcribe(await in_thread(my_recording, mira.user, mira.pk, recording.pk), timezone.now)
     )
     while not speech_rehearsal.sound_requests():
         await asyncio.sleep(0.02)

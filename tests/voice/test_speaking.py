@@ -9,8 +9,8 @@ import pytest
 
 from accounts.models import SoundCall, User
 from companions.models import Companion, Reply
-from companions.replies.database import visit
 from companions.replies.publish import Publisher
+from database.threads import in_thread
 from files.models import StoredFile
 from providers.rehearsal.running import RehearsalServer
 from providers.sound import read
@@ -52,7 +52,7 @@ async def all_of(listener: Listener, reply: Reply) -> list[Any]:
 async def test_a_reply_is_spoken_from_end_to_end(
     listener: Listener, mira: Companion, text: str, count: int, pace: tuple[float, float]
 ) -> None:
-    reply = await visit(answered, mira, text)
+    reply = await in_thread(answered, mira, text)
     *sentences, last = await all_of(listener, reply)
     assert [one.status_code for one in sentences] == [200] * count
     assert last.status_code == 204
@@ -71,7 +71,7 @@ async def test_a_reply_is_spoken_from_end_to_end(
 
 @pytest.mark.usefixtures("espeak")
 async def test_what_is_heard_says_that_a_machine_made_it(listener: Listener, mira: Companion) -> None:
-    heard = await listener.hear(await visit(answered, mira, "Good evening."), 0)
+    heard = await listener.hear(await in_thread(answered, mira, "Good evening."), 0)
     assert heard["Content-Type"] == "audio/mpeg"
     assert heard["Cache-Control"] == "private, no-store"
     with av.open(io.BytesIO(heard.content)) as container:
@@ -89,9 +89,9 @@ async def test_a_sentence_is_spoken_while_the_reply_still_comes(
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Hello", client_id="one")
         (saved,) = await socket.until("message.saved")
-        reply = await visit(Reply.objects.get, pk=saved["reply"]["id"])
+        reply = await in_thread(Reply.objects.get, pk=saved["reply"]["id"])
         first = await listener.hear(reply, 0, wait="20")
-        assert (await visit(Reply.objects.get, pk=reply.pk)).is_open
+        assert (await in_thread(Reply.objects.get, pk=reply.pk)).is_open
         await socket.until("reply.done")
     second, third = await listener.hear(reply, 1), await listener.hear(reply, 2)
     assert [one.status_code for one in (first, second, third)] == [200, 200, 204]
@@ -104,7 +104,7 @@ async def test_a_sentence_is_spoken_while_the_reply_still_comes(
 async def test_frames_of_an_open_reply_tell_its_sentences_and_emotions(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(begun, mira)
+    reply = await in_thread(begun, mira)
     hearing = asyncio.create_task(listener.hear(reply, 1, wait="20"))
     publisher = Publisher(mira.pk, reply.pk)
     publisher.send("reply.started", message_id=str(reply.message_id), text="", after=0)
@@ -121,7 +121,7 @@ async def test_frames_of_an_open_reply_tell_its_sentences_and_emotions(
 async def test_what_is_not_said_yet_can_be_asked_for_again(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(begun, mira, "Hello. I was jus")
+    reply = await in_thread(begun, mira, "Hello. I was jus")
     early = await listener.hear(reply, 0, wait="0")
     assert early.status_code == 409
     assert early.json()["code"] == "not_said_yet"
@@ -131,10 +131,10 @@ async def test_what_is_not_said_yet_can_be_asked_for_again(
 async def test_a_reply_that_is_gone_has_no_more_sentences(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(begun, mira, "Hello")
+    reply = await in_thread(begun, mira, "Hello")
     hearing = asyncio.create_task(listener.hear(reply, 0, wait="20"))
     await asyncio.sleep(0.2)
-    await visit(Reply.objects.filter(pk=reply.pk).delete)
+    await in_thread(Reply.objects.filter(pk=reply.pk).delete)
     assert (await hearing).status_code == 204
 
 
@@ -144,40 +144,40 @@ async def test_a_reply_that_is_gone_has_no_more_sentences(
 async def test_what_was_spoken_is_found_again(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(answered, mira, "Good evening. Good evening.")
+    reply = await in_thread(answered, mira, "Good evening. Good evening.")
     first = await listener.hear(reply, 0)
     again, other = await listener.hear(reply, 0), await listener.hear(reply, 1)
     assert first.content == again.content == other.content
     assert len(speech_rehearsal.sound_requests()) == 1
-    assert await visit(Speech.objects.count) == 1
-    assert sorted(await visit(lambda: list(Spoken.objects.values_list("number", flat=True)))) == [0, 1]
-    file = await visit(StoredFile.objects.get)
+    assert await in_thread(Speech.objects.count) == 1
+    assert sorted(await in_thread(lambda: list(Spoken.objects.values_list("number", flat=True)))) == [0, 1]
+    file = await in_thread(StoredFile.objects.get)
     assert (file.kind, file.content_type, file.companion_id) == ("speech", "audio/mpeg", mira.pk)
 
 
 async def test_the_message_and_its_reply_are_the_same_speech(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     assert reply.answer
     heard = [await listener.hear(reply, 0), await listener.hear(reply.answer, 0)]
     assert heard[0].content == heard[1].content
-    assert await visit(Spoken.objects.count) == 1
+    assert await in_thread(Spoken.objects.count) == 1
 
 
 async def test_a_message_that_no_reply_became_is_spoken_too(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    message = await visit(said_by_itself, mira, "I thought of you.")
+    message = await in_thread(said_by_itself, mira, "I thought of you.")
     assert (await listener.hear(message, 0)).status_code == 200
-    assert (await visit(Spoken.objects.get)).message_id == message.pk
+    assert (await in_thread(Spoken.objects.get)).message_id == message.pk
 
 
 async def test_who_asks_at_the_same_time_shares_one_making(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
     speech_rehearsal.script_sound({"delay": 2.0})  # in which the slowest machine has heard all three
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     heard = await asyncio.gather(*(listener.hear(reply, 0) for _ in range(3)))
     assert {one.status_code for one in heard} == {200}
     assert len(speech_rehearsal.sound_requests()) == 1
@@ -186,21 +186,21 @@ async def test_who_asks_at_the_same_time_shares_one_making(
 async def test_another_voice_is_another_speech(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     await listener.hear(reply, 0)
-    await visit(Voice.objects.create, companion=mira, name="nova", speed=1.5)
+    await in_thread(Voice.objects.create, companion=mira, name="nova", speed=1.5)
     await listener.hear(reply, 0)
     first, second = (one for one in speech_rehearsal.sound_requests())
     assert (first["voice"], "speed" in first) == ("rehearsal", False)
     assert (second["voice"], second["speed"]) == ("nova", 1.5)
-    assert await visit(Speech.objects.count) == 1  # nothing is spoken by the first one any more
-    assert await visit(contents) == 1
+    assert await in_thread(Speech.objects.count) == 1  # nothing is spoken by the first one any more
+    assert await in_thread(contents) == 1
 
 
 async def test_a_lost_content_is_made_again(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion, folder: Any
 ) -> None:
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     await listener.hear(reply, 0)
     for path in [one for one in folder.rglob("*") if one.is_file()]:
         path.unlink()
@@ -220,12 +220,12 @@ async def test_an_engine_that_fails_says_so_and_the_words_stay(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion, step: dict[str, Any]
 ) -> None:
     speech_rehearsal.script_sound({**step, "repeat": 3})
-    reply = await visit(answered, mira, "Good evening, Alice, how are you?")
+    reply = await in_thread(answered, mira, "Good evening, Alice, how are you?")
     heard = await listener.hear(reply, 0)
     assert heard.status_code == 503
     assert heard.json()["code"] == "speech_unavailable"
-    assert (await visit(SoundCall.objects.first)).outcome == SoundCall.Outcome.UNAVAILABLE
-    assert await visit(contents) == await visit(StoredFile.objects.count) == 0
+    assert (await in_thread(SoundCall.objects.first)).outcome == SoundCall.Outcome.UNAVAILABLE
+    assert await in_thread(contents) == await in_thread(StoredFile.objects.count) == 0
     assert reply.answer
     assert reply.answer.text == "Good evening, Alice, how are you?"
 
@@ -234,8 +234,8 @@ async def test_a_voice_that_the_engine_does_not_have_gives_way_to_its_own(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
     speech_rehearsal.script_sound({"error": {"status": 400}})
-    await visit(Voice.objects.create, companion=mira, name="of another engine")
-    heard = await listener.hear(await visit(answered, mira, "Good evening."), 0)
+    await in_thread(Voice.objects.create, companion=mira, name="of another engine")
+    heard = await listener.hear(await in_thread(answered, mira, "Good evening."), 0)
     assert heard.status_code == 200
     assert [one["voice"] for one in speech_rehearsal.sound_requests()] == [
         "of another engine",
@@ -247,19 +247,19 @@ async def test_who_leaves_stops_the_engine(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
     speech_rehearsal.script_sound({"delay": 30})
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     hearing = asyncio.create_task(listener.hear(reply, 0))
     while not speech_rehearsal.sound_requests():
         await asyncio.sleep(0.05)
     hearing.cancel()
     await asyncio.gather(hearing, return_exceptions=True)
     for _ in range(100):
-        if call := await visit(SoundCall.objects.first):
+        if call := await in_thread(SoundCall.objects.first):
             break
         await asyncio.sleep(0.05)
     assert call
     assert call.outcome == SoundCall.Outcome.STOPPED
-    assert await visit(contents) == await visit(Speech.objects.count) == 0
+    assert await in_thread(contents) == await in_thread(Speech.objects.count) == 0
 
 
 async def test_only_so_many_are_made_at_once(
@@ -267,7 +267,7 @@ async def test_only_so_many_are_made_at_once(
 ) -> None:
     settings.SPEECH = settings.SPEECH | {"at_once": 1}
     speech_rehearsal.script_sound({"delay": 0.5, "repeat": 2})
-    reply = await visit(answered, mira, "One is here. Two is here.")
+    reply = await in_thread(answered, mira, "One is here. Two is here.")
     hearing = asyncio.gather(*(listener.hear(reply, number) for number in range(2)))
     while not speech_rehearsal.sound_requests():
         await asyncio.sleep(0.02)
@@ -280,12 +280,12 @@ async def test_the_days_characters_are_held(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion, settings: Any
 ) -> None:
     settings.SPEECH_CHARACTERS_PER_DAY = 20
-    reply = await visit(answered, mira, "Good evening. How have you been?")
+    reply = await in_thread(answered, mira, "Good evening. How have you been?")
     first, second, again = [await listener.hear(reply, number) for number in (0, 1, 0)]
     assert (first.status_code, second.status_code, again.status_code) == (200, 429, 200)
     assert second.json()["code"] == "no_speech_left"
     assert int(second["Retry-After"]) > 0
-    call = await visit(SoundCall.objects.get)
+    call = await in_thread(SoundCall.objects.get)
     assert (call.characters, call.companion_id) == (len("Good evening."), mira.pk)
 
 
@@ -293,15 +293,15 @@ async def test_without_room_it_is_heard_and_not_kept(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion, settings: Any
 ) -> None:
     settings.FILES_BYTES_EACH = 10
-    heard = await listener.hear(await visit(answered, mira, "Good evening."), 0)
+    heard = await listener.hear(await in_thread(answered, mira, "Good evening."), 0)
     assert heard.status_code == 200
     assert not read(heard.content, 60).is_silent
-    assert await visit(StoredFile.objects.count) == await visit(Spoken.objects.count) == 0
+    assert await in_thread(StoredFile.objects.count) == await in_thread(Spoken.objects.count) == 0
 
 
 @pytest.mark.usefixtures("no_sound_providers")
 async def test_without_an_engine_the_browser_is_told_what_to_say(listener: Listener, mira: Companion) -> None:
-    reply = await visit(answered, mira, "Good **evening** 🙂. Are you there?")
+    reply = await in_thread(answered, mira, "Good **evening** 🙂. Are you there?")
     heard, after = await listener.hear(reply, 0), await listener.hear(reply, 2)
     assert heard.status_code == 409
     told = heard.json()
@@ -313,7 +313,7 @@ async def test_without_an_engine_the_browser_is_told_what_to_say(listener: Liste
 async def test_nobody_hears_anothers_words(
     speech_rehearsal: RehearsalServer, mallory: User, alice: User, mira: Companion, tian: Companion
 ) -> None:
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     assert reply.answer
     stranger = Listener(mallory, mira)
     for thing in (reply, reply.answer):

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import SoundCall, User
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.storages.private import private
 from providers.rehearsal.running import RehearsalServer
 from providers.sound import wav
@@ -28,17 +28,17 @@ async def test_many_at_once_do_not_go_over_the_days_characters(
     settings.SPEECH_CHARACTERS_PER_DAY = 20
     settings.SPEECH = settings.SPEECH | {"at_once": 1}
     speech_rehearsal.script_sound({"delay": 0.3, "repeat": 4})
-    said = await visit(answered, mira, "Sentence one. Sentence two. Sentence six. Sentence ten.")
-    reply = await visit(my_reply, alice, mira.pk, said.pk)
+    said = await in_thread(answered, mira, "Sentence one. Sentence two. Sentence six. Sentence ten.")
+    reply = await in_thread(my_reply, alice, mira.pk, said.pk)
     heard = await asyncio.gather(*(speech_of(reply, number) for number in range(4)), return_exceptions=True)
     assert sorted(type(one).__name__ for one in heard) == ["Aloud", "GateError", "GateError", "GateError"]
-    assert await visit(SoundCall.objects.count) == 1
+    assert await in_thread(SoundCall.objects.count) == 1
 
 
 async def test_so_many_wait_for_sentences_and_no_more(
     speech_rehearsal: RehearsalServer, alice: User, mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reply, listener = await visit(answered, mira, "Hello."), Listener(alice, mira)
+    reply, listener = await in_thread(answered, mira, "Hello."), Listener(alice, mira)
     monkeypatch.setattr(speaking.FEW, "most", 0)
     refused = await listener.hear(reply, 0)
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many_sentences")
@@ -58,7 +58,7 @@ async def test_so_many_texts_are_read_aloud_and_no_more(
 async def test_a_reference_is_read_once_for_a_text(
     speech_rehearsal: RehearsalServer, mira: Companion, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await visit(imitate, mira, wav(hum(2)), "", "Mine.", mira.created_at)
+    await in_thread(imitate, mira, wav(hum(2)), "", "Mine.", mira.created_at)
     settings.SPEECH = settings.SPEECH | {"engine": "f5"}
     reads: list[str] = []
     content_of = tone.content_of

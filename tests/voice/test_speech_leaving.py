@@ -10,9 +10,9 @@ from accounts.models import SoundCall, User
 from companions.deletion import delete_companion, delete_message, forget
 from companions.models import Companion, Message, Reply
 from companions.replies.actions import go_on
-from companions.replies.database import visit
 from companions.replies.finish import Said, finish
 from companions.replies.heard import keep_heard
+from database.threads import in_thread
 from files.keeping import keep
 from files.models import StoredFile
 from memory.models import Memory
@@ -44,62 +44,62 @@ async def spoken(listener: Listener, *things: Reply | Message) -> None:
 
 
 async def test_a_message_takes_its_speech_along(listener: Listener, mira: Companion) -> None:
-    reply = await visit(answered, mira, f"I like the {MARKER}. It turns.")
+    reply = await in_thread(answered, mira, f"I like the {MARKER}. It turns.")
     await spoken(listener, reply)
-    assert await visit(left) == (1, 1, 1, 1)
+    assert await in_thread(left) == (1, 1, 1, 1)
     assert reply.answer
-    await visit(delete_message, reply.answer, timezone.now())
-    assert await visit(left) == (0, 0, 0, 0)
-    assert await visit(tables_with, MARKER) == {}
+    await in_thread(delete_message, reply.answer, timezone.now())
+    assert await in_thread(left) == (0, 0, 0, 0)
+    assert await in_thread(tables_with, MARKER) == {}
 
 
 async def test_what_another_message_says_too_stays(listener: Listener, mira: Companion) -> None:
-    first, second = [await visit(answered, mira, "Good evening.") for _ in range(2)]
+    first, second = [await in_thread(answered, mira, "Good evening.") for _ in range(2)]
     await spoken(listener, first, second)
-    assert await visit(left) == (2, 1, 1, 1)
+    assert await in_thread(left) == (2, 1, 1, 1)
     assert first.answer
     assert second.answer
-    await visit(delete_message, first.answer, timezone.now())
-    assert await visit(left) == (1, 1, 1, 1)
-    await visit(delete_message, second.answer, timezone.now())
-    assert await visit(left) == (0, 0, 0, 0)
+    await in_thread(delete_message, first.answer, timezone.now())
+    assert await in_thread(left) == (1, 1, 1, 1)
+    await in_thread(delete_message, second.answer, timezone.now())
+    assert await in_thread(left) == (0, 0, 0, 0)
 
 
 async def test_the_question_takes_its_answer_along(listener: Listener, mira: Companion) -> None:
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     await spoken(listener, reply)
-    await visit(delete_message, reply.message, timezone.now())
-    assert await visit(Reply.objects.count) == 0
-    assert await visit(left) == (0, 0, 0, 0)
+    await in_thread(delete_message, reply.message, timezone.now())
+    assert await in_thread(Reply.objects.count) == 0
+    assert await in_thread(left) == (0, 0, 0, 0)
 
 
 async def test_a_forgotten_memory_takes_along_what_was_spoken_of_it(
     listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     await spoken(listener, reply)
-    memory = await visit(Memory.objects.get, message=reply.answer)
-    await visit(forget, memory, timezone.now())
-    assert await visit(left) == (0, 0, 0, 0)
+    memory = await in_thread(Memory.objects.get, message=reply.answer)
+    await in_thread(forget, memory, timezone.now())
+    assert await in_thread(left) == (0, 0, 0, 0)
 
 
 async def test_a_companion_takes_everything_along(listener: Listener, mira: Companion) -> None:
-    reply = await visit(answered, mira, "Good evening.")
-    await spoken(listener, reply, await visit(said_by_itself, mira, "I thought of you."))
-    assert await visit(left) == (2, 2, 2, 2)
-    await visit(delete_companion, mira)
-    assert await visit(left) == (0, 0, 0, 0)
-    assert await visit(SoundCall.objects.count) == 2  # how much was used stays counted
+    reply = await in_thread(answered, mira, "Good evening.")
+    await spoken(listener, reply, await in_thread(said_by_itself, mira, "I thought of you."))
+    assert await in_thread(left) == (2, 2, 2, 2)
+    await in_thread(delete_companion, mira)
+    assert await in_thread(left) == (0, 0, 0, 0)
+    assert await in_thread(SoundCall.objects.count) == 2  # how much was used stays counted
 
 
 async def test_what_was_not_heard_is_not_kept_as_spoken(listener: Listener, mira: Companion) -> None:
-    reply = await visit(answered, mira, "One is here. Two is here. Three is here.")
+    reply = await in_thread(answered, mira, "One is here. Two is here. Three is here.")
     for number in range(3):
         assert (await listener.hear(reply, number)).status_code == 200
-    await visit(keep_heard, reply, len("One is here. Two"), timezone.now())
-    numbers = await visit(lambda: list(Spoken.objects.values_list("number", flat=True)))
+    await in_thread(keep_heard, reply, len("One is here. Two"), timezone.now())
+    numbers = await in_thread(lambda: list(Spoken.objects.values_list("number", flat=True)))
     assert numbers == [0]
-    assert await visit(left) == (1, 1, 1, 1)
+    assert await in_thread(left) == (1, 1, 1, 1)
     assert (await listener.hear(reply, 1)).status_code == 200
     assert (await listener.hear(reply, 2)).status_code == 204
 
@@ -116,56 +116,56 @@ async def test_what_an_answer_went_on_from_goes_with_it(listener: Listener, mira
         assert ended
         return first, ended
 
-    first, later = await visit(stopped_and_gone_on)
+    first, later = await in_thread(stopped_and_gone_on)
     await spoken(listener, first, later)
     assert later.answer
-    await visit(delete_message, later.answer, timezone.now())
-    assert await visit(left) == (0, 0, 0, 0)
+    await in_thread(delete_message, later.answer, timezone.now())
+    assert await in_thread(left) == (0, 0, 0, 0)
 
 
 async def test_old_speech_is_swept_and_made_again_when_it_is_wanted(
     listener: Listener, mira: Companion, speech_rehearsal: RehearsalServer, settings: Any
 ) -> None:
-    reply = await visit(answered, mira, "Good evening.")
+    reply = await in_thread(answered, mira, "Good evening.")
     await spoken(listener, reply)
     now = timezone.now()
-    assert await visit(sweep, now + timedelta(days=settings.SPEECH_DAYS - 1)) == 0
-    assert await visit(sweep, now + timedelta(days=settings.SPEECH_DAYS + 1)) == 1
-    assert await visit(left) == (0, 0, 0, 0)
+    assert await in_thread(sweep, now + timedelta(days=settings.SPEECH_DAYS - 1)) == 0
+    assert await in_thread(sweep, now + timedelta(days=settings.SPEECH_DAYS + 1)) == 1
+    assert await in_thread(left) == (0, 0, 0, 0)
     await spoken(listener, reply)
     assert len(speech_rehearsal.sound_requests()) == 2
 
 
 async def test_what_nothing_holds_is_swept_after_an_hour(listener: Listener, mira: Companion) -> None:
-    await spoken(listener, await visit(answered, mira, "Good evening."))
+    await spoken(listener, await in_thread(answered, mira, "Good evening."))
     now = timezone.now()
 
     def lose() -> None:
         Spoken.objects.all()._raw_delete("default")
         keep(mira.user, b"sound", StoredFile.Kind.SPEECH, "audio/mpeg", now, companion=mira)
 
-    await visit(lose)
-    assert await visit(left) == (0, 1, 2, 2)
-    await visit(sweep_speech)
-    assert await visit(left) == (0, 1, 2, 2)
-    assert await visit(sweep, now + timedelta(hours=2)) == 2
-    assert await visit(left) == (0, 0, 0, 0)
+    await in_thread(lose)
+    assert await in_thread(left) == (0, 1, 2, 2)
+    await in_thread(sweep_speech)
+    assert await in_thread(left) == (0, 1, 2, 2)
+    assert await in_thread(sweep, now + timedelta(hours=2)) == 2
+    assert await in_thread(left) == (0, 0, 0, 0)
 
 
 async def test_the_engines_words_hold_no_words_that_are_gone(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
 ) -> None:
-    reply = await visit(answered, mira, f"The {MARKER} is yours.")
+    reply = await in_thread(answered, mira, f"The {MARKER} is yours.")
     echo = {"detail": [{"msg": "busy\u0000", "input": f"The {MARKER} is yours."}, {"input": f"The {MARKER}"}]}
     speech_rehearsal.script_sound({"error": {"status": 503, "body": echo}})
     assert (await listener.hear(reply, 0)).status_code == 503
-    said = (await visit(SoundCall.objects.get)).said
+    said = (await in_thread(SoundCall.objects.get)).said
     assert "busy" in said
     assert "\0" not in said
     assert f"{MARKER} is yours" not in said
     assert reply.answer
-    await visit(delete_message, reply.answer, timezone.now())
-    assert (await visit(SoundCall.objects.get)).said == ""
+    await in_thread(delete_message, reply.answer, timezone.now())
+    assert (await in_thread(SoundCall.objects.get)).said == ""
 
 
 def test_a_recording_that_nothing_imitates_is_swept(mira: Companion) -> None:

@@ -13,8 +13,8 @@ from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
 from companions.replies import frames
-from companions.replies.database import visit
 from companions.schemas import ClientId, MessageOut, Told
+from database.threads import in_thread
 from files.uploading import uploaded
 from voice.hearing import correcting, sending, taking, transcribing
 from voice.hearing.showing import shown
@@ -113,7 +113,7 @@ async def transcribe_sound(request: HttpRequest) -> Out:
     openapi_extra=SOUND,
 )
 async def add_recording(request: HttpRequest, companion_id: UUID) -> Status[Out]:
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
     recording = await taking.take(companion, content, timezone.now())
     return Status(201, await heard(recording, request.POST.get("language", "")))
@@ -161,7 +161,7 @@ def correct_recording(
     summary="Try again to hear what is in it",
 )
 async def transcribe_recording(request: HttpRequest, companion_id: UUID, recording_id: UUID) -> Out:
-    recording = await visit(my_recording, person(request), companion_id, recording_id)
+    recording = await in_thread(my_recording, person(request), companion_id, recording_id)
     return shown(await transcribing.transcribe(recording, timezone.now))
 
 
@@ -174,7 +174,7 @@ async def transcribe_recording(request: HttpRequest, companion_id: UUID, recordi
 async def send_recording(
     request: HttpRequest, companion_id: UUID, recording_id: UUID, body: SendIn, key: IdempotencyKey = None
 ) -> Status[Out]:
-    recording = await visit(my_recording, person(request), companion_id, recording_id)
+    recording = await in_thread(my_recording, person(request), companion_id, recording_id)
     client_id = body.client_id or checked(key)
     return Status(201, frames.saved(await sending.send(recording, body.text, client_id, timezone.now())))
 

@@ -5,8 +5,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from companions.api.finding import my_companion, person
-from companions.replies.database import visit
 from companions.schemas import Text
+from database.threads import in_thread
 from voice.speaking.following import WAIT_SECONDS
 from voice.speaking.making import CONTENT_TYPE
 from voice.speaking.whole import read_aloud
@@ -44,7 +44,7 @@ class SpeechIn(Schema):
     openapi_extra={"responses": {200: {"description": "The sound, marked as generated.", **SOUND}}},
 )
 async def speak(request: HttpRequest, companion_id: UUID, body: SpeechIn) -> HttpResponse:
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     return sound(*await read_aloud(companion, body.text))
 
 
@@ -57,7 +57,7 @@ async def speak(request: HttpRequest, companion_id: UUID, body: SpeechIn) -> Htt
 async def reply_speech(
     request: HttpRequest, companion_id: UUID, reply_id: UUID, number: int, wait: Wait = WAIT_SECONDS
 ) -> HttpResponse:
-    reply = await visit(my_reply, person(request), companion_id, reply_id)
+    reply = await in_thread(my_reply, person(request), companion_id, reply_id)
     return await answered(reply, number, min(wait, WAIT_SECONDS))
 
 
@@ -70,5 +70,5 @@ async def reply_speech(
 async def message_speech(
     request: HttpRequest, companion_id: UUID, message_id: UUID, number: int, wait: Wait = WAIT_SECONDS
 ) -> HttpResponse:
-    said = await visit(my_said, person(request), companion_id, message_id)
+    said = await in_thread(my_said, person(request), companion_id, message_id)
     return await answered(said, number, min(wait, WAIT_SECONDS))

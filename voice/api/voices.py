@@ -10,7 +10,7 @@ from ninja import Field, Router, Schema, Status
 
 from companions.api.finding import my_companion
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.uploading import uploaded
 from voice.choosing import choose, forget_reference, imitate
 from voice.models import Voice
@@ -74,7 +74,7 @@ class VoicePatch(Schema):
     summary="How it sounds, and what there is to choose from",
 )
 async def get_voice(request: HttpRequest, companion_id: UUID) -> Out:
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     return await _shown(companion)
 
 
@@ -82,10 +82,10 @@ async def get_voice(request: HttpRequest, companion_id: UUID) -> Out:
     "/{uuid:companion_id}/voice", response=VoiceOut, operation_id="change_voice", summary="Choose its voice"
 )
 async def change_voice(request: HttpRequest, companion_id: UUID, body: VoicePatch) -> Out:
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     chosen = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     if chosen:
-        await visit(choose, companion, **chosen)
+        await in_thread(choose, companion, **chosen)
     return await _shown(companion)
 
 
@@ -97,10 +97,10 @@ async def change_voice(request: HttpRequest, companion_id: UUID, body: VoicePatc
     openapi_extra=RECORDING,
 )
 async def set_reference(request: HttpRequest, companion_id: UUID) -> Status[Out]:
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
     text, consent = request.POST.get("text", ""), request.POST.get("consent", "")
-    await visit(imitate, companion, content, text, consent, timezone.now())
+    await in_thread(imitate, companion, content, text, consent, timezone.now())
     return Status(201, await _shown(companion))
 
 
@@ -116,7 +116,7 @@ def delete_reference(request: HttpRequest, companion_id: UUID) -> Status[None]:
 
 
 async def _shown(companion: Companion) -> Out:
-    offered, voice = await offer(), await visit(voice_of, companion)
+    offered, voice = await offer(), await in_thread(voice_of, companion)
     chosen = {"name": voice.name, "speed": voice.speed, "reads_aloud": voice.reads_aloud}
     made = {"engine": offered.engine, "voices": offered.voices, "takes_reference": offered.takes_reference}
     return {**chosen, **made, "reference": _reference(voice)}

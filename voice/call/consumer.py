@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from accounts.errors import RefusedError
 from companions.consumers import CompanionConsumer
 from companions.replies import frames
-from companions.replies.database import AWAY
 from companions.replies.heard import break_off
 from companions.socket_frames import Frame, read_frame
+from database.threads import DATABASE_UNAVAILABLE
 from voice.call.breaking import keep_heard_aloud
 from voice.call.frames import CALL, CallUtterance, ReplyHeard
 from voice.call.utterances import Utterance, hear
@@ -83,7 +83,7 @@ class CallConsumer(CompanionConsumer):
                 await self.give(frames.saved(started))
         except RefusedError as error:
             await self.refuse(error.code, str(error.detail), said.client_id)
-        except AWAY:
+        except DATABASE_UNAVAILABLE:
             detail = _("Kith's database does not answer right now. Send it again in a moment.")
             await self.refuse("database_away", detail, said.client_id)
         except Exception:  # the outermost loop: the next utterance is listened to all the same

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
 from companions.models import Companion, Message
-from companions.replies.database import visit
 from companions.replies.start import Started, start
+from database.threads import in_thread
 from files.errors import FilesError
 from providers.sound import Sound
 from providers.transcription import Transcript
@@ -39,7 +39,7 @@ async def hear(companion: Companion, said: Utterance) -> Started | None:
     HearingError, GateError, CompanionsError: then nothing is kept. The same one again gives the same message. Where there
     is no room for the recording, the words are sent all the same.
     """
-    if before := await visit(_sent_before, companion, said.client_id):
+    if before := await in_thread(_sent_before, companion, said.client_id):
         return before
     sound = sound_of(said.content)
     try:
@@ -58,11 +58,13 @@ async def _hear(companion: Companion, said: Utterance, sound: Sound) -> Started:
         if recording is None:
             return await sending.send_words(companion, heard.text, said.client_id, timezone.now())
         recording.heard, recording.language = heard.text, heard.language
-        await visit(transcribing.write_down, recording)
+        await in_thread(transcribing.write_down, recording)
         return await sending.send(recording, heard.text, said.client_id, timezone.now())
     except RefusedError:
         if recording := await _kept(keeping):
-            await visit(Recording.objects.filter(companion=companion, pk=recording.pk, message=None).delete)
+            await in_thread(
+                Recording.objects.filter(companion=companion, pk=recording.pk, message=None).delete
+            )
         raise
     finally:
         keeping.cancel()

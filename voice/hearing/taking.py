@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import User
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.keeping import drop, keep
 from files.models import StoredFile
 from providers.sound import Sound, SoundError, mp3, read_apart
@@ -47,7 +47,7 @@ async def sound_of(user: User, content: bytes) -> Sound:
 async def keep_sound(companion: Companion, sound: Sound, now: datetime) -> Recording:
     """The recording of this sound, kept and not yet heard; FilesError."""
     content = await _by_hand(lambda: mp3(sound, {}))
-    return await visit(_keep, companion, content, sound.seconds, now)
+    return await in_thread(_keep, companion, content, sound.seconds, now)
 
 
 async def _by_hand(work: Callable[[], T]) -> T:

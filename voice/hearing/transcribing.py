@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import SoundCall, User
 from accounts.sound_usage import admit_hearing, note_sound
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.keeping import content_of
 from memory.text import storable
 from providers.errors import ProviderError, ProviderRefused
@@ -32,10 +32,10 @@ async def transcribe(recording: Recording, clock: Clock, language: str = "") -> 
     companion = recording.companion
     if recording.message_id:
         raise _sent()
-    sound = await visit(_sound_of, recording)
+    sound = await in_thread(_sound_of, recording)
     heard = await transcript(companion.user, sound, clock, language=language, companion=companion)
     recording.heard, recording.language = heard.text, heard.language
-    await visit(write_down, recording)
+    await in_thread(write_down, recording)
     return recording
 
 
@@ -62,7 +62,7 @@ async def transcript(
     if not is_offered():
         raise HearingError("no_transcription", _("This Kith has no transcription. Type it instead."), 409)
     began_at = clock()
-    await visit(admit_hearing, user, sound.seconds, began_at)
+    await in_thread(admit_hearing, user, sound.seconds, began_at)
     names = ", ".join(companion.names.values()) if companion else ""
     failed: BaseException | None = None
     try:
@@ -74,7 +74,7 @@ async def transcript(
         failed = error
         raise
     finally:
-        await asyncio.shield(visit(_note, user, companion, sound, failed, (began_at, clock())))
+        await asyncio.shield(in_thread(_note, user, companion, sound, failed, (began_at, clock())))
     return _with_words(heard)
 
 

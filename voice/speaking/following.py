@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from companions.expressing import felt_at
 from companions.models import Message, Reply
-from companions.replies.database import visit
 from companions.replies.follow import listening
+from database.threads import in_thread
 from memory.emotion import Emotion
 from voice.errors import SpeakingError
 from voice.sentences import Sentence, Sentences, sentences_of
@@ -91,7 +91,7 @@ async def _coming(reply: Reply, number: int) -> Told | None:
         async for frame in listener.frames(reply.pk):
             if found := coming.take(orjson.loads(frame)):
                 return found
-    ended = await visit(Reply.objects.select_related("answer").filter(pk=reply.pk).first)
+    ended = await in_thread(Reply.objects.select_related("answer").filter(pk=reply.pk).first)
     return _in(ended, number) if ended else None
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import SoundCall
 from accounts.sound_usage import admit_speech, note_sound
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import GENERATED, Sound, mp3
 from providers.speech import Engine, Wanted, said
@@ -44,7 +44,7 @@ async def made(companion: Companion, engine: Engine, wanted: Wanted, clock: Cloc
     The gate is asked in its turn once more: many that came at once were each let in while none was counted yet.
     """
     async with _turn(companion.user_id):
-        await visit(admit_speech, companion.user, len(wanted.text), clock())
+        await in_thread(admit_speech, companion.user, len(wanted.text), clock())
         began_at, seconds = clock(), 0.0
         error: BaseException | None = None
         try:
@@ -54,7 +54,7 @@ async def made(companion: Companion, engine: Engine, wanted: Wanted, clock: Cloc
             error = failed
             raise
         finally:
-            noted = visit(
+            noted = in_thread(
                 note_sound,
                 companion.user_id,
                 SoundCall.Capability.SPEECH,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.sound_usage import admit_speech
 from companions.models import Companion
 from companions.replies.background import later
-from companions.replies.database import visit
+from database.threads import in_thread
 from providers.speech import Wanted, engine
 from voice.errors import NoEngineError
 from voice.few import Few
@@ -73,14 +73,14 @@ async def speech_of(
 
 
 async def _aloud(thing: Thing, number: int, sentence: Told, clock: Clock) -> Aloud:
-    sounding = await visit(_looked_up, thing, sentence, clock())
+    sounding = await in_thread(_looked_up, thing, sentence, clock())
     content, seconds = sounding.content, sounding.seconds
     if not content:
         key = (thing.companion_id, sounding.digest)
         sound = await shared(key, lambda: _made(thing, sentence, sounding, clock))
         content, seconds = sound.content, sound.seconds
         if (sound.thing, sound.number) != (thing, number):
-            await visit(keeping.note, thing, sentence.sentence, sounding.digest, None, clock())
+            await in_thread(keeping.note, thing, sentence.sentence, sounding.digest, None, clock())
     return Aloud(sentence.sentence, content, seconds, sentence.emotion, sentence.intensity)
 
 
@@ -118,5 +118,5 @@ async def _made(thing: Thing, sentence: Told, sounding: Sounding, clock: Clock) 
 
 async def keep(made: Made, sentence: Sentence, digest: str, now: datetime) -> None:
     """Keep what was made, for the next time that it is asked for."""
-    file = await visit(keeping.kept, made.thing.companion, digest, made.content, made.seconds, now)
-    await visit(keeping.note, made.thing, sentence, digest, file, now)
+    file = await in_thread(keeping.kept, made.thing.companion, digest, made.content, made.seconds, now)
+    await in_thread(keeping.note, made.thing, sentence, digest, file, now)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.sound_usage import admit_speech
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from providers.sound import Sound
 from providers.sound.sound import Samples
 from providers.speech import Wanted, engine
@@ -43,7 +43,7 @@ async def read_aloud(
 async def _read(
     companion: Companion, sentences: Sequence[Sentence], voice: Voice | None, clock: Clock
 ) -> tuple[bytes, float]:
-    tone, wanted = await visit(_prepared, companion, sentences, voice, clock)
+    tone, wanted = await in_thread(_prepared, companion, sentences, voice, clock)
     tasks = [asyncio.create_task(in_voice(companion, tone.engine, one, clock)) for one in wanted]
     try:
         sound = joined(await asyncio.gather(*tasks))

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
 from accounts.signed_in import SignedInRequest
-from companions.replies.database import AWAY
+from database.threads import DATABASE_UNAVAILABLE
 
 P = ParamSpec("P")
 View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponse]]
@@ -26,7 +26,7 @@ def in_words(view: View[P]) -> View[P]:
         except RefusedError as error:
             told = {**error.more, "code": error.code, "detail": str(error.detail)}
             return JsonResponse(told, status=error.status, headers=error.headers)
-        except AWAY:
+        except DATABASE_UNAVAILABLE:
             words = _("Kith's database does not answer right now. Try again in a moment.")
             return JsonResponse({"code": "database_away", "detail": words}, status=LATER)
 

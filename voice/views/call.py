@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.signed_in import SignedInRequest
 from companions.life import inner_state
-from companions.replies.database import visit
 from companions.views.finding import my_companion
+from database.threads import in_thread
 from providers.transcription import is_offered
 from voice.call.notice import notice
 from voice.call.words import call_words
@@ -41,5 +41,5 @@ def call(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @in_words
 async def notice_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """200 with the notice as MP3; 409 where the browser is to say it."""
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     return sound(*await read_aloud(companion, notice(companion)))

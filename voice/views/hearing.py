@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST
 from accounts.gate import GateError
 from accounts.signed_in import SignedInRequest
 from companions.replies import frames
-from companions.replies.database import visit
 from companions.views.finding import my_companion
+from database.threads import in_thread
 from files.uploading import uploaded
 from voice.errors import HearingError
 from voice.hearing import sending, taking, transcribing
@@ -28,7 +28,7 @@ from voice.views.finding import my_recording
 @in_words
 async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """201 with what was heard; also where nothing could be heard now, with why: the recording is kept."""
-    companion = await visit(my_companion, request, companion_id)
+    companion = await in_thread(my_companion, request, companion_id)
     content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
     recording = await taking.take(companion, content, timezone.now())
     return JsonResponse(await heard(recording, request.POST.get("language", "")), status=201)
@@ -47,7 +47,7 @@ async def heard(recording: Recording, language: str = "") -> dict[str, object]:
 @in_words
 async def transcribe(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
     """Try again to hear what is in it."""
-    recording = await visit(my_recording, request.user, companion_id, recording_id)
+    recording = await in_thread(my_recording, request.user, companion_id, recording_id)
     again = await transcribing.transcribe(recording, timezone.now, request.POST.get("language", "")[:16])
     return JsonResponse(shown(again))
 
@@ -57,7 +57,7 @@ async def transcribe(request: SignedInRequest, companion_id: UUID, recording_id:
 @in_words
 async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
     """201 with the frame that a socket would have had."""
-    recording = await visit(my_recording, request.user, companion_id, recording_id)
+    recording = await in_thread(my_recording, request.user, companion_id, recording_id)
     text, client_id = request.POST.get("text", ""), request.POST.get("client_id", "")[:200] or None
     started = await sending.send(recording, text, client_id, timezone.now())
     return JsonResponse(frames.saved(started), status=201)

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from accounts.signed_in import SignedInRequest
-from companions.replies.database import visit
+from database.threads import in_thread
 from voice.speaking import Aloud, speech_of
 from voice.speaking.following import WAIT_SECONDS, Thing
 from voice.speaking.making import CONTENT_TYPE
@@ -19,7 +19,7 @@ from voice.views.finding import my_reply, my_said
 @login_required
 @in_words
 async def of_reply(request: SignedInRequest, companion_id: UUID, reply_id: UUID, number: int) -> HttpResponse:
-    reply = await visit(my_reply, request.user, companion_id, reply_id)
+    reply = await in_thread(my_reply, request.user, companion_id, reply_id)
     return await answered(reply, number, _wait(request))
 
 
@@ -29,7 +29,7 @@ async def of_reply(request: SignedInRequest, companion_id: UUID, reply_id: UUID,
 async def of_message(
     request: SignedInRequest, companion_id: UUID, message_id: UUID, number: int
 ) -> HttpResponse:
-    said = await visit(my_said, request.user, companion_id, message_id)
+    said = await in_thread(my_said, request.user, companion_id, message_id)
     return await answered(said, number, _wait(request))
 
 

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.errors import RefusedError
 from accounts.signed_in import SignedInRequest
 from companions.models import Companion
-from companions.replies.database import visit
 from companions.views.finding import my_companion
+from database.threads import in_thread
 from files.uploading import uploaded
 from voice.choosing import CONSENT, choose, forget_reference, imitate
 from voice.models import Voice
@@ -86,8 +86,8 @@ def reads_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @in_words
 async def sample(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """A sentence in the voice that the form would choose."""
-    companion = await visit(my_companion, request, companion_id)
-    tried = await visit(_tried, request, companion)
+    companion = await in_thread(my_companion, request, companion_id)
+    tried = await in_thread(_tried, request, companion)
     words = _("Hello, I am %(name)s. This is how I sound when I read something to you.")
     return sound(*await read_aloud(companion, words % {"name": companion.name}, tried))
 

@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.models import User
 from companions.models import Companion, Message
 from companions.private import keep_private
-from companions.replies.database import visit
+from database.threads import in_thread
 from memory.among import Among
 from memory.embedding import embed_waiting
 from memory.learning.neighbours import neighbours
@@ -122,11 +122,11 @@ async def test_no_request_that_goes_to_a_model_holds_it(
     alice: User, mira: Companion, spread: Callable[[], Message], rehearsal: RehearsalServer, kind: str
 ) -> None:
     """A turn that asks for it, its tools, and the end of the session: whatever is sent is looked at."""
-    await visit(spread)
-    await visit(
-        make_private, await visit(Memory.objects.get, kind=kind, text__regex=rf"opens .*with {MARKER}\.$")
+    await in_thread(spread)
+    await in_thread(
+        make_private, await in_thread(Memory.objects.get, kind=kind, text__regex=rf"opens .*with {MARKER}\.$")
     )
-    await visit(embed_waiting, mira.pk)
+    await in_thread(embed_waiting, mira.pk)
     tools = [
         {"name": "recall", "arguments": {"cue": "password of the locker"}},
         {"name": "search_conversation", "arguments": {"words": "locker"}},
@@ -136,7 +136,7 @@ async def test_no_request_that_goes_to_a_model_holds_it(
         for text in ("How do I open my locker?", "And what did I say of the locker?"):
             await socket.send("message.send", text=text, client_id=text)
             await socket.until("reply.done", "reply.failed")
-    await visit(closed, mira, NOW + timedelta(days=9000))
+    await in_thread(closed, mira, NOW + timedelta(days=9000))
     sent = rehearsal.requests()
     assert len(sent) >= 4
     assert MARKER not in str(sent)

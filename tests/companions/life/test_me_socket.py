@@ -10,8 +10,8 @@ from django.utils import timezone
 from accounts.models import Token, User
 from companions.life.unread import mark_read
 from companions.models import Companion
-from companions.replies.database import visit
 from config.asgi import application
+from database.threads import in_thread
 from safety.models import Together
 from tests.fixtures.turns import Wire, connected
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 async def listening(user: User) -> Wire:
     headers = [
         (b"host", b"127.0.0.1:8000"),
-        (b"authorization", f"Bearer {await visit(token, user)}".encode()),
+        (b"authorization", f"Bearer {await in_thread(token, user)}".encode()),
     ]
     wire = Wire(application, "/ws/me/", headers=headers)
     assert (await wire.connect(timeout=5))[0]
@@ -56,7 +56,7 @@ async def test_an_answer_is_counted_until_it_is_read_and_nobody_else_hears(
         await talk.send("message.send", text="Hello", client_id="1")
         await talk.until("reply.done")
     assert await heard(hers, "unread") == {"type": "unread", "total": 1, "companions": {str(mira.pk): 1}}
-    await visit(mark_read, mira, timezone.now())
+    await in_thread(mark_read, mira, timezone.now())
     assert (await heard(hers, "unread"))["total"] == 0
     assert await anothers.receive_nothing(timeout=1)
     await hers.disconnect()
@@ -68,7 +68,7 @@ async def test_notices_come_at_once_and_again_until_they_are_seen(alice: User, m
     today = timezone.now().astimezone(alice.zone).date()
     last = timezone.now() - timedelta(minutes=5)
     given = {"begun_at": began, "last_at": last, "ai_told_on": today}
-    await visit(lambda: Together.objects.create(user=alice, **given))
+    await in_thread(lambda: Together.objects.create(user=alice, **given))
     hers = await listening(alice)
     async with connected(alice, mira) as talk:
         await talk.send("message.send", text="Hello", client_id="1")

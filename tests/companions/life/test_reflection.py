@@ -19,8 +19,8 @@ from companions.life.reflecting import standing
 from companions.life.reflection import due, run
 from companions.models import Companion, InnerState, Life, Message
 from companions.private import keep_private
-from companions.replies.database import visit
 from companions.sessions.trying import LEASE, MOST_ATTEMPTS
+from database.threads import in_thread
 from memory.emotion import Emotion
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
@@ -340,7 +340,7 @@ async def test_no_talk_waits_for_a_reflection(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     """The model is as slow as can be: it is not heard before the reply has ended."""
-    await visit(talk, mira)
+    await in_thread(talk, mira)
     rehearsal.script(answering(text="I took my time."), {"answer": "Soon told."})
     began, is_over = threading.Event(), threading.Event()
     reflecting = threading.Thread(target=_reflect, args=(mira, began, is_over))
@@ -351,11 +351,11 @@ async def test_no_talk_waits_for_a_reflection(
             await socket.send("message.send", text="And you?", client_id="one")
             frames = await socket.until("reply.done", "reply.failed", "error")
         assert frames[-1]["type"] == "reply.done"
-        assert (await visit(held, mira)).number == 1
+        assert (await in_thread(held, mira)).number == 1
     finally:
         is_over.set()
         reflecting.join(10)
-    state = await visit(held, mira)
+    state = await in_thread(held, mira)
     assert (state.text, len(state.seen)) == ("I took my time.", 10)
 
 

@@ -14,10 +14,10 @@ from companions.deletion import delete_message
 from companions.life.waking import run
 from companions.models import Companion, Message, Reply, Waking
 from companions.replies import actions
-from companions.replies.database import visit
 from companions.replies.finish import Said, finish
 from companions.replies.process import process_name
 from companions.replies.start import start
+from database.threads import in_thread
 from memory.models import Memory
 from providers.rehearsal.running import RehearsalServer
 from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken
@@ -48,15 +48,15 @@ def test_where_it_may_it_writes_first(mira: Companion, rehearsal: RehearsalServe
 async def test_its_emotion_is_told_beside_its_words(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    await visit(let_speak, mira)
+    await in_thread(let_speak, mira)
     rehearsal.script(KIND | {"answer": f"<emotion happy 0.8> {KIND['answer']}"})
     async with connected(alice, mira) as socket:
-        await visit(lambda: ran(woken(mira, NOON), NOON))
+        await in_thread(lambda: ran(woken(mira, NOON), NOON))
         frame = (await socket.until("message.said"))[-1]
     felt = [{"at": 0, "emotion": "happy", "intensity": 0.8}]
     assert (frame["message"]["text"], frame["emotions"]) == (KIND["answer"], felt)
-    assert await visit(lambda: Message.objects.get().waking.emotions) == felt  # type: ignore[union-attr]
-    assert await visit(lambda: Memory.objects.get(kind="said").text) == KIND["answer"]
+    assert await in_thread(lambda: Message.objects.get().waking.emotions) == felt  # type: ignore[union-attr]
+    assert await in_thread(lambda: Memory.objects.get(kind="said").text) == KIND["answer"]
 
 
 def test_muted_while_it_thinks_it_says_nothing(mira: Companion, rehearsal: RehearsalServer) -> None:
@@ -125,10 +125,10 @@ async def test_a_retry_of_what_was_not_answered_leaves_what_was_said_meanwhile_i
         assert ended.answer is not None
         return ended.answer
 
-    reply, said = await visit(failed_and_woken)
+    reply, said = await in_thread(failed_and_woken)
     assert said.parent_id == reply.message_id
-    answer = await visit(answered, reply)
-    said = await visit(Message.objects.select_related("memory", "conversation").get, pk=said.pk)
+    answer = await in_thread(answered, reply)
+    said = await in_thread(Message.objects.select_related("memory", "conversation").get, pk=said.pk)
     assert (said.parent_id, answer.parent_id) == (answer.pk, reply.message_id)
     assert said.conversation.head_id == said.pk
     assert said.memory.closed_at is None
@@ -136,7 +136,7 @@ async def test_a_retry_of_what_was_not_answered_leaves_what_was_said_meanwhile_i
 
 async def test_whoever_listens_hears_it_at_once(alice: User, mira: Companion) -> None:
     async with connected(alice, mira) as socket:
-        await visit(lambda: ran(woken(mira, NOON), NOON))
+        await in_thread(lambda: ran(woken(mira, NOON), NOON))
         (frame,) = await socket.until("message.said")
     assert frame["message"]["text"] == "You asked me to remind you: drink water."
     assert frame["message"]["role"] == "assistant"

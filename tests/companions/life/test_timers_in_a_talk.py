@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import User
 from companions.models import Companion, Timer
-from companions.replies.database import visit
+from database.threads import in_thread
 from tests.fixtures.rest import Api
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -23,7 +23,7 @@ async def said(person: Api, companion: Companion, text: str) -> str:
 
 async def test_asked_to_remind_it_sets_a_timer_and_says_when(as_alice: Api, mira: Companion) -> None:
     answer = await said(as_alice, mira, "remind me in 30s to drink water")
-    timer: Timer = await visit(Timer.objects.select_related("message").get, companion=mira, name="")
+    timer: Timer = await in_thread(Timer.objects.select_related("message").get, companion=mira, name="")
     assert (timer.schedule, timer.note, timer.by, timer.is_asked_for) == (
         *("30s", "to drink water"),
         *("companion", True),
@@ -39,9 +39,9 @@ async def test_asked_to_remind_it_sets_a_timer_and_says_when(as_alice: Api, mira
 
 
 async def test_it_does_so_in_chinese(bob: User, tian: Companion) -> None:
-    person = await visit(Api, bob)
+    person = await in_thread(Api, bob)
     answer = await said(person, tian, "30秒后提醒我喝水")
-    timer: Timer = await visit(Timer.objects.get, companion=tian, name="")
+    timer: Timer = await in_thread(Timer.objects.get, companion=tian, name="")
     assert (timer.schedule, timer.note) == ("30s", "喝水")
     assert answer.endswith("提醒你喝水。")
 
@@ -49,4 +49,4 @@ async def test_it_does_so_in_chinese(bob: User, tian: Companion) -> None:
 async def test_what_it_cannot_set_it_says(as_alice: Api, mira: Companion) -> None:
     answer = await said(as_alice, mira, "remind me in 0 seconds to drink water")
     assert "at least one second" in answer
-    assert not await visit(Timer.objects.filter(companion=mira, name="").exists)
+    assert not await in_thread(Timer.objects.filter(companion=mira, name="").exists)

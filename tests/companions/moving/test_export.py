@@ -12,7 +12,7 @@ from accounts.models import User
 from companions.life import timers
 from companions.models import Companion, Delivery, Message, Waking
 from companions.moving.exporting import BATCH, NOT_EXPORTED, SECTIONS
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.keeping import keep
 from integrations.push.models import Subscription
 from memory.keeping import keep_fact
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def exported(user: User, companion: Companion) -> dict[str, Any]:
-    headers = (await visit(Api, user)).headers
+    headers = (await in_thread(Api, user)).headers
     response = await AsyncClient().get(f"/api/v1/companions/{companion.pk}/export", headers=headers)
     assert response.status_code == 200
     assert "attachment" in response.headers["Content-Disposition"]
@@ -49,9 +49,9 @@ def test_every_table_of_a_companion_is_in_it_or_left_out_for_a_reason() -> None:
 async def test_what_was_said_and_learnt_is_in_it_with_quotes_and_sources(
     alice: User, mira: Companion, tian: Companion
 ) -> None:
-    (message, *_rest) = await visit(say, mira, f"I like {MARKER}.", "I see.")
-    memory = await visit(learnt, mira, "Alice likes it.", [(message, f"I like {MARKER}")])
-    await visit(say, tian, "His secret.", "I see.")
+    (message, *_rest) = await in_thread(say, mira, f"I like {MARKER}.", "I see.")
+    memory = await in_thread(learnt, mira, "Alice likes it.", [(message, f"I like {MARKER}")])
+    await in_thread(say, tian, "His secret.", "I see.")
     whole = await exported(alice, mira)
     assert whole["companion"]["name"] == "Mira"
     assert {one["text"] for one in whole["messages"]} == {f"I like {MARKER}.", "I see."}
@@ -82,7 +82,7 @@ async def test_what_it_lived_is_in_it_without_what_was_sent(alice: User, mira: C
         )
         Message.objects.filter(pk=message.pk).update(waking=waking)
 
-    await visit(live)
+    await in_thread(live)
     whole = await exported(alice, mira)
     assert "drink tea" in [one["note"] for one in whole["timers"]]
     assert [(one["thought"], one["steps"]) for one in whole["wakings"]] == [
@@ -100,24 +100,24 @@ async def test_more_than_a_batch_is_in_it_once(alice: User, mira: Companion) -> 
         for number in range(BATCH + 3):
             keep_fact(mira.pk, f"Fact {number}", NOW, NOW)
 
-    await visit(keep_many)
+    await in_thread(keep_many)
     whole = await exported(alice, mira)
     assert {one["id"] for one in whole["memories"]} == {
-        str(pk) for pk in await visit(lambda: list(Memory.objects.values_list("pk", flat=True)))
+        str(pk) for pk in await in_thread(lambda: list(Memory.objects.values_list("pk", flat=True)))
     }
     assert len(whole["memories"]) == BATCH + 3
 
 
 async def test_anothers_companion_cannot_be_exported(alice: User, tian: Companion) -> None:
-    headers = (await visit(Api, alice)).headers
+    headers = (await in_thread(Api, alice)).headers
     response = await AsyncClient().get(f"/api/v1/companions/{tian.pk}/export", headers=headers)
     assert response.status_code == 404
 
 
 async def test_its_files_are_named_and_not_where_they_lie(alice: User, mira: Companion) -> None:
     """What is in them is given by the file's own address."""
-    file = await visit(keep, alice, b"sound", "speech", "audio/mpeg", NOW, companion=mira, seconds=1.5)
-    await visit(keep, alice, b"of nobody", "picture", "image/webp", NOW)
+    file = await in_thread(keep, alice, b"sound", "speech", "audio/mpeg", NOW, companion=mira, seconds=1.5)
+    await in_thread(keep, alice, b"of nobody", "picture", "image/webp", NOW)
     whole = await exported(alice, mira)
     (told,) = whole["files"]
     assert (told["id"], told["bytes"], told["seconds"]) == (str(file.pk), 5, 1.5)

@@ -7,7 +7,7 @@ from django.conf import settings as kith
 
 from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
-from companions.replies.database import visit
+from database.threads import in_thread
 from files.keeping import content_of
 from files.models import StoredFile
 from memory.models import Memory
@@ -45,7 +45,7 @@ async def test_what_is_said_is_a_message_like_any_other(
     assert message.text == "My sister Ada lives in Lisbon."
     assert await Memory.objects.aget(message=message, kind="said")
     assert message.recording.heard == message.text
-    kept = read(await visit(content_of, message.recording.file), 10)
+    kept = read(await in_thread(content_of, message.recording.file), 10)
     assert kept.seconds == pytest.approx(1.0, abs=0.1)
     counted = await SoundCall.objects.aget()
     assert (counted.capability, counted.seconds) == ("transcription", pytest.approx(1.0, abs=0.1))
@@ -160,7 +160,7 @@ async def test_who_breaks_in_stops_model_and_answer_and_only_what_was_heard_is_k
         "It stands on the",
         rehearsal.requests()[-1]["messages"][-1]["content"],
     ]
-    assert await visit(tables_with, MARKER) == {}
+    assert await in_thread(tables_with, MARKER) == {}
     assert await asyncio.to_thread(keys_with, MARKER, kith.REDIS_URL) == []
 
 

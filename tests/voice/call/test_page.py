@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from companions.models import Companion
-from companions.replies.database import visit
+from database.threads import in_thread
 from providers.rehearsal.running import RehearsalServer
 from providers.sound import read
 from tests.voice.recordings import Browser
@@ -63,4 +63,4 @@ async def test_anothers_companion_cannot_be_called(mallory: User, mira: Companio
 @pytest.mark.usefixtures("speech_rehearsal")
 async def test_the_talk_leads_to_the_call(alice: User, mira: Companion) -> None:
     response = await Browser(alice, mira.pk).get("")
-    assert f'href="/companions/{mira.pk}/call/"' in await visit(response.content.decode)
+    assert f'href="/companions/{mira.pk}/call/"' in await in_thread(response.content.decode)

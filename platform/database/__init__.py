@@ -1,0 +1,1 @@
+"""Plumbing around Django's database connections; it knows nothing of Kith."""

@@ -1,0 +1,41 @@
+"""Database work from the event loop: in a worker thread with a connection of its own, which is given back at the end.
+
+Outside of such threads all asynchronous ORM calls of a process would share one database thread, and a request would
+hold its connection until its answer has been read.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from channels.db import database_sync_to_async
+from django.db import InterfaceError, OperationalError
+
+DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
+"""What is raised while the database does not answer, and where it chose one of two that wait for each other."""
+RETRY_TIMEOUT_SECONDS = 60.0
+RETRY_SECONDS = 0.5
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what the function returns, called in a worker thread with a connection of its own."""
+    return await database_sync_to_async(function, thread_sensitive=False)(*args, **kwargs)
+
+
+async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what the function returns, called again for a minute while the database is away.
+
+    The function may run twice, so it is one transaction.
+    """
+    deadline = time.monotonic() + RETRY_TIMEOUT_SECONDS
+    while True:
+        try:
+            return await in_thread(function, *args, **kwargs)
+        except DATABASE_UNAVAILABLE:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(RETRY_SECONDS)
