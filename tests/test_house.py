@@ -20,6 +20,7 @@ LAYERS = [
     "files",
     "accounts",
     "providers",
+    "database",
 ]
 HOMES = {
     layer: path for layer in LAYERS for path in (ROOT / layer, ROOT / "platform" / layer) if path.is_dir()

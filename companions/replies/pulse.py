@@ -93,9 +93,8 @@ def _not_taken_up(now: datetime) -> ReplyQuerySet:
 
 async def end_lost(reply_id: UUID, clock: Clock) -> None:
     """Mark a reply that was taken over as interrupted, with all that had been said."""
-    reply = await in_thread_with_retry(
-        lambda: Reply.objects.select_related("companion__user").filter(pk=reply_id).first()
-    )
+    rows = Reply.objects.select_related("companion__user").filter(pk=reply_id)
+    reply = await in_thread_with_retry(rows.first)
     if reply is None:
         return
     said = await in_thread(said_so_far, reply)
