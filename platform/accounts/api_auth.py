@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
@@ -11,6 +10,7 @@ from ninja.security import HttpBearer
 from accounts import place
 from accounts.models import Token, User
 from accounts.models.token import digest_of
+from database.threads import in_request_thread
 
 
 def token_user(plaintext: str, now: datetime) -> User | None:
@@ -36,7 +36,7 @@ class BearerToken(HttpBearer):
     """`Authorization: Bearer TOKEN`; `request.user` and `request.auth` become the token's user."""
 
     async def authenticate(self, request: HttpRequest, token: str) -> User | None:
-        user = await sync_to_async(token_user)(token, timezone.now())
+        user = await in_request_thread(token_user, token, timezone.now())
         if user is not None:
             request.user = user
             place.enter(user)

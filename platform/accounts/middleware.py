@@ -1,7 +1,7 @@
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts import place
 from accounts.models import User
+from database.threads import in_request_thread
 
 Response = HttpResponseBase
 GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
@@ -41,7 +42,7 @@ class PersonMiddleware:
 
     async def __acall__(self, request: HttpRequest) -> Response:
         known = settings.SESSION_COOKIE_NAME in request.COOKIES
-        self._enter(await sync_to_async(person)(request) if known else None)
+        self._enter(await in_request_thread(person, request) if known else None)
         return await cast(Awaitable[Response], self.get_response(request))
 
     @staticmethod

@@ -4,15 +4,16 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+import django
 from channels.routing import ProtocolTypeRouter, URLRouter
-from django.core.asgi import get_asgi_application
 from django.urls import path
 
-pages = get_asgi_application()
+django.setup(set_prefix=False)
 
 from companions.consumers import CompanionConsumer
 from companions.me_consumer import MeConsumer
 from config.body_limit import BodyLimit
+from config.handler import Handler
 from config.lifespan import Lifespan
 from voice.call.consumer import CallConsumer
 
@@ -22,4 +23,4 @@ addresses = [
     path("ws/me/", MeConsumer.as_asgi()),  # type: ignore[arg-type]
 ]
 sockets = URLRouter(addresses)  # type: ignore[arg-type]
-application = ProtocolTypeRouter({"http": BodyLimit(pages), "websocket": sockets, "lifespan": Lifespan()})
+application = ProtocolTypeRouter({"http": BodyLimit(Handler()), "websocket": sockets, "lifespan": Lifespan()})

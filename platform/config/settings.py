@@ -160,6 +160,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
     21_000_000  # one imported log of 20 MB; each operation sets its own, smaller limit
 )
 
+# -- patience with whoever asks: how long a request's head may take, and parts of its body, and of reading the answer
+HTTP_HEAD_SECONDS = env.float("KITH_HTTP_HEAD_SECONDS", 20.0)
+HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
+HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
+
 # -- people -----------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from config.up.ports import LOOPBACK
 from config.up.programs import Program
@@ -13,14 +14,35 @@ CLOSE_SECONDS = 3  # for connections to end
 STOP_SECONDS = 15.0  # for those, and for replies to end or be written down as interrupted
 
 
+def web_options(port: int) -> dict[str, Any]:
+    """How uvicorn serves pages, API and sockets there, by the names of its settings."""
+    return {
+        "host": LOOPBACK,
+        "port": port,
+        "lifespan": "on",
+        "http": "config.http_protocol:PatientProtocol",
+        "ws": "websockets-sansio",
+        "ws_max_size": FRAME_BYTES,
+        "access_log": False,
+        # Who asks is told by the proxies that KITH_PROXIES counts; else everyone here could be anyone else.
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": CLOSE_SECONDS,
+    }
+
+
 def web(port: int) -> Program:
     """Pages, API and sockets; told to stop, it gives replies a little time to finish."""
-    flags = f"--host {LOOPBACK} --port {port} --lifespan on --ws websockets-sansio --no-access-log"
-    # Who asks is told by the proxies that KITH_PROXIES counts; else everyone here could be anyone else.
-    flags += f" --no-proxy-headers --ws-max-size {FRAME_BYTES}"
-    drain = f"--timeout-graceful-shutdown {CLOSE_SECONDS}"
-    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags.split(), *drain.split()]
+    flags = [flag for name, value in web_options(port).items() for flag in _flags(name, value)]
+    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags]
     return Program("web", command, stop_seconds=STOP_SECONDS)
+
+
+def _flags(name: str, value: Any) -> list[str]:
+    """The option as uvicorn's command line takes it."""
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}", str(value)]
 
 
 def worker() -> Program:

@@ -1,0 +1,144 @@
+"""A running Kith whose pool of connections can be counted from outside, and ways to be unkind to it."""
+
+import json
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import psycopg
+
+from tests.fixtures.live import Live
+
+LOOPBACK = "127.0.0.1"
+POOL = 8
+WAITING = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+@dataclass
+class Visitor:
+    """Somebody with a token and a companion, and what a request of theirs looks like on the wire."""
+
+    email: str
+    token: str
+    companion_id: str = ""
+
+    @property
+    def path(self) -> str:
+        return f"/api/v1/companions/{self.companion_id}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def request(self, method: str, path: str, body: Any = None, **headers: str) -> bytes:
+        content = b"" if body is None else json.dumps(body).encode()
+        told = (
+            {} if body is None else {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        )
+        return wire(method, path, {**self.headers, **told, **headers}) + content
+
+
+def wire(method: str, path: str, headers: dict[str, str]) -> bytes:
+    """A request's head as it is sent."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": LOOPBACK, **headers}.items())
+    return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode()
+
+
+class Site(Live):
+    """Kith with a small pool and little patience; `more` are settings of its environment."""
+
+    more: dict[str, str] = {}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        quick = {"KITH_HTTP_HEAD_SECONDS": "2", "KITH_HTTP_BODY_SECONDS": "2", "KITH_HTTP_READ_SECONDS": "3"}
+        return {**super().environment, "DATABASE_POOL": str(POOL), **quick, **self.more}
+
+    def visitor(self, name: str) -> Visitor:
+        email = f"{name}-{os.urandom(4).hex()}@example.org"
+        self.manage("create_account", email, "--password", "correct horse battery")
+        visitor = Visitor(email, self.manage("create_token", email).strip())
+        visitor.companion_id = self.ask("POST", visitor, "/api/v1/companions", {"name": "Mira"}).json()["id"]
+        return visitor
+
+    def ask(self, method: str, visitor: Visitor | None, path: str, body: Any = None) -> httpx2.Response:
+        headers = visitor.headers if visitor else {}
+        return httpx2.request(method, self.url + path, headers=headers, json=body, timeout=60)
+
+    def connect(self, *, receive_bytes: int = 0) -> socket.socket:
+        """An open connection; with `receive_bytes` it takes hardly more than that before it is read."""
+        opened = socket.socket()
+        if receive_bytes:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        opened.settimeout(30)
+        opened.connect((LOOPBACK, self.port))
+        return opened
+
+    def usable_connections(self, visitor: Visitor) -> int:
+        """How many requests can hold a connection to the database at once, counted there: all wait for one row."""
+        asking = [
+            threading.Thread(target=self.ask, args=("PATCH", visitor, visitor.path, {"name": "Mira"}))
+            for _ in range(POOL)
+        ]
+        with psycopg.connect(self.database_url) as mine:
+            mine.execute(
+                "SELECT 1 FROM companions_companion WHERE id = %s FOR UPDATE", [visitor.companion_id]
+            )
+            for thread in asking:
+                thread.start()
+            with psycopg.connect(self.database_url, autocommit=True) as looking:
+                most = max(_counted(looking) for _ in range(40))
+            mine.rollback()
+        for thread in asking:
+            thread.join(60)
+        return most
+
+    @contextmanager
+    def watched(self, visitor: Visitor) -> Iterator[list[int]]:
+        """The statuses that another person's list of companions is answered with meanwhile, time and again."""
+        statuses: list[int] = []
+        over = threading.Event()
+
+        def look() -> None:
+            while not over.is_set():
+                statuses.append(self.ask("GET", visitor, "/api/v1/companions").status_code)
+                time.sleep(0.05)
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        try:
+            yield statuses
+        finally:
+            over.set()
+            thread.join(60)
+
+
+def _counted(connection: psycopg.Connection[Any]) -> int:
+    time.sleep(0.05)
+    row = connection.execute(WAITING).fetchone()
+    return int(row[0]) if row else 0
+
+
+def reset(opened: socket.socket) -> None:
+    """End the connection at once, as a peer that vanishes."""
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    opened.close()
+
+
+def eventually(claim: Callable[[], bool], seconds: float = 20) -> bool:
+    """Whether the claim comes true within the time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if claim():
+            return True
+        time.sleep(0.05)
+    return claim()
