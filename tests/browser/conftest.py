@@ -1,7 +1,6 @@
 """A real browser before a real Kith. Chromium comes from the system, never from a download."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -42,8 +41,7 @@ def _loop_of_the_browser(browser: Browser) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A running Kith, one for each process of the test run."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
-    with Live(tmp_path_factory.mktemp("kith"), f"browser_{worker}") as running:
+    with Live(tmp_path_factory.mktemp("kith"), "browser") as running:
         yield running
 
 

@@ -1,4 +1,3 @@
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -8,8 +7,7 @@ from tests.crowd.site import Site, Visitor
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
-    with Site(tmp_path_factory.mktemp("crowd"), f"crowd_{worker}") as running:
+    with Site(tmp_path_factory.mktemp("crowd"), "crowd") as running:
         yield running
 
 
