@@ -11,6 +11,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
+from accounts.shares import at_work
 from companions.errors import TextError
 from companions.models import Companion, Reply
 from companions.person_socket import PersonSocket, Source
@@ -59,7 +60,8 @@ class CompanionConsumer(PersonSocket):
             with translation.override(self.user.language or "en"):
                 frame = self.read(text_data)
                 client_id = getattr(frame, "client_id", None)
-                await self.handle(frame)
+                async with at_work(self.user.pk):
+                    await self.handle(frame)
         except RefusedError as error:
             await self.refuse(error.code, str(error.detail), client_id)
         except DATABASE_UNAVAILABLE:

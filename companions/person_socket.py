@@ -15,7 +15,9 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
+from accounts.errors import GateError
 from accounts.models import User
+from accounts.shares import Visit, address_of, being_identified
 from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.layer import layer
 from companions.socket_sender import may_connect, sender
@@ -59,12 +61,14 @@ class PersonSocket(AsyncWebsocketConsumer):
         self.tasks: list[asyncio.Task[None]] = []
         self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
+        self.visit = Visit(address_of(self.scope))
         if not may_connect(self.scope):
             await self.close()
             return
         await self.accept()
         if refusal := await self._refusal():
             await self.close(refusal)
+            await self.visit.end()
             return
         self.is_open = True
         self.wait_for_frames()
@@ -79,10 +83,12 @@ class PersonSocket(AsyncWebsocketConsumer):
     async def _refusal(self) -> int | None:
         """The code with which the socket closes at once; None where the person and what they ask for are found."""
         try:
-            user = await in_thread(sender, self.scope, timezone.now())
+            async with being_identified(self.visit):
+                user = await in_thread(sender, self.scope, timezone.now())
             if user is None:
                 return NOT_SIGNED_IN
             self.user = user
+            await self.visit.take("sockets", user.pk)
             group = await in_thread(self.find)
             if group is None:
                 return NO_SUCH_COMPANION
@@ -90,6 +96,8 @@ class PersonSocket(AsyncWebsocketConsumer):
             await layer().group_add(group, self.channel)
         except (DatabaseError, *REDIS_AWAY):
             return AWAY
+        except GateError:
+            return TOO_FAST
         self.group = group
         return None
 
@@ -99,6 +107,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         if self.is_open:
             with contextlib.suppress(*REDIS_AWAY):
                 await layer().group_discard(self.group, self.channel)
+        await self.visit.end()
 
     async def _hear(self, source: Source) -> None:
         """Pass on what the group is told; a socket that cannot be told anything is closed.

@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
+from django.conf import settings
 from ninja import Field, Schema
-from pydantic import AfterValidator, AwareDatetime, StringConstraints, model_validator
+from pydantic import AfterValidator, AwareDatetime, StringConstraints, field_validator, model_validator
 
 from companions.importing import MOST_MESSAGES
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
@@ -250,6 +251,16 @@ class NewsIn(Schema):
     threshold: float = Field(
         ALIKE, ge=0, le=1, allow_inf_nan=False, description="The likeness, a cosine, from which it is known."
     )
+
+    @field_validator("observations")
+    @classmethod
+    def _are_not_too_long_together(cls, observations: list[str]) -> list[str]:
+        most = settings.NEWS_CHARACTERS
+        if sum(map(len, observations)) > most:
+            raise ValueError(
+                f"All observations together can hold {most:,} characters. Ask in several requests."
+            )
+        return observations
 
 
 class KnownOut(Schema):

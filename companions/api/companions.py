@@ -6,6 +6,7 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from accounts.idempotency import once
+from accounts.rates import admit_to
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
@@ -29,6 +30,7 @@ def create_companion(
     request: HttpRequest, body: CompanionIn, key: IdempotencyKey = None
 ) -> Status[Companion]:
     def make() -> UUID:
+        admit_to(person(request), "companions", timezone.now())
         return create(person(request), **body.dict(), now=timezone.now(), id=uuid4()).pk
 
     made_id, _ = once(person(request), "create_companion", key, request.body, make)

@@ -12,7 +12,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints, ValidationError
 
-from accounts.gate import admit_document
+from accounts.gate import admit_work
 from accounts.idempotency import once
 from accounts.usage import Payer
 from companions import documents
@@ -129,7 +129,7 @@ def give_document(request: HttpRequest, companion_id: UUID, key: IdempotencyKey 
     title, text = given(request)
 
     def make() -> UUID:
-        admit_document(person(request), timezone.now())
+        admit_work(person(request), "documents", timezone.now())
         return documents.give_document(companion, title, text, timezone.now()).pk
 
     body = orjson.dumps([title, text]) if key else b""
@@ -218,6 +218,7 @@ def delete_document(request: HttpRequest, companion_id: UUID, document_id: UUID)
 )
 def look_up_originals(request: HttpRequest, companion_id: UUID, body: LookUpIn) -> Out:
     companion = my_companion(request, companion_id)
+    admit_work(companion.user, "look_ups", timezone.now())
     asked = Question(
         text=body.question,
         now=timezone.now(),

@@ -8,6 +8,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
 
 from accounts.idempotency import once
+from accounts.rates import admit_to
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
 from companions.importing import Line, import_log, progress, why
@@ -44,6 +45,7 @@ def import_a_log(
     lines = [Line(**line.dict()) for line in body.messages]
 
     def make() -> UUID:
+        admit_to(companion.user, "imports", timezone.now())
         return import_log(companion, lines, timezone.now()).pk
 
     job_id, _ = once(person(request), f"import_log {companion_id}", key, request.body, make)

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone, translation
 from ninja import Query, Router, Status
 
+from accounts.gate import admit_work
 from accounts.idempotency import once
 from accounts.usage import Payer
 from companions import deletion
@@ -62,6 +63,7 @@ def add_memory(
     companion, now = my_companion(request, companion_id), timezone.now()
 
     def make() -> UUID:
+        admit_work(companion.user, "memories", now)
         return keep_fact(companion.pk, body.text, body.happened_at or now, now, zone=companion.user.zone).pk
 
     made_id, _ = once(person(request), f"add_memory {companion_id}", key, request.body, make)
@@ -76,6 +78,7 @@ def add_memory(
 )
 def memories_news(request: HttpRequest, companion_id: UUID, body: NewsIn) -> Out:
     companion = my_companion(request, companion_id)
+    admit_work(companion.user, "news", timezone.now())
     news = find_news(
         companion.pk,
         body.observations,
@@ -135,6 +138,7 @@ def delete_memory(
 )
 def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) -> Out:
     companion, now, began = my_companion(request, companion_id), timezone.now(), perf_counter()
+    admit_work(companion.user, "recalls", now)
     found = recall(
         companion.pk,
         body.cue,

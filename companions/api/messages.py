@@ -7,6 +7,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from ninja import Router, Status
 
+from accounts import shares
 from accounts.idempotency import checked
 from companions import history
 from companions.api.cursor import BAD, CursorError, PageQuery
@@ -60,10 +61,13 @@ async def send_message(
     companion = await in_thread(my_companion, request, companion_id)
     client_id = body.client_id or checked(key)
     if "text/event-stream" in accept:
+        await shares.take("streams")
+        shares.step_aside()
         return await _streamed(companion, body.text, client_id)
     async with listening(companion) as listener:
         started = await _begin(companion, body.text, client_id)
         if wait:
+            shares.step_aside()
             await listener.end_of(started.reply.pk, wait)
     return Status(201, await in_thread(_turn_out, started.message.pk, started.reply.pk))
 

@@ -1,13 +1,16 @@
 from typing import Any
 from uuid import UUID
 
+from asgiref.sync import async_to_sync
 from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
+from accounts import shares
 from accounts.idempotency import once
+from accounts.rates import admit_to
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
 from companions.models import Companion
@@ -71,6 +74,7 @@ def import_digital_life(request: HttpRequest, key: IdempotencyKey = None) -> Sta
     mind = digital_life.read(body)
 
     def make() -> UUID:
+        admit_to(person(request), "imports", timezone.now())
         return digital_life.move_in(person(request), mind, timezone.now()).pk
 
     made_id, _ = once(person(request), "import_digital_life", key, body, make)
@@ -100,6 +104,7 @@ def given(request: HttpRequest) -> bytes:
 
 def exported(companion: Companion) -> StreamingHttpResponse:
     """The companion as a file to be kept."""
+    async_to_sync(shares.take)("exports")
     now = timezone.now()
     response = StreamingHttpResponse(export(companion, now), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="kith-{companion.pk}-{now:%Y-%m-%d}.json"'

@@ -9,6 +9,7 @@ from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
 
 from accounts.idempotency import once
+from accounts.rates import admit_to
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, person
 from companions.api.parameters import IdempotencyKey
@@ -92,6 +93,7 @@ def set_timer(
     companion, now = my_companion(request, companion_id), timezone.now()
 
     def make() -> UUID:
+        admit_to(companion.user, "timers", now)
         asked = timers.set_timer(
             companion, body.schedule, body.note, by=Timer.By.USER, now=now, is_asked_for=True
         )
@@ -125,6 +127,7 @@ def fire_timer(
     timer, now = _mine(request, companion_id, timer_id), timezone.now()
 
     def make() -> UUID:
+        admit_to(person(request), "timers", now)
         return timers.fire(timer, now, is_asked_for=True).pk
 
     made_id, _ = once(person(request), f"fire_timer {timer_id}", key, request.body, make)

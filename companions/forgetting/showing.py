@@ -10,14 +10,14 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import Http404
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.usage import Payer
+from companions.cues import vector_of
 from companions.forgetting.asking import FURTHEST_DAYS, HOW, AheadForm, PolicyForm, Thought
 from companions.forgetting.drawing import HEIGHT, WIDTH, across, as_percent, points, up
 from companions.models import Companion
-from memory.embedding import embed_cue
 from memory.emotion import Depth, Feeling, reaction_to
 from memory.mood import Felt, mood
 from memory.policies import Policy
@@ -280,8 +280,7 @@ class Shown:
 
     @cached_property
     def _vector(self) -> Any:
-        payer = Payer(self.companion.user_id, self.companion.pk)
-        return embed_cue(self.asked["cue"], payer, self.companion.names)
+        return vector_of(self.companion, self.asked["cue"], timezone.now())
 
     def _found(self, policy: Policy) -> list[Found]:
         """Looking changes nothing, and is not recorded."""

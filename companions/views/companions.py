@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.rates import admit_to
 from accounts.signed_in import SignedInRequest
 from companions import making
 from companions.characters import starting
@@ -62,6 +63,7 @@ def new(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST":
         form = CompanionForm(request.POST)
         if form.is_valid():
+            admit_to(request.user, "companions", timezone.now())
             try:
                 made = making.create(request.user, now=timezone.now(), **form.cleaned_data)
             except LimitError as error:

@@ -11,17 +11,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.gate import GateError, admit_document
+from accounts.gate import GateError, admit_work
 from accounts.signed_in import SignedInRequest
-from accounts.usage import Payer
 from companions import documents
+from companions.cues import vector_of
 from companions.forms import DocumentForm
 from companions.models import Companion
 from companions.views.finding import my_companion
 from memory.documents.files import read_file
 from memory.documents.looking_up import LookedUp, Question, look_up
 from memory.documents.progress import DONE, state_of, with_progress
-from memory.embedding import embed_cue
 from memory.errors import DocumentError
 from memory.models import Document
 from memory.text import is_storable
@@ -55,11 +54,12 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
 def _looked_up(companion: Companion, question: str) -> list[LookedUp]:
     if not is_storable(question):
         return []
+    now = timezone.now()
     asked = Question(
         text=question,
-        now=timezone.now(),
+        now=now,
         zone=companion.user.zone,
-        vector=embed_cue(question, Payer(companion.user_id, companion.pk), companion.names),
+        vector=vector_of(companion, question, now, rate="look_ups"),
         names=companion.names,
         with_private=True,
     )
@@ -73,7 +73,7 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion, form = my_companion(request, companion_id), DocumentForm(request.POST, request.FILES)
     if form.is_valid():
         try:
-            admit_document(request.user, timezone.now())
+            admit_work(request.user, "documents", timezone.now())
             kept = _given(companion, form)
         except DocumentError as error:
             form.add_error("title" if error.code == "bad_title" else None, str(error.detail))

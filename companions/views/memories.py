@@ -14,16 +14,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.gate import admit_work
 from accounts.signed_in import SignedInRequest
-from accounts.usage import Payer
 from companions import deletion
 from companions.api.cursor import CursorError, PageIn, page
+from companions.cues import vector_of
 from companions.forms import MemoryForm, MemoryTextForm
 from companions.models import Companion
 from companions.private import hides_sources, keep_private
 from companions.views.finding import my_companion, my_memory
 from memory.among import Among
-from memory.embedding import embed_cue
 from memory.keeping import correct, keep_fact
 from memory.models import Memory
 from memory.recall import recall
@@ -78,13 +78,14 @@ def _recalled(companion: Companion, cue: str, kind: str) -> tuple[list[Line], No
     """Looking changes nothing, and is not recorded."""
     if not is_storable(cue):
         return [], None
+    now = timezone.now()
     found = recall(
         companion.pk,
         cue,
         MOST_SHOWN,
-        now=timezone.now(),
+        now=now,
         zone=companion.user.zone,
-        vector=embed_cue(cue, Payer(companion.user_id, companion.pk), companion.names),
+        vector=vector_of(companion, cue, now),
         names=companion.names,
         among=_among(kind),
         policy=companion.policy,
@@ -130,6 +131,7 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         context |= {"form": form, "today": timezone.localdate()}
         return render(request, "memories/memories.html", context, status=UNPROCESSABLE)
     now = timezone.now()
+    admit_work(request.user, "memories", now)
     keep_fact(companion.pk, form.cleaned_data["text"], now, now, zone=companion.user.zone)
     messages.success(request, _("%(name)s will remember this.") % {"name": companion.name})
     return redirect("memories", companion.pk)

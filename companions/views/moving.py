@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.rates import admit_to
 from accounts.signed_in import SignedInRequest
 from companions.api.moving import exported, given
 from companions.errors import CompanionsError
@@ -39,6 +40,7 @@ def move_in(request: SignedInRequest) -> HttpResponse:
         messages.error(request, _("Choose the file that DigitalLife has exported."))
         return redirect("companion_new")
     try:
+        admit_to(request.user, "imports", timezone.now())
         mind = digital_life.read(given(request))
         companion = digital_life.move_in(request.user, mind, timezone.now())
     except CompanionsError as error:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.rates import admit_to
 from accounts.signed_in import SignedInRequest
 from companions.errors import TimerError
 from companions.life import by_hand, predefined
@@ -88,6 +89,7 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def _is_set(companion: Companion, form: TimerForm) -> bool:
     assert form.schedule is not None  # noqa: S101 (it is valid)
     note = form.cleaned_data["note"]
+    admit_to(companion.user, "timers", form.now)
     try:
         work.set_timer(companion, form.schedule.text, note, by=Timer.By.USER, now=form.now, is_asked_for=True)
     except TimerError as error:
@@ -111,6 +113,7 @@ def fire(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpRe
     """Let it wake now; its own due time stays."""
 
     def deed(timer: Timer, now: datetime) -> str:
+        admit_to(request.user, "timers", now)
         work.fire(timer, now, is_asked_for=True)
         name = timer.companion.name
         return _("%(name)s wakes for it now. What comes of it stands in the log.") % {"name": name}

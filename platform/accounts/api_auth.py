@@ -10,6 +10,7 @@ from ninja.security import HttpBearer
 from accounts import place
 from accounts.models import Token, User
 from accounts.models.token import digest_of
+from accounts.shares import identifying
 from database.threads import in_request_thread
 
 
@@ -36,7 +37,10 @@ class BearerToken(HttpBearer):
     """`Authorization: Bearer TOKEN`; `request.user` and `request.auth` become the token's user."""
 
     async def authenticate(self, request: HttpRequest, token: str) -> User | None:
-        user = await in_request_thread(token_user, token, timezone.now())
+        async with identifying() as visit:
+            user = await in_request_thread(token_user, token, timezone.now())
+        if visit:
+            await visit.begin(user.pk if user else None)
         if user is not None:
             request.user = user
             place.enter(user)

@@ -1,21 +1,20 @@
-"""The gate: messages a minute and tokens a day before a turn, documents a minute, for each person."""
+"""The gate: messages a minute and tokens a day before a turn, and before other work, for each person."""
 
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
-import redis
 from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
 
 from accounts.errors import GateError
 from accounts.models import User
+from accounts.rates import admit_to
 
-__all__ = ["Allowance", "GateError", "admit", "admit_document", "allowance"]
+__all__ = ["Allowance", "GateError", "admit", "admit_work", "allowance"]
 
 MINUTE_SECONDS = 60
-DOCUMENTS_PER_MINUTE = 5
 # In SQL, for whoever sends waits for it.
 TOKENS = """
 SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) FROM accounts_modelcall
@@ -42,33 +41,20 @@ def admit(user: User, *, recent_messages: int, now: datetime) -> None:
     if recent_messages >= messages_per_minute(user):
         detail = _("That was a lot at once. Wait a minute, then go on; nothing is lost.")
         raise GateError("too_many_messages", detail, MINUTE_SECONDS)
-    allowed = allowance(user, now)
+    require_tokens(allowance(user, now), now)
+
+
+def admit_work(user: User, what: str, now: datetime) -> None:
+    """Let in what asks the embedder: GateError where the person asked too often, or the day's tokens are used up."""
+    admit_to(user, what, now)
+    require_tokens(allowance(user, now), now)
+
+
+def require_tokens(allowed: Allowance, now: datetime) -> None:
+    """GateError where the day's tokens are used up."""
     if allowed.tokens_left == 0:
         detail = _("Today's tokens are used up. There are new ones at midnight.")
         raise GateError("no_tokens_left", detail, math.ceil((allowed.resets_at - now).total_seconds()))
-
-
-def admit_document(user: User, now: datetime) -> None:
-    """Let a long text in; GateError where the person gave as many as may be within this minute of the clock.
-
-    Those under way are counted, and those that were refused. Without Redis all are let in: their size and number are
-    bounded elsewhere.
-    """
-    minute, gone_seconds = divmod(int(now.timestamp()), MINUTE_SECONDS)
-    try:
-        count = _counted(f"documents:{user.pk}:{minute}")
-    except redis.RedisError:
-        return
-    if count > DOCUMENTS_PER_MINUTE:
-        detail = _("That was a lot to read at once. Wait a minute, then give the next one.")
-        raise GateError("too_many_documents_a_minute", detail, MINUTE_SECONDS - gone_seconds)
-
-
-def _counted(key: str) -> int:
-    """How often this was asked of the key, with this time."""
-    with redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=2) as counting:
-        count, _set = counting.pipeline().incr(key).expire(key, 2 * MINUTE_SECONDS).execute()
-    return int(count)
 
 
 def allowance(user: User, now: datetime) -> Allowance:

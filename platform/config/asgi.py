@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("KITH_STATEMENT_SECONDS", "30")  # whoever waits for a page longer than that has gone
 
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter

@@ -135,6 +135,12 @@ DATABASES["default"] |= {
         "pool": POOL,
     },  # DATABASE_URL may say sslmode and more
 }
+STATEMENT_SECONDS = env.float("KITH_STATEMENT_SECONDS", 0)  # of one query; 0: as long as it takes
+if STATEMENT_SECONDS:
+    options = DATABASES["default"]["OPTIONS"].get("options", "")
+    DATABASES["default"]["OPTIONS"]["options"] = (
+        f"{options} -c statement_timeout={int(STATEMENT_SECONDS * 1000)}".strip()
+    )
 REDIS_URL = env.str("REDIS_URL", "redis://127.0.0.1:6379/0")
 CHANNEL_LAYERS = {
     "default": {
@@ -164,6 +170,28 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 HTTP_HEAD_SECONDS = env.float("KITH_HTTP_HEAD_SECONDS", 20.0)
 HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
 HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
+LIMITS = env.bool("KITH_LIMITS", True)  # those that follow
+AT_ONCE = {  # of one person, or of one address where nobody is signed in
+    "work": env.int(
+        "KITH_WORK_AT_ONCE", max(2, POOL["max_size"] // 4)
+    ),  # the other requests wait for their turn
+    "requests": env.int("KITH_REQUESTS_AT_ONCE", 100),  # those that wait as well
+    "streams": env.int("KITH_STREAMS_AT_ONCE", 40),
+    "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
+    "exports": env.int("KITH_EXPORTS_AT_ONCE", 4),
+}
+RATES = {  # of one person: how often, and in how many seconds
+    "recalls": [(240, 60)],
+    "look_ups": [(120, 60)],
+    "news": [(60, 60)],
+    "documents": [(5, 60)],
+    "imports": [(20, 3600)],
+    "uploads": [(120, 60)],
+    "timers": [(120, 60)],
+    "companions": [(60, 3600)],
+    "memories": [(300, 60), (20_000, 86_400)],
+}
+NEWS_CHARACTERS = 40_000  # of all observations in one question for news
 
 # -- people -----------------------------------------------------------------------------------------
 

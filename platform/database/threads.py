@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connections
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
 """What is raised while the database does not answer, and where it chose one of two that wait for each other."""
@@ -29,9 +30,19 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 async def in_request_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what the function returns, called in the current request's own thread.
 
-    The connection is given back at once: a request that waits for something else afterwards holds none.
+    The connection is given back at once, unless it is within a transaction: a request that waits for something else
+    afterwards holds none.
     """
-    return await database_sync_to_async(function, thread_sensitive=True)(*args, **kwargs)
+
+    def call() -> T:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            for one in connections.all(initialized_only=True):
+                if not one.in_atomic_block:
+                    one.close_if_unusable_or_obsolete()
+
+    return await sync_to_async(call, thread_sensitive=True)()
 
 
 async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

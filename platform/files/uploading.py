@@ -1,7 +1,10 @@
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.models import User
+from accounts.rates import admit_to
 from files.errors import ContentError, TooLargeError
 
 SLACK = 100_000  # the parts of the form around the file
@@ -9,8 +12,10 @@ SLACK = 100_000  # the parts of the form around the file
 
 def uploaded(request: HttpRequest, most_bytes: int, name: str = "file") -> bytes:
     """The content of the form's one file of that name. TooLargeError, where its length is declared before anything of
-    it is read; ContentError where there is none, or nothing in it.
+    it is read; ContentError where there is none, or nothing in it; GateError where the person gave too many.
     """
+    if isinstance(request.user, User):
+        admit_to(request.user, "uploads", timezone.now())
     declared = request.headers.get("Content-Length", "")
     if declared.isdecimal() and int(declared) > most_bytes + SLACK:
         raise _too_large(most_bytes)

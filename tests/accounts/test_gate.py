@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from accounts.gate import GateError, admit, admit_document, allowance
+from accounts.gate import GateError, admit, allowance
 from accounts.models import ModelCall, User
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -103,19 +103,3 @@ def test_an_allowance_shows_what_is_left(
         allowed = allowance(alice, NOON)
     assert (allowed.messages_per_minute, allowed.tokens_per_day, allowed.tokens_today) == (8, 100, 130)
     assert allowed.tokens_left == 0
-
-
-def test_five_documents_a_minute_are_let_in_and_the_sixth_waits_for_the_next(alice: User, bob: User) -> None:
-    for _ in range(5):
-        admit_document(alice, NOON)
-    with pytest.raises(GateError) as caught:
-        admit_document(alice, NOON + timedelta(seconds=20))
-    assert (caught.value.code, caught.value.retry_after_seconds) == ("too_many_documents_a_minute", 40)
-    admit_document(bob, NOON)
-    admit_document(alice, NOON + timedelta(minutes=1))
-
-
-def test_documents_are_let_in_where_nobody_counts(alice: User, settings: Settings) -> None:
-    settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    for _ in range(9):
-        admit_document(alice, NOON)

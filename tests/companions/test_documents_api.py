@@ -8,8 +8,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
-from accounts import gate
 from companions.locking import lock
 from companions.models import Companion, Prompt, Reply
 from companions.replies.start import start
@@ -141,10 +141,8 @@ def test_a_text_that_is_too_long_is_refused(
     problem(as_alice.post(path(mira), {"title": "A", "text": TEXT}), 413, "document_too_large")
 
 
-def test_a_person_gives_only_so_many_a_minute(
-    as_alice: Api, mira: Companion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate, "DOCUMENTS_PER_MINUTE", 0)
+def test_a_person_gives_only_so_many_a_minute(as_alice: Api, mira: Companion, settings: Settings) -> None:
+    settings.RATES = {"documents": [(0, 60)]}
     response = as_alice.post(path(mira), {"title": "A", "text": TEXT})
     problem(response, 429, "too_many_documents_a_minute")
     assert 1 <= int(response["Retry-After"]) <= 60

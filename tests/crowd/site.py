@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import httpx2
 import psycopg
@@ -56,12 +57,30 @@ def wire(method: str, path: str, headers: dict[str, str]) -> bytes:
 class Site(Live):
     """Kith with a small pool and little patience; `more` are settings of its environment."""
 
-    more: dict[str, str] = {}
+    def __init__(self, home: Path, database: str, **more: str) -> None:
+        super().__init__(home, database, piece_milliseconds=1)
+        self.more, self.witnesses = more, list[Visitor]()
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.witnesses = [
+            self.visitor("witness") for _ in range(POOL // 2)
+        ]  # two requests of each are worked on
+        return self
 
     @property
     def environment(self) -> dict[str, str]:
         quick = {"KITH_HTTP_HEAD_SECONDS": "2", "KITH_HTTP_BODY_SECONDS": "2", "KITH_HTTP_READ_SECONDS": "3"}
         return {**super().environment, "DATABASE_POOL": str(POOL), **quick, **self.more}
+
+    @property
+    def has_limits(self) -> bool:
+        return self.more.get("KITH_LIMITS") != "0"
+
+    def fill(self, visitor: Visitor, lines: list[dict[str, str]]) -> None:
+        """Give the visitor's companion a past that takes long to read."""
+        asked = self.ask("POST", visitor, f"{visitor.path}/import/log", {"messages": lines})
+        assert asked.status_code == 202, asked.text
 
     def visitor(self, name: str) -> Visitor:
         email = f"{name}-{os.urandom(4).hex()}@example.org"
@@ -83,16 +102,15 @@ class Site(Live):
         opened.connect((LOOPBACK, self.port))
         return opened
 
-    def usable_connections(self, visitor: Visitor) -> int:
-        """How many requests can hold a connection to the database at once, counted there: all wait for one row."""
+    def usable_connections(self) -> int:
+        """How many requests can hold a connection to the database at once, counted there: all wait for some rows."""
         asking = [
-            threading.Thread(target=self.ask, args=("PATCH", visitor, visitor.path, {"name": "Mira"}))
-            for _ in range(POOL)
+            threading.Thread(target=self.ask, args=("PATCH", one, one.path, {"name": "Mira"}))
+            for one in self.witnesses * (POOL // len(self.witnesses))
         ]
+        rows = [one.companion_id for one in self.witnesses]
         with psycopg.connect(self.database_url) as mine:
-            mine.execute(
-                "SELECT 1 FROM companions_companion WHERE id = %s FOR UPDATE", [visitor.companion_id]
-            )
+            mine.execute("SELECT 1 FROM companions_companion WHERE id = ANY(%s) FOR UPDATE", [rows])
             for thread in asking:
                 thread.start()
             with psycopg.connect(self.database_url, autocommit=True) as looking:

@@ -1,10 +1,23 @@
-"""One visitor, with or without an account, ends nobody else's visit, and the pool of connections stays whole."""
+"""One visitor, with or without an account, ends nobody else's visit, and the pool of connections stays whole.
 
+Each attack is made once under the limits, which keep it from everybody else, and once without them.
+"""
+
+import contextlib
+import socket
 import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from uuid import uuid4
 
+import orjson
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
-from tests.crowd.site import POOL, Site, Visitor, reset, wire
+from tests.crowd.site import POOL, Site, Visitor, eventually, reset, wire
 
 pytestmark = pytest.mark.processes
 NO_SESSION = {"Cookie": "sessionid=nosuchsessionatall"}
@@ -14,6 +27,20 @@ PAGES = {
     "the API": ("/api/v1/companions", {"Authorization": "Bearer kith_no"}),
     "the contract": ("/api/v1/openapi.json", NO_SESSION),
 }
+LINES = [
+    {"role": "user", "text": f"{number} {'x' * 4_000}", "at": "2026-01-01T10:00:00Z"}
+    for number in range(1_000)
+]
+
+
+@contextmanager
+def attacked(site: Site, alice: Visitor) -> Iterator[None]:
+    """Under the limits another person is answered all the while; and in the end every connection is there."""
+    with site.watched(alice) as statuses:
+        yield
+    if site.has_limits:
+        assert set(statuses) == {200}
+    assert site.usable_connections() == POOL
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -21,11 +48,110 @@ def test_pipelined_requests_whose_sender_vanishes_cost_no_connection(
     site: Site, alice: Visitor, name: str
 ) -> None:
     path, headers = PAGES[name]
-    with site.watched(alice) as statuses:
+    with attacked(site, alice):
         for _ in range(40):
             peer = site.connect()
             peer.sendall(wire("GET", path, headers) * 2)
             time.sleep(0.004)
             reset(peer)
-    assert set(statuses) == {200}
-    assert site.usable_connections(alice) == POOL
+
+
+def test_slow_readers_of_an_export_are_few_and_cut_off(site: Site, alice: Visitor, mallory: Visitor) -> None:
+    site.fill(mallory, LINES)
+    with attacked(site, alice):
+        peers = _slow_exports(site, mallory, 30)
+        heads = Counter(_status(peer) for peer in peers)
+        assert all(eventually(lambda one=peer: _is_closed(one)) for peer in peers)  # type: ignore[misc]
+    if site.has_limits:
+        assert heads[429] >= 26
+    else:
+        assert heads == {200: 30}
+
+
+def test_event_streams_hold_no_connection(site: Site, alice: Visitor, mallory: Visitor) -> None:
+    with attacked(site, alice):
+        peers = [_streamed(site, mallory) for _ in range(30)]
+        assert {_status(peer) for peer in peers} == {201}
+        for peer in peers:
+            peer.close()
+
+
+def test_exports_and_streams_together(site: Site, alice: Visitor, mallory: Visitor) -> None:
+    with attacked(site, alice):
+        peers = [*_slow_exports(site, mallory, 14), *(_streamed(site, mallory) for _ in range(14))]
+        for peer in peers:
+            _status(peer)
+        for peer in peers:
+            reset(peer)
+
+
+def test_many_cheap_operations_of_one_person_take_turns(site: Site, alice: Visitor, mallory: Visitor) -> None:
+    with attacked(site, alice), ThreadPoolExecutor(100) as crowd:
+        asked = [crowd.submit(site.ask, "GET", mallory, f"{mallory.path}/voice") for _ in range(600)]
+        statuses = Counter(one.result().status_code for one in asked)
+    if site.has_limits:
+        assert statuses == {200: 600}
+
+
+def test_half_sent_requests_are_cut_off(site: Site, alice: Visitor, mallory: Visitor) -> None:
+    whole = mallory.request("POST", f"{mallory.path}/messages", {"text": "Hello."})
+    with attacked(site, alice):
+        peers = [site.connect() for _ in range(800)]
+        for number, peer in enumerate(peers):
+            peer.sendall(whole[:40] if number % 2 else whole[:-5])
+        assert all(eventually(lambda one=peer: _is_closed(one)) for peer in peers)  # type: ignore[misc]
+
+
+def test_sockets_of_one_person_are_few_and_their_frames_take_turns(
+    site: Site, alice: Visitor, mallory: Visitor
+) -> None:
+    frame = orjson.dumps({"type": "reply.resume", "id": str(uuid4()), "after": 0}).decode()
+    with attacked(site, alice), contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(_socket(site, mallory)) for _ in range(400)]
+        refused = Counter(_sends(one, frame, 55) for one in sockets)
+    if site.has_limits:
+        assert refused[4429] >= 360
+
+
+def _slow_exports(site: Site, visitor: Visitor, count: int) -> list[socket.socket]:
+    peers = [site.connect(receive_bytes=2048) for _ in range(count)]
+    for peer in peers:
+        peer.sendall(visitor.request("GET", f"{visitor.path}/export"))
+    return peers
+
+
+def _streamed(site: Site, visitor: Visitor) -> socket.socket:
+    peer = site.connect()
+    body = {"text": "Tell me something.", "client_id": str(uuid4())}
+    peer.sendall(visitor.request("POST", f"{visitor.path}/messages", body, Accept="text/event-stream"))
+    return peer
+
+
+def _status(peer: socket.socket) -> int:
+    return int(peer.recv(12).split()[1])
+
+
+def _is_closed(peer: socket.socket) -> bool:
+    """Whether the other side has ended it; what has come is read away."""
+    peer.settimeout(0.2)
+    try:
+        return peer.recv(256) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def _socket(site: Site, visitor: Visitor) -> ClientConnection:
+    address = f"{site.url.replace('http', 'ws')}/ws/companions/{visitor.companion_id}/"
+    return connect(address, additional_headers=visitor.headers, open_timeout=60)
+
+
+def _sends(opened: ClientConnection, frame: str, count: int) -> int | None:
+    """The code with which it was closed, if it was."""
+    try:
+        for _ in range(count):
+            opened.send(frame)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else None
+    return None

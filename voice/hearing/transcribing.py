@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from accounts.models import SoundCall, User
+from accounts.shares import step_aside
 from accounts.sound_usage import admit_hearing, note_sound
 from companions.models import Companion
 from database.threads import in_thread
@@ -64,6 +65,7 @@ async def transcript(
     began_at = clock()
     await in_thread(admit_hearing, user, sound.seconds, began_at)
     names = ", ".join(companion.names.values()) if companion else ""
+    step_aside()
     failed: BaseException | None = None
     try:
         heard = await ask(wav(sound), language=language, prompt=names)

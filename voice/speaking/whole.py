@@ -7,6 +7,7 @@ import numpy as np
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.shares import step_aside
 from accounts.sound_usage import admit_speech
 from companions.models import Companion
 from database.threads import in_thread
@@ -36,6 +37,7 @@ async def read_aloud(
     sentences = sentences_of(text)
     if not sentences:
         raise SpeakingError("nothing_to_say", _("There is nothing in this that could be read aloud."))
+    step_aside()
     with FEW.of(companion.user_id):
         return await _read(companion, sentences, voice, clock)
 

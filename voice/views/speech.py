@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
+from accounts.shares import step_aside
 from accounts.signed_in import SignedInRequest
 from database.threads import in_thread
 from voice.speaking import Aloud, speech_of
@@ -41,6 +42,7 @@ def _wait(request: SignedInRequest) -> float:
 
 async def answered(thing: Thing, number: int, wait_seconds: float) -> HttpResponse:
     """200 with the sentence as MP3; 204 where all is said before it. The place in the text counts in characters."""
+    step_aside()
     aloud = await speech_of(thing, number, wait_seconds)
     return sounded(aloud) if aloud else kept_by_nobody(HttpResponse(status=204))
 

@@ -1,0 +1,247 @@
+"""What one person, or one address where nobody is signed in, may have under way at once.
+
+Each request is a visit. Until it is known whose it is, a few of each address are looked up at a time; the others wait.
+Then a few of each person are worked on at a time, so that whoever asks a hundred things at once has their answers one
+after the other, and everybody else has theirs between. Whoever has more than that under way is refused (429).
+
+How much is under way is counted in Redis, by leases which end by themselves where a process dies; without Redis, in each
+process by itself.
+"""
+
+import asyncio
+import contextlib
+import contextvars
+import ipaddress
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from accounts.errors import GateError
+
+LEASE_SECONDS = 60
+RENEWED_SECONDS = 20
+REDIS_RESTS_SECONDS = 5.0  # before Redis is asked again after it failed
+RETRY_AFTER_SECONDS = 2
+TAKE = """
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[3])
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1
+"""
+RENEW = """
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One thing under way, of a kind and of somebody: `user:7`, `address:::1`."""
+
+    kind: str
+    whose: str
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def key(self) -> str:
+        return f"kith:share:{self.kind}:{self.whose}"
+
+
+class Shares:
+    """The leases and the places at work of one event loop."""
+
+    def __init__(self) -> None:
+        self._redis = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
+        self._held: set[Lease] = set()
+        self._here: Counter[tuple[str, str]] = Counter()
+        self._work: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._away_until = 0.0
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def take(self, kind: str, whose: str) -> Lease:
+        """Return a lease of the kind, to be given back; GateError (429) where there are as many as may be."""
+        lease, most = Lease(kind, whose), settings.AT_ONCE[kind]
+        of = (kind, whose)
+        self._here[of] += 1
+        try:
+            if self._here[of] > most or not await self._is_free(lease, most):
+                detail = _(
+                    "You have too much under way at once. Wait until some of it is done, then try again."
+                )
+                raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
+        except BaseException:
+            self._leave(of)
+            raise
+        self._held.add(lease)
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._renew(), context=contextvars.Context())
+        return lease
+
+    async def give_back(self, lease: Lease) -> None:
+        """End the lease; without Redis it ends there by itself."""
+        if lease in self._held:
+            self._held.discard(lease)
+            self._leave((lease.kind, lease.whose))
+            with contextlib.suppress(RedisError, OSError):
+                if time.monotonic() >= self._away_until:
+                    await self._redis.zrem(lease.key, lease.id)
+
+    def work(self, whose: str) -> asyncio.Semaphore:
+        """The places at work of a person or an address, for whoever holds them."""
+        found = self._work.get(whose)
+        if found is None:
+            found = self._work[whose] = asyncio.Semaphore(settings.AT_ONCE["work"])
+        return found
+
+    async def _is_free(self, lease: Lease, most: int) -> bool:
+        if time.monotonic() < self._away_until:
+            return True  # counted here alone
+        try:
+            return bool(await self._redis.eval(TAKE, 1, lease.key, str(most), str(LEASE_SECONDS), lease.id))
+        except (RedisError, OSError):
+            self._away_until = time.monotonic() + REDIS_RESTS_SECONDS
+            return True
+
+    def _leave(self, of: tuple[str, str]) -> None:
+        self._here[of] -= 1
+        if not self._here[of]:
+            del self._here[of]
+
+    async def _renew(self) -> None:
+        """Keep the leases of what takes long; it ends when nothing is held."""
+        while self._held:
+            await asyncio.sleep(RENEWED_SECONDS)
+            with contextlib.suppress(RedisError, OSError):
+                for lease in list(self._held):
+                    if lease in self._held:
+                        await self._redis.eval(RENEW, 1, lease.key, str(LEASE_SECONDS), lease.id)
+
+
+_shares: WeakKeyDictionary[asyncio.AbstractEventLoop, Shares] = WeakKeyDictionary()
+
+
+def shares() -> Shares:
+    """Those of the running event loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _shares:
+        _shares[loop] = Shares()
+    return _shares[loop]
+
+
+@dataclass
+class Visit:
+    """One request or socket on its way, and what it holds."""
+
+    address: str
+    leases: list[Lease] = field(default_factory=list)
+    place: asyncio.Semaphore | None = None
+    whose: str = ""
+    is_over: bool = False  # whatever it began may go on in the background, and counts no more
+
+    async def begin(self, user_id: int | None) -> None:
+        """Go on as this person's visit, or as the address's; wait for a place at work. GateError."""
+        await self.take("requests", user_id)
+        place = shares().work(self.whose)
+        await place.acquire()
+        self.place = place
+
+    async def take(self, kind: str, user_id: int | None = None) -> None:
+        """Count one more of the kind as under way until the visit ends. GateError."""
+        self.whose = self.whose or (f"user:{user_id}" if user_id else f"address:{self.address}")
+        if settings.LIMITS and not self.is_over:
+            self.leases.append(await shares().take(kind, self.whose))
+
+    def step_aside(self) -> None:
+        """Leave the place at work, before a wait for something else than the database."""
+        if self.place:
+            self.place.release()
+        self.place = None
+
+    async def end(self) -> None:
+        """Give everything back."""
+        self.is_over = True
+        self.step_aside()
+        while self.leases:
+            await shares().give_back(self.leases.pop())
+
+
+def address_of(scope: Mapping[str, Any]) -> str:
+    """Return where a request or a socket comes from, as the proxies that KITH_PROXIES counts say; of IPv6 the network."""
+    forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    hops, proxies = forwarded.decode("latin-1").split(","), settings.ALLAUTH_TRUSTED_PROXY_COUNT
+    peer = (scope.get("client") or ("",))[0]
+    told = hops[-proxies].strip() if proxies and len(hops) >= proxies and forwarded else peer
+    try:
+        address = ipaddress.ip_address(told)
+    except ValueError:
+        return "unknown"
+    if address.version == 4:
+        return str(address)
+    return str(ipaddress.ip_network((address, 64), strict=False))
+
+
+_visit: contextvars.ContextVar[Visit | None] = contextvars.ContextVar("visit", default=None)
+
+
+@asynccontextmanager
+async def visiting(address: str) -> AsyncIterator[Visit]:
+    """Within the block a visit is under way."""
+    visit = Visit(address)
+    token = _visit.set(visit)
+    try:
+        yield visit
+    finally:
+        _visit.reset(token)
+        await asyncio.shield(visit.end())
+
+
+def visit() -> Visit | None:
+    """Return the visit under way; None outside of a web server's, and where limits are off."""
+    return _visit.get() if settings.LIMITS else None
+
+
+async def take(kind: str) -> None:
+    """Count one more of the kind as under way, until the visit ends; GateError (429) where there are too many."""
+    if one := visit():
+        await one.take(kind)
+
+
+def step_aside() -> None:
+    """Let others of this person be worked on, since what follows waits for something else."""
+    if one := visit():
+        one.step_aside()
+
+
+@asynccontextmanager
+async def identifying() -> AsyncIterator[Visit | None]:
+    """Within the block it is looked up whose the visit under way is, which then begins."""
+    one = visit()
+    async with being_identified(one) if one else contextlib.nullcontext():
+        yield one
+
+
+@asynccontextmanager
+async def being_identified(one: Visit) -> AsyncIterator[None]:
+    """Within the block it is looked up whose the visit is; few of one address at a time."""
+    async with shares().work(f"address:{one.address}") if settings.LIMITS else contextlib.nullcontext():
+        yield
+
+
+@asynccontextmanager
+async def at_work(user_id: int) -> AsyncIterator[None]:
+    """Within the block something is done for the person, a few things at a time."""
+    async with shares().work(f"user:{user_id}") if settings.LIMITS else contextlib.nullcontext():
+        yield

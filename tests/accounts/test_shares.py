@@ -1,0 +1,88 @@
+import asyncio
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from accounts.errors import GateError
+from accounts.shares import Visit, address_of, shares, step_aside, take, visiting
+
+AWAY = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture(autouse=True)
+def _few(settings: Settings) -> None:
+    settings.AT_ONCE = {"work": 2, "requests": 3, "streams": 1}
+
+
+@pytest.mark.parametrize("redis_url", [None, AWAY], ids=["with Redis", "while Redis is away"])
+async def test_so_many_requests_at_once_and_the_next_when_one_has_ended(
+    settings: Settings, redis_url: str | None
+) -> None:
+    settings.REDIS_URL = redis_url or settings.REDIS_URL
+    visits = [Visit("192.0.2.1") for _ in range(3)]
+    for one in visits:
+        await one.begin(None)
+        one.step_aside()
+    with pytest.raises(GateError) as caught:
+        await Visit("192.0.2.1").begin(None)
+    assert (caught.value.code, caught.value.status) == ("too_many_requests_at_once", 429)
+    await Visit("192.0.2.2").begin(None)
+    await visits[0].end()
+    await Visit("192.0.2.1").begin(None)
+
+
+async def test_another_process_counts_as_well_and_what_it_held_ends_with_it(settings: Settings) -> None:
+    streaming = Visit("192.0.2.3")
+    await streaming.take("streams")
+    shares()._here.clear()  # as another process, which knows what is in Redis and nothing else
+    with pytest.raises(GateError):
+        await Visit("192.0.2.3").take("streams")
+    await shares()._redis.zadd(streaming.leases[0].key, {streaming.leases[0].id: 1})  # long over
+    await Visit("192.0.2.3").take("streams")
+
+
+async def test_two_are_worked_on_and_the_third_when_one_waits_for_something_else() -> None:
+    first, second, third = (Visit("192.0.2.4") for _ in range(3))
+    await first.begin(7)
+    await second.begin(7)
+    waiting = asyncio.create_task(third.begin(7))
+    await asyncio.sleep(0)
+    for _ in range(20):
+        await asyncio.sleep(0.01)
+    assert not waiting.done()
+    first.step_aside()
+    await waiting
+    for one in (first, second, third):
+        await one.end()
+
+
+async def test_what_a_visit_held_is_given_back_when_it_ends() -> None:
+    async with visiting("192.0.2.5") as visit:
+        await visit.begin(None)
+        await take("streams")
+        step_aside()
+    assert not shares()._held
+    await take("streams")  # outside of a visit nothing is counted
+    await visit.take("streams")  # nor after it
+    assert not shares()._held
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "proxies", "address"),
+    [
+        ([], 0, "192.0.2.9"),
+        ([b"198.51.100.7"], 0, "192.0.2.9"),
+        ([b"198.51.100.7"], 1, "198.51.100.7"),
+        ([b"203.0.113.1, 198.51.100.7"], 1, "198.51.100.7"),
+        ([b"203.0.113.1", b"198.51.100.7"], 2, "203.0.113.1"),
+        ([b"2001:db8:1:2:3::4"], 1, "2001:db8:1:2::/64"),
+        ([b"made up"], 1, "unknown"),
+    ],
+)
+def test_an_address_is_told_by_the_proxies_that_are_counted(
+    settings: Settings, forwarded: list[bytes], proxies: int, address: str
+) -> None:
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = proxies
+    headers: list[Any] = [(b"x-forwarded-for", one) for one in forwarded]
+    assert address_of({"headers": headers, "client": ("192.0.2.9", 4000)}) == address
