@@ -11,11 +11,13 @@ from companions.deletion.scrubbing import delete_memories, scrub
 from companions.deletion.withdrawing import drop_pages
 from companions.locking import hold, lock
 from companions.models import Companion, InnerState, Waking
+from database.timeouts import lift_statement_timeout
 
 
 @transaction.atomic
 def delete_companion(companion: Companion) -> None:
     """The companion is gone with everything of it; how much was used stays counted."""
+    lift_statement_timeout()
     lock(companion.pk)
     # Whoever embeds holds memories first and then needs the companion; asked for in that order, neither waits forever.
     list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
@@ -28,6 +30,7 @@ def delete_rehearsed(companion: Companion, now: datetime) -> int:
 
     Wakings stay in the log without its words.
     """
+    lift_statement_timeout()
     rehearsed = companion.messages.filter(is_rehearsed=True).values_list("pk", flat=True)
     held = hold(companion.pk)
     count = delete_messages(companion.pk, list(rehearsed), now)

@@ -15,6 +15,7 @@ from companions.deletion.scrubbing import delete_memories, scrub
 from companions.deletion.withdrawing import drop_pages
 from companions.locking import hold, lock
 from companions.models import Companion, Message
+from database.timeouts import lift_statement_timeout
 from memory.models import Memory
 
 MOST_AT_ONCE = 500
@@ -48,6 +49,7 @@ def forget_many(companion_id: UUID, ids: Collection[UUID], now: datetime, with_m
     What was drawn from a message that was said goes with its memory. Of what was drawn from the messages behind a learnt
     memory, what shares a word with it goes, of what was learnt from them what holds a word that nothing else tells.
     """
+    lift_statement_timeout()
     companion = hold(companion_id)
     if companion is None:
         return 0

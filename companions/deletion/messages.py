@@ -12,6 +12,7 @@ from companions.deletion.scrubbing import continued, delete_memories, scrub
 from companions.deletion.withdrawing import drop_pages
 from companions.locking import hold
 from companions.models import Companion, Conversation, Message, Reply
+from database.timeouts import lift_statement_timeout
 from memory.models import Memory
 
 
@@ -23,6 +24,7 @@ def delete_message(message: Message, now: datetime) -> None:
 @transaction.atomic
 def delete_messages(companion_id: UUID, ids: Collection[UUID], now: datetime) -> int:
     """How many of these messages of the companion are gone now, with their memories and all that was drawn from them."""
+    lift_statement_timeout()
     companion = hold(companion_id)
     if companion is None:
         return 0

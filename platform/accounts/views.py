@@ -21,6 +21,7 @@ from accounts.forms import DeletionForm, ProfileForm, TokenForm
 from accounts.gate import allowance
 from accounts.models import Token
 from accounts.signed_in import SignedInRequest
+from database.timeouts import lift_statement_timeout
 
 UNPROCESSABLE = 422
 
@@ -116,7 +117,9 @@ def delete_account(request: SignedInRequest) -> HttpResponse:
     if not form.is_valid():
         return settings_page(request, UNPROCESSABLE, deletion_form=form)
     try:
-        request.user.delete()
+        with transaction.atomic():
+            lift_statement_timeout()
+            request.user.delete()
     except ProtectedError:
         form.add_error(None, _("The record of what operators opened names you, so this account has to stay."))
         return settings_page(request, 409, deletion_form=form)

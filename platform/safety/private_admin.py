@@ -24,6 +24,7 @@ from pgvector.django import VectorField
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
+from database.timeouts import lift_statement_timeout
 from safety.audit import record
 from safety.models import AuditEntry
 
@@ -233,6 +234,7 @@ class PrivateAdmin(ModelAdmin):  # type: ignore[misc]
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with transaction.atomic():
+            lift_statement_timeout()
             record(request.user, AuditEntry.Deed.DELETED, self.model, obj.pk, self.owner_of(obj.pk))  # type: ignore[arg-type]
             self.erase(obj, timezone.now())
 
