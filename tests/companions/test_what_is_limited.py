@@ -1,0 +1,81 @@
+"""What costs the embedder or the worker is let in by the gate of what costs the model; what is too much is refused."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from companions.models import Companion
+from memory.keeping import keep_fact
+from memory.models import Document, Memory
+from tests.fixtures.rest import Api, problem
+
+pytestmark = pytest.mark.django_db
+COSTLY: dict[str, tuple[str, dict[str, Any]]] = {
+    "recalls": ("recall", {"cue": "tea"}),
+    "news": ("memories/news", {"observations": ["tea"]}),
+    "look_ups": ("look-up", {"question": "tea"}),
+    "memories": ("memories", {"text": "Tea."}),
+    "documents": ("documents", {"title": "Tea", "text": "Tea is a drink. " * 50}),
+}
+OFTEN: dict[str, tuple[str, dict[str, Any]]] = COSTLY | {
+    "timers": ("timers", {"schedule": "tomorrow at 9", "note": "tea"}),
+    "imports": ("import/log", {"messages": []}),
+    "companions": ("", {"name": "Ann"}),
+}
+
+
+def path(companion: Companion, more: str) -> str:
+    return f"/companions/{companion.pk}/{more}" if more else "/companions"
+
+
+@pytest.mark.parametrize("what", COSTLY)
+def test_without_tokens_nothing_is_embedded(as_alice: Api, mira: Companion, what: str) -> None:
+    mira.user.tokens_per_day = 0
+    mira.user.save()
+    more, body = COSTLY[what]
+    problem(as_alice.post(path(mira, more), body), 429, "no_tokens_left")
+    assert not Memory.objects.exists()
+    assert not Document.objects.exists()
+
+
+@pytest.mark.parametrize("what", OFTEN)
+def test_what_is_asked_too_often_has_to_wait(
+    as_alice: Api, mira: Companion, settings: Settings, what: str
+) -> None:
+    settings.RATES = settings.RATES | {what: [(0, 60)]}
+    more, body = OFTEN[what]
+    response = as_alice.post(path(mira, more), body)
+    problem(response, 429, f"too_many_{what}_a_minute")
+    assert 1 <= int(response["Retry-After"]) <= 60
+    assert response["RateLimit-Policy"] == f'"{what}";q=0;w=60'
+
+
+def test_news_are_asked_for_in_bounded_work(as_alice: Api, mira: Companion, settings: Settings) -> None:
+    whole = ["x" * 8_000] * (settings.NEWS_CHARACTERS // 8_000)
+    response = as_alice.post(path(mira, "memories/news"), {"observations": [*whole, "y"]})
+    problem(response, 422, "not_valid")
+    assert "40,000 characters" in response.json()["detail"]
+
+
+def test_a_page_searches_by_words_when_the_tokens_are_used_up(client: Client, mira: Companion) -> None:
+    mira.user.tokens_per_day = 0
+    mira.user.save()
+    keep_fact(mira.pk, "Tea is drunk at five.", *[timezone.now()] * 2, zone=mira.user.zone)
+    client.force_login(mira.user)
+    page = client.get(f"/companions/{mira.pk}/memories/", {"q": "tea"})
+    assert page.status_code == 200
+    assert "drunk at five" in page.content.decode()
+
+
+def test_a_page_that_is_asked_too_often_says_when_to_come_back(
+    client: Client, mira: Companion, settings: Settings
+) -> None:
+    settings.RATES = settings.RATES | {"recalls": [(0, 60)]}
+    client.force_login(mira.user)
+    page = client.get(f"/companions/{mira.pk}/memories/", {"q": "tea"})
+    assert page.status_code == 429
+    assert "A moment, please." in page.content.decode()
+    assert 1 <= int(page["Retry-After"]) <= 60
