@@ -4,9 +4,11 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from typing import Any
+
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
-from django.urls import path
+from django.urls import path, re_path
 
 pages = get_asgi_application()
 
@@ -16,10 +18,18 @@ from config.body_limit import BodyLimit
 from config.lifespan import Lifespan
 from voice.call.consumer import CallConsumer
 
+
+async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Refuse a socket at an address where there is none."""
+    await receive()
+    await send({"type": "websocket.close"})
+
+
 addresses = [
     path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi()),  # type: ignore[arg-type]
     path("ws/companions/<uuid:companion_id>/call/", CallConsumer.as_asgi()),  # type: ignore[arg-type]
     path("ws/me/", MeConsumer.as_asgi()),  # type: ignore[arg-type]
+    re_path("", refuse),  # type: ignore[arg-type]
 ]
 sockets = URLRouter(addresses)  # type: ignore[arg-type]
 application = ProtocolTypeRouter({"http": BodyLimit(pages), "websocket": sockets, "lifespan": Lifespan()})
