@@ -11,7 +11,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from config.keys import encryption_keys, vapid_key
+from config.keys import encryption_keys, require_strong_secret, vapid_key
 from config.limits import break_after
 from config.private_storage import private_storage
 
@@ -44,6 +44,8 @@ def secret(name: str, *, default: str) -> str:
 
 
 SECRET_KEY = secret("SECRET_KEY", default="kith-on-this-machine-only")
+if IS_PRODUCTION:
+    require_strong_secret(SECRET_KEY)
 # What seals secrets at rest, newest first: with commas, the others open what was sealed before.
 ENCRYPTION_KEYS = encryption_keys(
     secret("KITH_ENCRYPTION_KEY", default="a2l0aC1vbi10aGlzLW1hY2hpbmUtb25seS0tLS0tLS0=")
@@ -52,7 +54,10 @@ VAPID_KEY = vapid_key(env.str("KITH_VAPID_KEY", ""))  # signs notifications; wit
 ALLOWED_HOSTS = [HOST] if IS_PRODUCTION else sorted(LOOPBACK)
 CSRF_TRUSTED_ORIGINS = [KITH_URL]
 SECURE_SSL_REDIRECT = False  # the proxy in front of a public Kith redirects
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KITH_URL.startswith("https://")
+IS_HTTPS = KITH_URL.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
+# How long browsers come back by https alone: a year.
+SECURE_HSTS_SECONDS = env.int("KITH_HSTS_SECONDS", 31_536_000 if IS_PRODUCTION and IS_HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_PRODUCTION else None
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -88,6 +93,7 @@ INSTALLED_APPS = [
     "integrations.push",
 ]
 MIDDLEWARE = [
+    "config.host.host_port_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -163,7 +169,12 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 # -- people -----------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
-SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # e-mail is unique without regard to case, by user_email_unique
+SILENCED_SYSTEM_CHECKS = [
+    "auth.W004",  # e-mail is unique without regard to case, by user_email_unique
+    "security.W005",  # the domain's other hosts are not Kith's to speak for
+    "security.W008",  # the proxy in front of a public Kith redirects to https
+    "security.W021",  # nor is a browser's preload list, from which no domain comes off quickly
+]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
