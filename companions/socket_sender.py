@@ -1,5 +1,6 @@
 """Who is at the other end of a socket: by the site's own session with its origin checked, or by a bearer token."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
 from accounts.api_auth import token_holders, token_user
+from accounts.errors import TokenExpiredError
 from accounts.models import User
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -43,7 +45,11 @@ def _parts(origin: str) -> tuple[str, str, int] | None:
 def sender(scope: Mapping[str, Any], now: datetime) -> User | None:
     """The signed-in person, or None."""
     bearer = _bearer(scope)
-    return token_user(bearer, now) if bearer else _session_user(scope)
+    if not bearer:
+        return _session_user(scope)
+    with contextlib.suppress(TokenExpiredError):
+        return token_user(bearer, now)
+    return None
 
 
 def senders(scopes: Sequence[Mapping[str, Any]], now: datetime) -> list[int | None]:
