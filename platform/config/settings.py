@@ -142,6 +142,18 @@ DATABASES["default"] |= {
     },  # DATABASE_URL may say sslmode and more
 }
 REDIS_URL = env.str("REDIS_URL", "redis://127.0.0.1:6379/0")
+CACHES = {
+    "default": {
+        "BACKEND": "config.cache.RedisOrLocalCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "kith:cache",
+        "OPTIONS": {
+            "serializer": "config.cache.JSONSerializer",
+            "socket_connect_timeout": 1,
+            "socket_timeout": 1,
+        },
+    }
+}
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -198,7 +210,12 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
-ACCOUNT_FORMS = {"signup": "accounts.forms.SignupForm"}
+ACCOUNT_FORMS = {
+    "signup": "accounts.forms.SignupForm",
+    "change_password": "accounts.forms.ChangePasswordForm",
+    "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
+}
+ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # of one visitor, who could try addresses else
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)  # to tell visitors apart
