@@ -20,6 +20,7 @@ from accounts.models import User
 from accounts.shares import Visit, address_of, being_identified
 from companions.replies.layer import AWAY as REDIS_AWAY
 from companions.replies.layer import layer
+from companions.socket_end import CHECK, group_of_sockets
 from companions.socket_sender import may_connect, sender
 from companions.socket_stay import NO_SUCH_COMPANION, NOT_SIGNED_IN, Opened, stays
 from database.threads import in_thread
@@ -35,7 +36,7 @@ class PersonSocket(AsyncWebsocketConsumer):
     """
 
     user: User
-    group: str
+    group: str = ""
     channel: str
     companion_id: UUID | None = None
     is_open = False
@@ -92,21 +93,25 @@ class PersonSocket(AsyncWebsocketConsumer):
             group = await in_thread(self.find)
             if group is None:
                 return NO_SUCH_COMPANION
-            self.channel = await layer().new_channel()
+            self.group, self.channel = group, await layer().new_channel()
             await layer().group_add(group, self.channel)
+            await layer().group_add(group_of_sockets(user.pk), self.channel)
+            # What ended before this socket listened was told to others only.
+            if await in_thread(sender, self.scope, timezone.now()) is None:
+                return NOT_SIGNED_IN
         except (DatabaseError, *REDIS_AWAY):
             return AWAY
         except GateError:
             return TOO_FAST
-        self.group = group
         return None
 
     async def disconnect(self, code: int) -> None:
         for task in filter(None, (self.idle, *self.tasks)):
             task.cancel()
-        if self.is_open:
+        if self.group:
             with contextlib.suppress(*REDIS_AWAY):
                 await layer().group_discard(self.group, self.channel)
+                await layer().group_discard(group_of_sockets(self.user.pk), self.channel)
         await self.visit.end()
 
     async def _hear(self, source: Source) -> None:
@@ -116,10 +121,19 @@ class PersonSocket(AsyncWebsocketConsumer):
         """
         try:
             while True:
-                await self.heard(await source())
+                event = await source()
+                if event["type"] == CHECK:
+                    self._check_soon()
+                else:
+                    await self.heard(event)
         except (DatabaseError, RuntimeError, *REDIS_AWAY):
             with contextlib.suppress(RuntimeError, OSError):
                 await self.close(AWAY)
+
+    def _check_soon(self) -> None:
+        """Look whether the socket may stay, while it goes on hearing."""
+        running = [task for task in self.tasks if not task.done()]
+        self.tasks = [*running, asyncio.create_task(self._close_if_ended())]
 
     async def _watch(self) -> None:
         """Look around, and close where session, token or companion have ended."""
@@ -130,10 +144,15 @@ class PersonSocket(AsyncWebsocketConsumer):
             await asyncio.sleep(self.look_seconds)
             if time.monotonic() - checked_at >= seconds:
                 checked_at = time.monotonic()
-                if ending := await self._no_longer():
-                    await self.close(ending)
+                await self._close_if_ended()
+                if self.is_closing:
                     return
             await self.look()
+
+    async def _close_if_ended(self) -> None:
+        """Close where session, token or companion have ended."""
+        if ending := await self._no_longer():
+            await self.close(ending)
 
     async def _no_longer(self) -> int | None:
         """The code with which the socket closes where its session or token has ended, or the companion is gone."""

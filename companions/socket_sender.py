@@ -1,5 +1,6 @@
 """Who is at the other end of a socket: by the site's own session with its origin checked, or by a bearer token."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,10 @@ from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
 from accounts.api_auth import token_holders, token_user
+from accounts.errors import TokenExpiredError
 from accounts.models import User
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def may_connect(scope: Mapping[str, Any]) -> bool:
@@ -20,14 +24,32 @@ def may_connect(scope: Mapping[str, Any]) -> bool:
     origin = _header(scope, b"origin")
     if origin is None:
         return bool(_bearer(scope)) or not _header(scope, b"cookie")
-    host = urlsplit(origin).hostname
-    return _header(scope, b"host") == urlsplit(origin).netloc and host in settings.ALLOWED_HOSTS
+    known = settings.CSRF_TRUSTED_ORIGINS
+    if not settings.IS_PRODUCTION and urlsplit(origin).hostname in settings.ALLOWED_HOSTS:
+        host = _header(scope, b"host")
+        known = [f"http://{host}", f"https://{host}"]
+    found = _parts(origin)
+    return found is not None and found in map(_parts, known)
+
+
+def _parts(origin: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an origin on the web; None where it is none."""
+    try:
+        parts = urlsplit(origin)
+        port = parts.port or DEFAULT_PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname else None
 
 
 def sender(scope: Mapping[str, Any], now: datetime) -> User | None:
     """The signed-in person, or None."""
     bearer = _bearer(scope)
-    return token_user(bearer, now) if bearer else _session_user(scope)
+    if not bearer:
+        return _session_user(scope)
+    with contextlib.suppress(TokenExpiredError):
+        return token_user(bearer, now)
+    return None
 
 
 def senders(scopes: Sequence[Mapping[str, Any]], now: datetime) -> list[int | None]:

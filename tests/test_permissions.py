@@ -222,7 +222,16 @@ def test_a_child_is_found_only_through_its_own_companion(
 
 # -- pages ----------------------------------------------------------------------------------------------------------
 
-FOR_ALL = {"welcome", "healthz", "set_language", "account_signup", "service_worker", "manifest"}
+FOR_ALL = {
+    "welcome",
+    "livez",
+    "readyz",
+    "healthz",
+    "set_language",
+    "account_signup",
+    "service_worker",
+    "manifest",
+}
 NOT_OURS = ("admin", "api", "account_", "jsi18n")
 
 

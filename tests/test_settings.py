@@ -14,6 +14,8 @@ from config.keys import encryption_keys
 from config.private_storage import private_storage
 
 PUBLIC = "https://kith.example.org"
+ROOT = Path(__file__).resolve().parents[1]
+SECRET = "a-secret-of-these-tests-0123456789-abcdefghijklmnopqrst"
 KEY = base64.urlsafe_b64encode(b"k" * 32).decode()
 
 
@@ -39,9 +41,44 @@ def test_an_address_that_names_no_host_is_not_taken_for_this_machine(url: str) -
 
 def test_a_public_kith_needs_its_secret() -> None:
     assert "Set SECRET_KEY" in refusal(KITH_URL=PUBLIC, KITH_ENCRYPTION_KEY=KEY)
-    assert "Set KITH_ENCRYPTION_KEY" in refusal(KITH_URL=PUBLIC, SECRET_KEY="s" * 50)
-    assert not refusal(KITH_URL=PUBLIC, SECRET_KEY="s" * 50, KITH_ENCRYPTION_KEY=KEY)
+    assert "Set KITH_ENCRYPTION_KEY" in refusal(KITH_URL=PUBLIC, SECRET_KEY=SECRET)
+    assert not refusal(KITH_URL=PUBLIC, SECRET_KEY=SECRET, KITH_ENCRYPTION_KEY=KEY)
     assert not refusal()
+
+
+@pytest.mark.parametrize("key", ["kith-on-this-machine-only", SECRET[:31], "ab" * 40])
+def test_a_public_kith_refuses_a_secret_that_can_be_guessed(key: str) -> None:
+    said = refusal(KITH_URL=PUBLIC, KITH_ENCRYPTION_KEY=KEY, SECRET_KEY=key)
+    assert "SECRET_KEY is too easy to guess" in said
+    assert key not in said
+
+
+@pytest.mark.parametrize(
+    ("environment", "seconds"),
+    [
+        ({}, 0),
+        ({"KITH_URL": PUBLIC}, 31_536_000),
+        ({"KITH_URL": "http://kith.example.org"}, 0),
+        ({"KITH_URL": PUBLIC, "KITH_HSTS_SECONDS": "60"}, 60),
+    ],
+)
+def test_browsers_come_back_by_https_alone(environment: dict[str, str], seconds: int) -> None:
+    told = "from config.settings import SECURE_HSTS_SECONDS as seconds; print(seconds)"
+    given = os.environ | {"SECRET_KEY": SECRET, "KITH_ENCRYPTION_KEY": KEY} | environment
+    assert int(subprocess.check_output([sys.executable, "-c", told], env=given, text=True)) == seconds
+
+
+def test_djangos_check_of_a_public_kith_finds_nothing() -> None:
+    public = {"KITH_URL": PUBLIC, "SECRET_KEY": SECRET, "KITH_ENCRYPTION_KEY": KEY}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        env=os.environ | public,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

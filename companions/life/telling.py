@@ -24,21 +24,24 @@ def group_of_person(user_id: int) -> str:
 
 def tell_person(user_id: int, frame: Event) -> None:
     """Send a frame to all of the person's sockets."""
-    _later(group_of_person(user_id), {"type": "person.frame", "frame": orjson.dumps(frame).decode()})
+    publish_on_commit(
+        group_of_person(user_id), {"type": "person.frame", "frame": orjson.dumps(frame).decode()}
+    )
 
 
 def unread_changed(user_id: int) -> None:
     """Have the person's sockets count anew what is unread."""
-    _later(group_of_person(user_id), {"type": "person.unread"})
+    publish_on_commit(group_of_person(user_id), {"type": "person.unread"})
 
 
 def tell_companion(companion_id: UUID, frame: Event) -> None:
     """Send a frame that belongs to no reply to everyone who listens to the companion."""
     told = {"type": "companion.frame", "frame": orjson.dumps(frame).decode(), "but": ""}
-    _later(group_of(companion_id), told)
+    publish_on_commit(group_of(companion_id), told)
 
 
-def _later(group: str, event: Event) -> None:
+def publish_on_commit(group: str, event: Event) -> None:
+    """Send an event to a group of the channel layer, once what caused it is committed."""
     transaction.on_commit(partial(_publish, group, event), robust=True)
 
 

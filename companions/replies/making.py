@@ -147,21 +147,22 @@ class Making:
     def _take(self, event: Event, meter: Meter, calls: list[ToolCall]) -> None:
         match event:
             case Piece(text):
-                self._hear(text, meter)
-                self._give(self.saying.take(storable(text)))
+                self._give(self.saying.take(storable(self._hear(text, meter))))
             case Thought(text):
-                self._hear(text, meter)
-                self._think(self.thinking.take(storable(text)))
+                self._think(self.thinking.take(storable(self._hear(text, meter))))
             case ToolCall() if len(calls) < settings.TOOL_CALLS:
                 calls.append(bounded(event))
             case Usage():
                 meter.usage = event
 
-    def _hear(self, text: str, meter: Meter) -> None:
+    def _hear(self, text: str, meter: Meter) -> str:
+        """Return what of the piece is within ANSWER_CHARACTERS; what goes beyond ends the reply."""
+        room = max(0, settings.ANSWER_CHARACTERS - self.heard_characters)
         meter.piece(text, perf_counter())
         self.heard_characters += len(text)
         if self.heard_characters > settings.ANSWER_CHARACTERS:
             self.end(State.INTERRUPTED)
+        return text[:room]
 
     def _end_pieces(self) -> None:
         """Give what was held back as it might have become a tag."""

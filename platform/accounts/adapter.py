@@ -1,4 +1,5 @@
-from typing import cast
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django import forms
@@ -27,6 +28,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             raise forms.ValidationError(_("Enter a valid email address."))
         return cast(str, super().clean_email(email))
 
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail whose links lead to KITH_URL, whatever host the request named."""
+        links = {name: at_kith_url(link) for name, link in context.items() if name.endswith("_url")}
+        site = {"current_site": {"domain": urlsplit(settings.KITH_URL).netloc}}
+        super().send_mail(template_prefix, email, context | links | site)
+
     def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
         """The user with the form's name and time zone, and the language that they signed up in."""
         user.name = form.cleaned_data.get("name", "")
@@ -34,3 +41,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         language = get_language() or ""
         user.language = language if language in dict(settings.LANGUAGES) else ""
         return cast(User, super().save_user(request, user, form, commit))
+
+
+def at_kith_url(link: str) -> str:
+    """Return the link with the scheme, host and port of KITH_URL."""
+    return str(settings.KITH_URL) + urlsplit(link)._replace(scheme="", netloc="").geturl()

@@ -1,6 +1,6 @@
 """The operators' view of people, tokens, invitations and model calls."""
 
-from typing import Any
+from typing import Any, cast
 
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
@@ -22,6 +22,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import IdempotencyKey, Invitation, ModelCall, Token, User
+from accounts.models.token import TokenQuerySet
 from accounts.zones import zones
 
 # The one door for operators too: its limits hold, and whoever is signed in need not sign in again.
@@ -138,7 +139,7 @@ class EmailAddressAdmin(ModelAdmin):  # type: ignore[misc]
 class TokenAdmin(ModelAdmin):  # type: ignore[misc]
     """Whose keys there are, to be revoked; they are issued by the person or by `create_token`."""
 
-    list_display = ("name", "prefix", "user", "created_at", "last_used_at", "revoked_at")
+    list_display = ("name", "prefix", "user", "created_at", "last_used_at", "expires_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__email")
@@ -150,7 +151,7 @@ class TokenAdmin(ModelAdmin):  # type: ignore[misc]
 
     @admin.action(description=_("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, tokens: QuerySet[Token]) -> None:
-        count = tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
+        count = cast(TokenQuerySet, tokens).revoke(timezone.now())
         messages.success(request, gettext("Revoked: %(count)s") % {"count": count})
 
 

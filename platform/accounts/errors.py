@@ -1,6 +1,7 @@
 """What every package's errors for people are, and what can go wrong with accounts.
 
 RefusedError(code, detail)    the root of what is told to people, in whichever package
+├── TokenExpiredError         the token was good until a moment that has passed (401)
 └── GateError                 too much of it at once, or today: `retry_after_seconds` says when (429)
 AccountsError
 ├── AccountExistsError        someone has this e-mail address already
@@ -39,6 +40,13 @@ class GateError(RefusedError):
         super().__init__(code, detail)
         self.retry_after_seconds = retry_after_seconds
         self.headers = {"Retry-After": str(retry_after_seconds)}
+
+
+class TokenExpiredError(RefusedError):
+    """The token was good until a moment that has passed."""
+
+    status = 401
+    headers = MappingProxyType({"WWW-Authenticate": "Bearer"})
 
 
 class AccountsError(Exception):

@@ -1,10 +1,12 @@
+from datetime import datetime, timedelta
 from typing import Any
 
 from allauth.account import forms as allauth
 from django import forms
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -38,11 +40,37 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
     )
     time_zone = ZoneField(required=False)
     field_order = ("email", "password1", "name", "time_zone")
+    is_refused = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, longest in (("email", LONGEST_EMAIL), ("password1", LONGEST_PASSWORD)):
             shorten(self.fields[name], longest)
+
+    def validate_unique_email(self, value: str) -> str:
+        """Take the address; that it is known is told by `clean`, after the work that a new one causes."""
+        try:
+            return str(super().validate_unique_email(value))
+        except forms.ValidationError:
+            self.is_refused = True
+            return value
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a known address, where no mail can tell its owner of the attempt, without saying that it is known."""
+        cleaned: dict[str, Any] = super().clean()
+        if self.is_refused and not self.errors:
+            make_password(cleaned["password1"])
+            self.add_error(
+                "email", _("You cannot sign up with this address. If you have an account, sign in.")
+            )
+        return cleaned
+
+    def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
+        """Make the user, or write to the owner of a known address, with the same work for both."""
+        if self.account_already_exists:
+            make_password(self.cleaned_data["password1"])
+        made: tuple[User | None, HttpResponse | None] = super().try_save(request)
+        return made
 
     def save(self, request: HttpRequest) -> User:
         """The new user; AccountExistsError or InvitationError, and no user, where someone was faster."""
@@ -79,7 +107,21 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What a token is for."""
+    """What a token is for, and for how long it is good."""
+
+    days = forms.TypedChoiceField(
+        label=_("Good for"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        choices=[
+            ("", _("until it is revoked")),
+            (7, _("a week")),
+            (30, _("30 days")),
+            (90, _("90 days")),
+            (365, _("a year")),
+        ],
+    )
 
     class Meta:
         model = Token
@@ -88,6 +130,34 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # The person's name stands on the same page.
         super().__init__(*args, **{"auto_id": "token_%s", **kwargs})
+
+    def expires_at(self, now: datetime) -> datetime | None:
+        """Return when the token ends that is made now; None where it is good until it is revoked."""
+        days = self.cleaned_data["days"]
+        return now + timedelta(days=days) if days else None
+
+
+class EndingTokens(forms.Form):
+    """The wish to end all API tokens along with the old password."""
+
+    end_tokens = forms.BooleanField(label=_("Also end all API tokens"), required=False)
+
+    def save(self) -> None:
+        super().save()  # type: ignore[misc]
+        if self.cleaned_data["end_tokens"]:
+            Token.objects.owned_by(self.user).revoke(timezone.now())  # type: ignore[attr-defined]
+
+
+class ChangePasswordForm(EndingTokens, allauth.ChangePasswordForm):  # type: ignore[misc]
+    """A new password, by who knows the old one."""
+
+    field_order = ("oldpassword", "password1", "password2", "end_tokens")
+
+
+class ResetPasswordKeyForm(EndingTokens, allauth.ResetPasswordKeyForm):  # type: ignore[misc]
+    """A new password, by who has the link of a mail."""
+
+    field_order = ("password1", "password2", "end_tokens")
 
 
 class DeletionForm(forms.Form):

@@ -64,6 +64,7 @@ def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -
         "deletion_form": DeletionForm(request.user),
         "tokens": Token.objects.owned_by(request.user).live(),
         "allowance": allowance(request.user, timezone.now()),
+        "now": timezone.now(),
     }
     return render(request, "accounts/settings.html", context | changed, status=status)
 
@@ -97,7 +98,8 @@ def make_token(request: SignedInRequest) -> HttpResponse:
         form.add_error(None, _("You have many tokens already. Revoke one first."))
     if not form.is_valid():
         return settings_page(request, UNPROCESSABLE, token_form=form)
-    token, plaintext = Token.objects.issue(request.user, form.cleaned_data["name"])
+    now = timezone.now()
+    token, plaintext = Token.objects.issue(request.user, form.cleaned_data["name"], form.expires_at(now))
     return settings_page(request, 201, new_token=token, plaintext=plaintext)
 
 

@@ -1,13 +1,18 @@
 """The root of the REST API, version 1, and how its errors look: problem details (RFC 9457)."""
 
+import functools
+import hashlib
+
 import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.views.decorators.http import condition
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.responses import Response
 from redis.exceptions import RedisError
 
 from accounts.api_auth import BearerToken
@@ -72,6 +77,23 @@ for router in voice.of_companions:
     api.add_router("/companions", router)
 for router in voice.by_themselves:
     api.add_router("", router)
+
+
+@functools.cache
+def openapi_document() -> bytes:
+    """Return the API's OpenAPI document as JSON, made once in a process."""
+    return Response(api.get_openapi_schema()).content
+
+
+@functools.cache
+def openapi_etag() -> str:
+    return f'"{hashlib.sha256(openapi_document()).hexdigest()[:32]}"'
+
+
+@condition(etag_func=lambda request: openapi_etag())
+def show_openapi(request: HttpRequest) -> HttpResponse:
+    """Answer with the OpenAPI document, or 304 where the client has it."""
+    return HttpResponse(openapi_document(), content_type="application/json; charset=utf-8")
 
 
 def problem(request: HttpRequest, status: int, code: str, detail: str, **more: object) -> HttpResponse:

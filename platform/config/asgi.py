@@ -5,9 +5,11 @@ import os
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("KITH_STATEMENT_SECONDS", "30")  # whoever waits for a page longer than that has gone
 
+from typing import Any
+
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
-from django.urls import path
+from django.urls import path, re_path
 
 django.setup(set_prefix=False)
 
@@ -18,10 +20,18 @@ from config.handler import Handler
 from config.lifespan import Lifespan
 from voice.call.consumer import CallConsumer
 
+
+async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Refuse a socket at an address where there is none."""
+    await receive()
+    await send({"type": "websocket.close"})
+
+
 addresses = [
     path("ws/companions/<uuid:companion_id>/", CompanionConsumer.as_asgi()),  # type: ignore[arg-type]
     path("ws/companions/<uuid:companion_id>/call/", CallConsumer.as_asgi()),  # type: ignore[arg-type]
     path("ws/me/", MeConsumer.as_asgi()),  # type: ignore[arg-type]
+    re_path("", refuse),  # type: ignore[arg-type]
 ]
 sockets = URLRouter(addresses)  # type: ignore[arg-type]
 application = ProtocolTypeRouter({"http": BodyLimit(Handler()), "websocket": sockets, "lifespan": Lifespan()})

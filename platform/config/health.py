@@ -1,20 +1,23 @@
-"""`GET /healthz`: what answers and what does not."""
+"""`GET /livez`, `/readyz` and `/healthz`: whether this process lives, can serve, and what answers it."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, TypeVar
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import redis
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.tasks import BEAT_KEY, WORKER_KEY
 from providers.clients import chat
 
 NEEDED = ("database", "redis")
 SECONDS = 2.0
+CHAT_KEPT_SECONDS = 30.0
 T = TypeVar("T")
 
 
@@ -49,27 +52,66 @@ async def _within(seconds: float, function: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-def _word(name: str, is_up: bool) -> str:
-    return "ok" if is_up else "down" if name in NEEDED else "degraded"
+def _words(found: dict[str, bool]) -> dict[str, str]:
+    return {
+        name: "ok" if is_up else "down" if name in NEEDED else "degraded" for name, is_up in found.items()
+    }
+
+
+class ChatProbe:
+    """Whether the chat provider answers, asked at most once in CHAT_KEPT_SECONDS, however many want to know."""
+
+    def __init__(self, ask: Callable[[], Awaitable[bool]]) -> None:
+        self._ask = ask
+        self._asked_at = float("-inf")
+        self._answer: asyncio.Future[bool] | None = None
+
+    async def is_up(self, now: float) -> bool:
+        """Return the last answer, or ask anew; `now` is in seconds of a clock that never goes back."""
+        if self._answer is None or now - self._asked_at >= CHAT_KEPT_SECONDS:
+            self._asked_at, self._answer = now, asyncio.ensure_future(self._ask())
+        return await asyncio.shield(self._answer)  # who goes meanwhile leaves the others their answer
+
+
+_probes: WeakKeyDictionary[asyncio.AbstractEventLoop, ChatProbe] = WeakKeyDictionary()
+
+
+def chat_probe() -> ChatProbe:
+    """Return the probe of the running event loop, of which a web process has one."""
+    return _probes.setdefault(asyncio.get_running_loop(), ChatProbe(lambda: chat().is_up()))
+
+
+async def _check_stores() -> dict[str, bool]:
+    nothing = {"redis": False, "worker": False, "beat": False}
+    database, signs = await asyncio.gather(
+        _within(SECONDS * 2, _database, False), _within(SECONDS * 2, _redis, nothing)
+    )
+    return {"database": database, **signs}
 
 
 async def checks() -> dict[str, str]:
-    """Each part with `ok`, `degraded` or `down`."""
-    nothing = {"redis": False, "worker": False, "beat": False}
-    database, signs, is_chat_up = await asyncio.gather(
-        _within(SECONDS * 2, _database, False), _within(SECONDS * 2, _redis, nothing), chat().is_up()
-    )
-    parts = {"database": database, **signs, "chat": is_chat_up}
-    return {name: _word(name, is_up) for name, is_up in parts.items()}
+    """Return each part with `ok`, `degraded` or `down`."""
+    stores, is_chat_up = await asyncio.gather(_check_stores(), chat_probe().is_up(time.monotonic()))
+    return _words({**stores, "chat": is_chat_up})
+
+
+async def livez(request: HttpRequest) -> HttpResponse:
+    """Answer 200 as long as this process answers at all; nothing else is asked."""
+    return HttpResponse("ok", content_type="text/plain")
+
+
+async def readyz(request: HttpRequest) -> JsonResponse:
+    """Answer 200 where database and Redis answer, else 503; nobody outside is asked."""
+    found = await _check_stores()
+    return _answer(_words({name: found[name] for name in NEEDED}))
 
 
 async def healthz(request: HttpRequest) -> JsonResponse:
-    """200 with `ok` or `degraded`, 503 with `down` where database or Redis does not answer."""
-    found = await checks()
-    return JsonResponse(_answer(found), status=503 if "down" in found.values() else 200)
+    """Answer 200 with `ok` or `degraded`, 503 with `down` where database or Redis does not answer."""
+    return _answer(await checks())
 
 
-def _answer(checks: dict[str, str]) -> dict[str, Any]:
+def _answer(checks: dict[str, str]) -> JsonResponse:
     words = set(checks.values())
     status = "down" if "down" in words else "degraded" if "degraded" in words else "ok"
-    return {"status": status, "checks": checks}
+    return JsonResponse({"status": status, "checks": checks}, status=503 if status == "down" else 200)

@@ -8,7 +8,18 @@ from django.core.exceptions import ImproperlyConfigured
 
 BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 KEY_BYTES = 32
+SECRET_CHARACTERS = 32
+SECRET_DISTINCT_CHARACTERS = 8
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of its points
+
+
+def require_strong_secret(key: str) -> None:
+    """Raise ImproperlyConfigured where the key that signs sessions and links could be guessed."""
+    if len(key) < SECRET_CHARACTERS or len(set(key)) < SECRET_DISTINCT_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY is too easy to guess: it needs at least {SECRET_CHARACTERS} characters, and "
+            f"{SECRET_DISTINCT_CHARACTERS} different ones. Make one: openssl rand -base64 48"
+        )
 
 
 def encryption_keys(text: str) -> list[str]:

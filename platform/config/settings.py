@@ -11,7 +11,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from config.keys import encryption_keys, vapid_key
+from config.keys import encryption_keys, require_strong_secret, vapid_key
 from config.limits import break_after
 from config.private_storage import private_storage
 
@@ -44,6 +44,8 @@ def secret(name: str, *, default: str) -> str:
 
 
 SECRET_KEY = secret("SECRET_KEY", default="kith-on-this-machine-only")
+if IS_PRODUCTION:
+    require_strong_secret(SECRET_KEY)
 # What seals secrets at rest, newest first: with commas, the others open what was sealed before.
 ENCRYPTION_KEYS = encryption_keys(
     secret("KITH_ENCRYPTION_KEY", default="a2l0aC1vbi10aGlzLW1hY2hpbmUtb25seS0tLS0tLS0=")
@@ -52,7 +54,10 @@ VAPID_KEY = vapid_key(env.str("KITH_VAPID_KEY", ""))  # signs notifications; wit
 ALLOWED_HOSTS = [HOST] if IS_PRODUCTION else sorted(LOOPBACK)
 CSRF_TRUSTED_ORIGINS = [KITH_URL]
 SECURE_SSL_REDIRECT = False  # the proxy in front of a public Kith redirects
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = KITH_URL.startswith("https://")
+IS_HTTPS = KITH_URL.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
+# How long browsers come back by https alone: a year.
+SECURE_HSTS_SECONDS = env.int("KITH_HSTS_SECONDS", 31_536_000 if IS_PRODUCTION and IS_HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_PRODUCTION else None
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -88,6 +93,7 @@ INSTALLED_APPS = [
     "integrations.push",
 ]
 MIDDLEWARE = [
+    "config.host.host_port_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -142,6 +148,18 @@ if STATEMENT_SECONDS:
         f"{options} -c statement_timeout={int(STATEMENT_SECONDS * 1000)}".strip()
     )
 REDIS_URL = env.str("REDIS_URL", "redis://127.0.0.1:6379/0")
+CACHES = {
+    "default": {
+        "BACKEND": "config.cache.RedisOrLocalCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "kith:cache",
+        "OPTIONS": {
+            "serializer": "config.cache.JSONSerializer",
+            "socket_connect_timeout": 1,
+            "socket_timeout": 1,
+        },
+    }
+}
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -196,7 +214,12 @@ NEWS_CHARACTERS = 40_000  # of all observations in one question for news
 # -- people -----------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
-SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # e-mail is unique without regard to case, by user_email_unique
+SILENCED_SYSTEM_CHECKS = [
+    "auth.W004",  # e-mail is unique without regard to case, by user_email_unique
+    "security.W005",  # the domain's other hosts are not Kith's to speak for
+    "security.W008",  # the proxy in front of a public Kith redirects to https
+    "security.W021",  # nor is a browser's preload list, from which no domain comes off quickly
+]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -220,7 +243,13 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
-ACCOUNT_FORMS = {"signup": "accounts.forms.SignupForm"}
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # whoever sits down at an open browser adds no address of theirs
+ACCOUNT_FORMS = {
+    "signup": "accounts.forms.SignupForm",
+    "change_password": "accounts.forms.ChangePasswordForm",
+    "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
+}
+ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # of one visitor, who could try addresses else
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)  # to tell visitors apart

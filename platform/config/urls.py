@@ -3,11 +3,16 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from config.api import api
-from config.health import healthz
+from config.api import api, show_openapi
+from config.health import healthz, livez, readyz
 
 urlpatterns = [
+    path("livez", livez, name="livez"),
+    path("readyz", readyz, name="readyz"),
     path("healthz", healthz, name="healthz"),
+    path(
+        "api/v1/openapi.json", show_openapi
+    ),  # instead of Ninja's, which makes the document for each request
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),

@@ -5,9 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
+from django.utils import timezone
 
-from accounts.api_auth import token_user
+from accounts.api_auth import token_holders, token_user
+from accounts.errors import TokenExpiredError
 from accounts.models import Token, User
+from companions.socket_sender import sender
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 both = pytest.mark.parametrize("path", ["/api/sync", "/api/async"])
@@ -96,3 +99,22 @@ def test_a_token_is_stored_as_prefix_and_digest_only(alice: User) -> None:
     stored = Token.objects.values().get(pk=token.pk)
     assert stored["prefix"] == plaintext[:12]
     assert plaintext not in str(stored)
+
+
+@pytest.mark.urls("config.urls")
+def test_the_api_says_that_a_token_has_expired(alice: User) -> None:
+    _, plaintext = Token.objects.issue(alice, "laptop", timezone.now() - timedelta(seconds=1))
+    response = Client().get("/api/v1/companions", headers=bearer(plaintext))
+    assert (response.status_code, response.json()["code"]) == (401, "token_expired")
+    assert response["WWW-Authenticate"] == "Bearer"
+    assert "has expired" in response.json()["detail"]
+
+
+def test_a_token_is_good_up_to_its_end(alice: User) -> None:
+    _, plaintext = Token.objects.issue(alice, "laptop", NOON)
+    assert token_user(plaintext, NOON - timedelta(microseconds=1)) == alice
+    assert token_holders([plaintext], NOON - timedelta(microseconds=1)) == {plaintext: alice.pk}
+    with pytest.raises(TokenExpiredError):
+        token_user(plaintext, NOON)
+    assert token_holders([plaintext], NOON) == {}
+    assert sender({"headers": [(b"authorization", f"Bearer {plaintext}".encode())]}, NOON) is None

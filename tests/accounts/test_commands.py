@@ -1,10 +1,12 @@
 """`create_account` and `create_token`: quiet and scriptable."""
 
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from accounts.models import Token, User
 
@@ -84,4 +86,19 @@ def test_a_token_for_nobody_is_refused() -> None:
 def test_a_tokens_name_fits_its_column(alice: User, name: str) -> None:
     with pytest.raises(CommandError, match="1 to 80 characters"):
         run("create_token", "alice@example.org", "--name", name)
+    assert not Token.objects.exists()
+
+
+def test_a_token_can_be_made_for_some_days(alice: User) -> None:
+    before = timezone.now()
+    run("create_token", "alice@example.org", "--days", "7")
+    expires_at = Token.objects.get().expires_at
+    assert expires_at is not None
+    assert before + timedelta(days=7) <= expires_at <= timezone.now() + timedelta(days=7)
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "3651"])
+def test_a_token_for_no_days_is_refused(alice: User, days: str) -> None:
+    with pytest.raises(CommandError, match="1 to 3650 days"):
+        run("create_token", "alice@example.org", "--days", days)
     assert not Token.objects.exists()

@@ -6,6 +6,7 @@ from django.test import Client
 
 from accounts.models import User
 from tests.accounts.visits import sign_up, submit
+from tests.fixtures.people import PASSWORD
 
 pytestmark = pytest.mark.django_db
 PAGE = "/accounts/email/"
@@ -13,8 +14,9 @@ PAGE = "/accounts/email/"
 
 @pytest.fixture
 def carol(visitor: Client) -> Client:
-    """Someone whose own address nobody has verified."""
+    """Someone whose own address nobody has verified, and who has just typed their password."""
     sign_up(visitor)
+    submit(visitor, "/accounts/reauthenticate/", password=PASSWORD)
     return visitor
 
 
@@ -46,3 +48,18 @@ def test_nobody_lists_addresses_without_end(carol: Client) -> None:
     for number in range(7):
         submit(carol, PAGE, email=f"carol{number}@example.net", action_add="")
     assert EmailAddress.objects.count() == 5
+
+
+def test_an_address_is_added_by_who_knows_the_password(visitor: Client, alice: User) -> None:
+    visitor.force_login(alice)
+    response = submit(visitor, PAGE, email="mallory@example.net", action_add="")
+    assert response.url.startswith("/accounts/reauthenticate/")
+    submit(visitor, response.url, password="wrong")
+    assert EmailAddress.objects.count() == 1
+    page = visitor.get(response.url)
+    assert "account/reauthenticate.html" in [template.name for template in page.templates]
+    visitor.post(
+        response.url, {"csrfmiddlewaretoken": page.context["csrf_token"], "password": PASSWORD}, follow=True
+    )
+    submit(visitor, PAGE, email="alice@example.net", action_add="")
+    assert EmailAddress.objects.filter(user=alice, email="alice@example.net").exists()

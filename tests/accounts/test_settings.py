@@ -152,3 +152,19 @@ def test_a_person_holds_only_so_many_tokens(at_home: Client, alice: User, settin
     assert "Revoke one first" in answers[2].content.decode()
     Token.objects.first().revoke(timezone.now())
     assert send(at_home, "/settings/tokens/", name="t4").status_code == 201
+
+
+def test_a_token_is_made_for_as_long_as_is_chosen(at_home: Client) -> None:
+    before = timezone.now()
+    assert send(at_home, "/settings/tokens/", name="week", days="7").status_code == 201
+    assert send(at_home, "/settings/tokens/", name="ever", days="").status_code == 201
+    assert send(at_home, "/settings/tokens/", name="long", days="36500").status_code == 422
+    ends = dict(Token.objects.values_list("name", "expires_at"))
+    assert before + timedelta(days=7) <= ends.pop("week") <= timezone.now() + timedelta(days=7)
+    assert ends == {"ever": None}
+    assert at_home.get("/settings/").content.decode().count("expires ") == 1
+
+
+def test_the_page_says_that_a_token_has_expired(at_home: Client, alice: User) -> None:
+    Token.objects.issue(alice, "old", timezone.now() - timedelta(days=1))
+    assert "expired " in at_home.get("/settings/").content.decode()

@@ -1,17 +1,23 @@
 """Signing in and out, resetting a password, and the operators' door."""
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 
+import orjson
 import pytest
+import redis
+from django.conf import settings as django_settings
 from django.contrib.sessions.models import Session
 from django.core import mail
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import User
+from accounts.models import Token, User
 from accounts.tasks import drop_old_sessions
+from config.cache import RedisOrLocalCache
 from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit, who
 from tests.fixtures.people import PASSWORD
 
@@ -102,6 +108,67 @@ def test_a_password_is_changed_by_who_knows_the_old_one(visitor: Client, alice: 
     alice.refresh_from_db()
     assert alice.check_password(FRESH_PASSWORD)
     assert who(visitor) == str(alice.pk)
+
+
+@pytest.mark.parametrize(("wish", "left"), [({"end_tokens": "on"}, ["bobs own"]), ({}, ["bobs own", "hers"])])
+def test_tokens_end_with_the_old_password_if_wished(
+    visitor: Client, alice: User, bob: User, wish: dict[str, str], left: list[str]
+) -> None:
+    for user, name in ((alice, "hers"), (bob, "bobs own")):
+        Token.objects.issue(user, name)
+    sign_in(visitor, alice.email)
+    fresh = {"password1": FRESH_PASSWORD, "password2": FRESH_PASSWORD}
+    submit(visitor, "/accounts/password/change/", oldpassword=PASSWORD, **fresh, **wish)
+    assert sorted(token.name for token in Token.objects.live()) == left
+
+
+def test_tokens_end_with_a_reset_if_wished(visitor: Client, alice: User) -> None:
+    Token.objects.issue(alice, "hers")
+    submit(visitor, "/accounts/password/reset/", email=alice.email)
+    path = next(iter(re.findall(r"(/accounts/password/reset/key/\S+)", mail.outbox[0].body)))
+    fresh = {"password1": FRESH_PASSWORD, "password2": FRESH_PASSWORD}
+    submit(visitor, visitor.get(path).url, **fresh, end_tokens="on")
+    assert not Token.objects.live().exists()
+
+
+@pytest.fixture
+def without_redis(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The cache of a Redis at which nobody listens."""
+    monkeypatch.setattr(RedisOrLocalCache, "away_until", float("-inf"))
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}}
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.mark.usefixtures("without_redis")
+def test_guessing_is_stopped_while_redis_is_away(visitor: Client, alice: User) -> None:
+    sign_in(visitor, alice.email)
+    assert who(visitor) == str(alice.pk)
+    guesser = Client(enforce_csrf_checks=True)
+    for _ in range(5):
+        sign_in(guesser, alice.email, "wrong")
+    assert "too many" in sign_in(guesser, alice.email).content.decode().lower()
+    assert who(guesser) is None
+
+
+def test_guesses_are_counted_for_all_processes_and_for_longer_than_one_lives(
+    visitor: Client, alice: User
+) -> None:
+    for _ in range(5):
+        sign_in(visitor, alice.email, "wrong")
+    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
+        (key,) = client.keys("kith:cache:*login_failed*key*") or client.keys("kith:cache:*login_failed*300*")
+        assert len(orjson.loads(client.get(key) or b"")) == 5
+    cache.clear()
+
+
+def test_clearing_the_cache_leaves_the_rest_of_redis_alone() -> None:
+    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
+        client.set("someone-elses", "1", ex=60)
+        cache.set("mine", 1)
+        cache.clear()
+        assert (client.get("someone-elses"), cache.get("mine")) == (b"1", None)
 
 
 def test_operators_enter_the_admin_by_the_same_door(visitor: Client, olive: User) -> None:

@@ -9,6 +9,7 @@ from django.test import Client
 
 from accounts.models import Token, User
 from companions.models import Companion, Message
+from companions.socket_sender import may_connect
 from config.asgi import application
 from database.threads import in_thread
 from tests.fixtures.turns import Socket, Wire, bearer, connected
@@ -107,6 +108,8 @@ def signed_in(user: User) -> bytes:
         ("localhost:8000", "http://localhost:9000", False),
         ("evil.example", "http://evil.example", False),
         ("localhost", "null", False),
+        ("localhost:8000", "chrome-extension://localhost:8000", False),
+        ("localhost:8000", "http://localhost:99999", False),
         ("localhost", None, False),
     ],
     ids=str,
@@ -120,6 +123,34 @@ async def test_a_session_opens_a_socket_from_kiths_own_pages_only(
     is_open, _ = await wire.connect(timeout=5)
     assert is_open is opens
     await wire.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("origin", "opens"),
+    [
+        ("https://kith.example", True),
+        ("https://kith.example:443", True),
+        ("http://kith.example", False),
+        ("https://kith.example:8443", False),
+        ("chrome-extension://kith.example", False),
+        ("https://evil.example", False),
+    ],
+)
+def test_in_production_a_socket_comes_from_kith_urls_origin(settings: Any, origin: str, opens: bool) -> None:
+    settings.IS_PRODUCTION, settings.ALLOWED_HOSTS = True, ["kith.example"]
+    settings.CSRF_TRUSTED_ORIGINS = ["https://kith.example"]
+    headers = [
+        (b"host", origin.partition("://")[2].encode()),
+        (b"origin", origin.encode()),
+        (b"cookie", b"a=b"),
+    ]
+    assert may_connect({"headers": headers}) is opens
+
+
+async def test_an_address_where_there_is_no_socket_is_refused() -> None:
+    for path in ("/ws/nowhere/", "/ws/companions/none/", "/"):
+        wire = Wire(application, path)
+        assert await wire.connect(timeout=5) == (False, 1000)
 
 
 async def test_too_many_frames_close_the_socket(alice: User, mira: Companion, settings: Any) -> None:

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from companions.models import Companion
+from config.asgi import application
 from database.threads import in_thread
-from tests.fixtures.turns import Socket, bearer
+from tests.fixtures.turns import Socket, Wire, bearer, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 
@@ -36,8 +37,7 @@ async def test_a_socket_closes_when(alice: User, mira: Companion, settings: Any,
     assert (await socket.wire.receive_output(timeout=10)).get("code") == code
 
 
-def signed_in(user: User) -> list[tuple[bytes, bytes]]:
-    client = Client()
+def signed_in(user: User, client: Client) -> list[tuple[bytes, bytes]]:
     client.force_login(user)
     cookie = f"sessionid={client.cookies['sessionid'].value}".encode()
     return [(b"host", b"127.0.0.1:8000"), (b"origin", b"http://127.0.0.1:8000"), (b"cookie", cookie)]
@@ -47,11 +47,71 @@ async def test_a_socket_of_a_session_closes_when_one_signs_out(
     alice: User, mira: Companion, settings: Any
 ) -> None:
     settings.SOCKET_CHECKED_SECONDS = 0.1
-    socket = Socket(mira.pk, *await in_thread(signed_in, alice))
+    socket = Socket(mira.pk, *await in_thread(signed_in, alice, Client()))
     assert (await socket.wire.connect(timeout=5))[0]
     assert await socket.wire.receive_nothing(timeout=4)
     await in_thread(Session.objects.all().delete)
     assert (await socket.wire.receive_output(timeout=10))["code"] == 4401
+
+
+ANNOUNCED: dict[str, Callable[[], object]] = {
+    "the token is revoked": lambda: Token.objects.get().revoke(timezone.now()),
+    "the token is deleted": lambda: Token.objects.get().delete(),
+    "the person is shut out": lambda: change(User.objects.get(), is_active=False),
+    "the person is deleted": lambda: User.objects.get().delete(),
+}
+
+
+def change(user: User, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(user, name, value)
+    user.save(update_fields=list(fields))
+
+
+@pytest.mark.parametrize("what", ANNOUNCED)
+@pytest.mark.parametrize("address", ["companion", "me"])
+async def test_a_socket_need_not_wait_to_be_checked_when(
+    alice: User, mira: Companion, settings: Any, what: str, address: str
+) -> None:
+    settings.SOCKET_CHECKED_SECONDS = 3600.0
+    path = "/ws/me/" if address == "me" else f"/ws/companions/{mira.pk}/"
+    wire = Wire(application, path, headers=[await bearer(alice)])
+    assert (await wire.connect(timeout=5))[0]
+    if address == "companion":
+        await wire.send_to(text_data="{}")
+    await wire.receive_output(timeout=5)  # what is unread, or that this is no frame: it is open
+    await in_thread(ANNOUNCED[what])
+    assert (await wire.receive_output(timeout=10)) == {"type": "websocket.close", "code": 4401}
+
+
+@pytest.mark.parametrize("how", ["signing out", "a new password"])
+async def test_a_sessions_socket_need_not_wait_to_be_checked_after(
+    alice: User, mira: Companion, settings: Any, how: str
+) -> None:
+    settings.SOCKET_CHECKED_SECONDS = 3600.0
+    client = Client()
+    socket = Socket(mira.pk, *await in_thread(signed_in, alice, client))
+    assert (await socket.wire.connect(timeout=5))[0]
+    await socket.send("nothing.known")
+    assert (await socket.frame())["code"] == "unknown_frame"
+    if how == "signing out":
+        await in_thread(client.post, "/accounts/logout/")
+    else:
+        alice.set_password("another one")
+        await in_thread(alice.save)
+    assert (await socket.wire.receive_output(timeout=10))["code"] == 4401
+
+
+async def test_what_ends_elsewhere_closes_no_other_socket(
+    alice: User, bob: User, mira: Companion, tian: Companion
+) -> None:
+    async with connected(alice, mira) as hers, connected(bob, tian) as his:
+        await his.send("nothing.known")
+        await his.frame()
+        await in_thread(lambda: Token.objects.get(user=bob).revoke(timezone.now()))
+        assert (await his.wire.receive_output(timeout=10))["code"] == 4401
+        await hers.send("nothing.known")
+        assert (await hers.frame())["code"] == "unknown_frame"
 
 
 async def test_what_came_before_a_socket_closed_is_passed_over(alice: User, mira: Companion) -> None:

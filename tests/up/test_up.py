@@ -110,7 +110,10 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     assert "not a language" in up.said
     assert str(up.home / "mail") in up.said
     assert up.health()[0] == 200
-    assert (up.home / "secrets").stat().st_mode & 0o077 == 0
+    logs = [path.name for path in (up.home / "logs").iterdir()]
+    assert {"web.log", "worker.log", "postgres.log"} <= set(logs)
+    for path in (*(up.home / "logs").iterdir(), *(path for path in up.home.iterdir() if path.is_file())):
+        assert path.stat().st_mode & 0o077 == 0, path
 
     account = [sys.executable, "manage.py", "create_account", "tom@example.org", "--password", "a quiet one"]
     beside = subprocess.run(account, env=up.environment, cwd=ROOT, capture_output=True, text=True)

@@ -23,6 +23,9 @@ class TokenQuerySet(OwnedQuerySet["Token"]):
     def live(self) -> "TokenQuerySet":
         return self.filter(revoked_at=None, user__is_active=True)
 
+    def unexpired(self, now: datetime) -> "TokenQuerySet":
+        return self.filter(models.Q(expires_at=None) | models.Q(expires_at__gt=now))
+
     def matching(self, plaintext: str) -> "Token | None":
         return self.live().select_related("user").filter(digest=digest_of(plaintext)).first()
 
@@ -35,11 +38,22 @@ class TokenQuerySet(OwnedQuerySet["Token"]):
             free = stale.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
             Token.objects.filter(pk__in=list(free)).update(last_used_at=now)
 
-    def issue(self, user: User, name: str) -> tuple["Token", str]:
+    def revoke(self, now: datetime) -> int:
+        """Revoke those that are not yet, one by one, so that who listens to a token's end hears of each."""
+        tokens = list(self.filter(revoked_at=None))
+        for token in tokens:
+            token.revoke(now)
+        return len(tokens)
+
+    def issue(self, user: User, name: str, expires_at: datetime | None = None) -> tuple["Token", str]:
         """A new token and its plaintext, which is shown once and stored nowhere."""
         plaintext = f"kith_{secrets.token_urlsafe(32)}"
         token = self.create(
-            user=user, name=name, prefix=plaintext[:PREFIX_LENGTH], digest=digest_of(plaintext)
+            user=user,
+            name=name,
+            prefix=plaintext[:PREFIX_LENGTH],
+            digest=digest_of(plaintext),
+            expires_at=expires_at,
         )
         return token, plaintext
 
@@ -53,6 +67,7 @@ class Token(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
 
     objects = TokenQuerySet.as_manager()
@@ -64,6 +79,9 @@ class Token(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    def has_expired(self, now: datetime) -> bool:
+        return self.expires_at is not None and self.expires_at <= now
 
     def touch(self, now: datetime) -> None:
         """Record the use, at most once a minute."""

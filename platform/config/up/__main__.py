@@ -20,6 +20,7 @@ def main(arguments: list[str]) -> int:
     """What the shell is told: 0 after an orderly end, 1 after a line that says what is wrong."""
     stop = Stop()
     stop.listen()
+    os.umask(0o077)  # what Kith writes is its own user's: logs, records, schedules
     if "--with-parent" in arguments:
         _end_with_parent()
     home = Path(os.environ.get("KITH_HOME") or ROOT / ".kith").resolve()

@@ -21,6 +21,8 @@ def held(home: Path) -> Iterator[None]:
         for name in PRIVATE:
             (home / name).mkdir(mode=0o700, exist_ok=True)
         lock = (home / "up.lock").open("a+")
+        for path in (home / "up.lock", *home.glob("beat-schedule*")):
+            path.chmod(0o600)  # an earlier Kith left them to be read by others
     except OSError as error:
         raise UpError(cannot_write(home, error)) from error
     with lock:

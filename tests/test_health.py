@@ -1,0 +1,53 @@
+"""What is told of Kith's health, and what that costs."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from config.api import openapi_document
+from config.health import CHAT_KEPT_SECONDS, ChatProbe
+
+
+def test_livez_asks_neither_database_nor_redis(client: Client, settings: Any) -> None:
+    """Without the mark `django_db` whatever asks the database fails."""
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    response = client.get("/livez")
+    assert (response.status_code, response.content) == (200, b"ok")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("redis", "status"), [("", 200), ("redis://127.0.0.1:1/0", 503)])
+def test_readyz_says_whether_database_and_redis_answer_and_asks_no_model(
+    client: Client, settings: Any, redis: str, status: int
+) -> None:
+    settings.REDIS_URL = redis or settings.REDIS_URL
+    response = client.get("/readyz")
+    assert response.status_code == status
+    assert set(response.json()["checks"]) == {"database", "redis"}
+
+
+async def test_the_chat_provider_is_asked_once_in_a_while_however_many_want_to_know() -> None:
+    asked = 0
+
+    async def ask() -> bool:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0)
+        return asked > 1
+
+    probe = ChatProbe(ask)
+    assert await asyncio.gather(*(probe.is_up(100.0 + n) for n in range(5))) == [False] * 5
+    assert asked == 1
+    assert await probe.is_up(100.0 + CHAT_KEPT_SECONDS)
+    assert asked == 2
+
+
+def test_the_openapi_document_is_made_once_and_not_sent_twice(client: Client) -> None:
+    first = client.get("/api/v1/openapi.json")
+    assert first.json()["info"]["title"] == "Kith"
+    again = client.get("/api/v1/openapi.json", headers={"if-none-match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get("/api/v1/openapi.json").content == first.content
+    assert openapi_document.cache_info().misses == 1
