@@ -1,4 +1,4 @@
-"""Whoever's words stand in a prompt, no control token of a chat template leaves with them; what is kept stays as it was."""
+"""Whoever's words stand in a prompt, no control token of a chat template leaves with them; what is kept keeps it."""
 
 import json
 
