@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from providers.control_tokens import FIRST, harmless, without_control_tokens
 from providers.rehearsal.running import RehearsalServer
 from providers.structured import ask
 
+ROOT = Path(__file__).parents[2]
 TOKENS = [
     *(
         "<|im_start|>",
@@ -145,3 +147,11 @@ def test_no_token_leaves_in_the_background(rehearsal: RehearsalServer, settings:
     sent = rehearsal.requests()
     assert len(sent) == 2
     assert not FIRST.search(json.dumps(sent, ensure_ascii=False))
+
+
+def test_nothing_but_the_chat_asks_for_completions() -> None:
+    """All that is sent goes through `Chat.stream`."""
+    code = [one for one in ROOT.rglob("*.py") if not {"tests", "bench", "rehearsal", ".venv"} & {*one.parts}]
+    asking = [one.name for one in code if "chat/completions" in one.read_text(encoding="utf-8")]
+    asking += [one.name for one in code if ".completions.create(" in one.read_text(encoding="utf-8")]
+    assert asking == ["chat.py"]

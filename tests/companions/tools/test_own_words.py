@@ -50,6 +50,8 @@ def test_what_the_person_asks_to_forget_may_be_forgotten(said: list[str], memory
         ([""], SISTER),
         (["Hello"], SISTER),
         (["What does the document say about Anna?"], SISTER),
+        (["What is wrong with Anna? Any more news of her?"], SISTER),
+        (["Anna dropped by"], SISTER),
         (["Please forget that I like tea"], SISTER),
         (["Don't forget that Anna is my sister!"], SISTER),
         (["别忘了我住在波尔图"], "爱丽丝住在波尔图。"),
