@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db.models import Prefetch, prefetch_related_objects
 
 from companions.models import Conversation, Message, Reply, Session
+from companions.retractions import made_by_replies
 from memory.together import Asked
 
 WALK = """
@@ -66,8 +67,9 @@ def page(conversation: Conversation, before: UUID | None, limit: int) -> tuple[l
 
 def with_replies(messages: list[Message]) -> list[Message]:
     """The same messages with their sessions, with the replies that they were answered by, newest first, with what made
-    them, and with how they sounded: six queries."""
+    them and what that closed, and with how they sounded: seven queries."""
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
-    prefetch_related_objects(messages, sessions, replies, "made_by__recalls__found__memory", "recording")
+    made_by = "made_by__recalls__found__memory", made_by_replies()
+    prefetch_related_objects(messages, sessions, replies, *made_by, "recording")
     return messages

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from companions import history
 from companions.models import Conversation, Message, Reply, Session
-from memory.models import Recalled
+from memory.models import Recalled, Retraction
 from memory.small_talk import tells_something
 from memory.terms import terms
 
@@ -72,6 +72,11 @@ class Turn:
         return getattr(self.answer, "made_by", None) if self.answer else None
 
     @property
+    def retractions(self) -> list[Retraction]:
+        """What the answer closed, in its order, as far as that was neither undone nor deleted."""
+        return list(self.made_by.retractions.all()) if self.made_by else []
+
+    @property
     def recalled(self) -> list[Recalled]:
         """What the answer was given to remember, nothing twice; what it made most use of first, then by score."""
         recalls = self.made_by.recalls.all() if self.made_by else []
@@ -87,7 +92,7 @@ def _words_in(recalled: Recalled, said: set[str]) -> int:
 
 
 def page(conversation: Conversation, before: UUID | None) -> tuple[list[Turn], UUID | None]:
-    """The turns of the newest messages before that one, oldest first, and where the next page begins; eight queries."""
+    """The turns of the newest messages before that one, oldest first, and where the next page begins; nine queries."""
     messages, following = history.page(conversation, before, PAGE)
     return turns_of(history.with_replies(messages)[::-1]), following
 

@@ -28,6 +28,7 @@ of_memory: list[URLPattern | URLResolver] = [
     path("edit/", memories.edit, name="memory_edit"),
     path("pin/", memories.pin, name="memory_pin"),
     path("private/", memories.keep_from_models, name="memory_private"),
+    path("restore/", memories.restore, name="memory_restore"),
     path("delete/", memories.delete, name="memory_delete"),
 ]
 

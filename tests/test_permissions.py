@@ -160,10 +160,11 @@ IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",
     "undo_change",
+    "restore_memory",
     "send_recording",
     "transcribe_recording",
     "get_reply_speech",
-}  # the reply of this table is still open, its contradiction not settled, its recording sent: 409 for their owner
+}  # of this table the reply and the memory are still open, the contradiction not settled, the recording sent: 409
 
 
 ASYNC = {"send_message", "stop_reply", "retry_reply", "continue_reply", "reply_retry", "reply_continue"}

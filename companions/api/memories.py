@@ -10,7 +10,7 @@ from ninja import Query, Router, Status
 from accounts.gate import admit_work
 from accounts.idempotency import once
 from accounts.usage import Payer
-from companions import deletion
+from companions import deletion, retractions
 from companions.api.cursor import PageQuery, page
 from companions.api.finding import my_companion, my_memory, person
 from companions.api.parameters import IdempotencyKey, WithMessage
@@ -130,6 +130,18 @@ def delete_memory(
     request: HttpRequest, companion_id: UUID, memory_id: UUID, with_message: WithMessage = False
 ) -> Status[None]:
     deletion.forget(my_memory(request, companion_id, memory_id), timezone.now(), with_message=with_message)
+    return Status(204, None)
+
+
+@router.post(
+    "/{uuid:companion_id}/memories/{uuid:memory_id}/restore",
+    response={204: None},
+    operation_id="restore_memory",
+    summary="Undo that it was forgotten or revised; 409 where that was changed since",
+)
+def restore_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Status[None]:
+    companion = my_companion(request, companion_id)
+    retractions.undo(companion, my_memory(request, companion_id, memory_id).pk, timezone.now())
     return Status(204, None)
 
 

@@ -17,6 +17,7 @@ from companions.sessions.trying import Step
 from companions.tools.putting import put
 from memory.text import shortened, storable
 from providers.consulting import Consulted, consult
+from providers.control_tokens import harmless
 from providers.errors import ProviderUnavailable
 from providers.pieces import ToolCall
 
@@ -52,7 +53,7 @@ def _ask(awake: Awake, now: datetime, until: float, step: Step, *, is_last: bool
     with awake.held():  # nothing is deleted between looking and writing down what was looked at
         awake.prompt = prompting.compose(awake, now)
         is_rehearsed = settings.CHAT["is_rehearsal"]
-        awake.write(prompt=awake.prompt, shown=sorted(awake.shown), is_rehearsed=is_rehearsed)
+        awake.write(prompt=harmless(awake.prompt), shown=sorted(awake.shown), is_rehearsed=is_rehearsed)
     step("prompted")
     left = until - monotonic()
     if left <= 0:

@@ -75,6 +75,7 @@ NOT_EXPORTED = {
     "companions.Closing": "work under way, of which nothing is kept but what is here",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
+    "memory.Retraction": "how to undo what was closed, which is here",
     "accounts.ModelCall": "what was used, counted for the account and not for its companion",
     "accounts.SoundCall": "the same of speech and hearing",
     "voice.Speech": "sound, made of the texts that are here; its files are named",

@@ -31,6 +31,7 @@ from memory.text import folded
 from memory.together import Asked, together
 from memory.unasked import unasked
 from memory.writing import insert
+from providers.control_tokens import harmless
 
 HISTORY_MESSAGES = 400
 SPARE = 4  # recalled beside those that are shown, for some of them say the same thing
@@ -188,7 +189,7 @@ def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
         companion=turn.companion,
         reply=turn.reply,
         round=round,
-        messages=turn.prompt,
+        messages=harmless(turn.prompt),
         tools=tools.offered(),
         shown=sorted(turn.shown, key=attrgetter("int")),
         created_at=now,

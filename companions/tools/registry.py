@@ -28,7 +28,9 @@ FIRST = (
     "forget",
     "look_up",
 )  # in a small context
-IN_WAKINGS = TOOLS | {tool.name: tool for tool in living.TOOLS}
+ONLY_ASKED = {"revise", "forget"}  # for what the person asked in the talk: in a waking nobody asks
+IN_WAKINGS = {name: tool for name, tool in TOOLS.items() if name not in ONLY_ASKED}
+IN_WAKINGS |= {tool.name: tool for tool in living.TOOLS}
 ASKING = {"recall", "look_up"}  # they ask a model for a vector, and only look: no transaction is to be open
 KEEPING = {"remember", "revise", "block_append", "block_replace", "note", "set_timer"} | {
     "feel",
@@ -52,8 +54,8 @@ def offered() -> list[dict[str, Any]]:
 
 
 def offered_in_wakings() -> list[dict[str, Any]]:
-    """The same, with those that are for wakings only."""
-    return [*offered(), *_living()]
+    """The tools of a waking: those that are for wakings only as well, and none that waits for the person to ask."""
+    return [*(one for one in offered() if one["function"]["name"] in IN_WAKINGS), *_living()]
 
 
 @cache

@@ -1,4 +1,7 @@
-"""The tools `remember`, `revise` and `forget`: what is learnt, and the slots."""
+"""The tools `remember`, `revise` and `forget`: what is learnt, and the slots.
+
+What stands there already is changed and let go of only where the person asked for that in this talk; they can undo it.
+"""
 
 from datetime import datetime
 from typing import Any, Self
@@ -7,6 +10,7 @@ from django.db import transaction
 from pydantic import BaseModel, Field, model_validator
 
 from companions.tools.acting import Acting
+from companions.tools.own_words import check_letting_go, check_new_text
 from companions.tools.sources import sources
 from companions.tools.tool import Tool, ToolError
 from memory.always import delete_slot, find_slot, set_slot
@@ -14,7 +18,7 @@ from memory.among import Among
 from memory.keeping import keep_fact
 from memory.models import Memory
 from memory.models.always import By
-from memory.revising import keep_earlier, retract, revise
+from memory.revising import keep_earlier, note_retraction, retract, revise
 from memory.searching import LEARNT, search, told
 from memory.text import folded, storable
 
@@ -40,13 +44,13 @@ class WhichIn(BaseModel):
 
 
 class ReviseIn(WhichIn):
-    """Correct a slot, or a fact that you kept, when it has changed."""
+    """Correct a slot, or a fact that you kept, when the person says in this talk that it has changed. Use their words."""
 
     text: str = Field(min_length=1, max_length=2000, description="What holds now.")
 
 
 class ForgetIn(WhichIn):
-    """Let go of a slot, or of a fact that you kept and that is not true any more."""
+    """Let go of a slot, or of a fact that you kept, when the person asks for it in this talk."""
 
 
 @transaction.atomic
@@ -69,11 +73,13 @@ def _kept_before(acting: Acting, text: str) -> Memory | None:
 
 
 def _set(acting: Acting, name: str, text: str, now: datetime) -> dict[str, Any]:
-    """What stood in the slot before is kept as past."""
+    """What stood in the slot before is kept as past; in other words only where the person told them in this talk."""
     ids = sources(acting, text)
     earlier = acting.companion.slots.filter(name=name.strip()).first()
     if earlier and earlier.text != text:
-        keep_earlier(earlier, now, acting.companion.user.zone)
+        check_new_text(acting, f"{earlier.name}: {earlier.text}", text)
+        past = keep_earlier(earlier, now, acting.companion.user.zone)
+        note_retraction(past, acting.reply_id, now, slot=earlier.name)
     slot = set_slot(acting.companion.pk, name, text, by=By.COMPANION, now=now, source_ids=ids)
     return {"slot": slot.name, "remembered": slot.text}
 
@@ -84,7 +90,9 @@ def _revise(acting: Acting, arguments: ReviseIn, now: datetime) -> dict[str, Any
     if arguments.slot:
         return _set(acting, find_slot(acting.companion.pk, arguments.slot).name, arguments.text, now)
     old, ids = _learnt(acting, arguments.memory, now), sources(acting, arguments.text)
+    check_new_text(acting, old.text, arguments.text)
     new = revise(old, arguments.text, now, ids, acting.companion.user.zone)
+    note_retraction(old, acting.reply_id, now)
     acting.shown.update({old.pk, new.pk})
     return {"revised": old.text, "remembered": new.text}
 
@@ -93,10 +101,15 @@ def _revise(acting: Acting, arguments: ReviseIn, now: datetime) -> dict[str, Any
 def _forget(acting: Acting, arguments: ForgetIn, now: datetime) -> dict[str, Any]:
     acting.hold()
     if arguments.slot:
-        keep_earlier(find_slot(acting.companion.pk, arguments.slot), now, acting.companion.user.zone)
+        slot = find_slot(acting.companion.pk, arguments.slot)
+        check_letting_go(acting, f"{slot.name}: {slot.text}")
+        past = keep_earlier(slot, now, acting.companion.user.zone)
+        note_retraction(past, acting.reply_id, now, slot=slot.name)
         return {"forgotten": delete_slot(acting.companion.pk, arguments.slot).text}
     memory = _learnt(acting, arguments.memory, now)
+    check_letting_go(acting, memory.text)
     retract(memory, now)
+    note_retraction(memory, acting.reply_id, now)
     acting.shown.add(memory.pk)
     return {"forgotten": memory.text}
 

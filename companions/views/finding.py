@@ -29,7 +29,7 @@ def my_reply(request: SignedInRequest, companion_id: UUID, reply_id: UUID) -> Re
 
 def my_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Memory:
     mine = Memory.objects.owned_by(request.user).of(companion_id)
-    return get_object_or_404(mine.select_related("companion__user", "message"), pk=memory_id)
+    return get_object_or_404(mine.select_related("companion__user", "message", "retraction"), pk=memory_id)
 
 
 def uuid_of(text: str) -> UUID:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.gate import admit_work
 from accounts.signed_in import SignedInRequest
-from companions import deletion
+from companions import deletion, retractions
 from companions.api.cursor import CursorError, PageIn, page
 from companions.cues import vector_of
 from companions.forms import MemoryForm, MemoryTextForm
@@ -24,6 +24,7 @@ from companions.models import Companion
 from companions.private import hides_sources, keep_private
 from companions.views.finding import my_companion, my_memory
 from memory.among import Among
+from memory.errors import AlwaysError, UndoError
 from memory.keeping import correct, keep_fact
 from memory.models import Memory
 from memory.recall import recall
@@ -102,7 +103,9 @@ def _listed(
     chosen = mine.exclude(closed_at=None) if kind == CLOSED else _among(kind).of(mine)
     chosen = chosen.filter(is_private=True) if kind == PRIVATE else chosen
     chosen = chosen.by_content(text) if text else chosen
-    chosen = chosen.select_related("message", "replaced_by").defer("entry", "replaced_by__entry")
+    chosen = chosen.select_related("message", "replaced_by", "retraction").defer(
+        "entry", "replaced_by__entry"
+    )
     try:
         rows, following = page(chosen, "happened_at", PageIn(limit=PAGE, cursor=cursor or None))
     except (CursorError, ValueError) as error:
@@ -199,6 +202,24 @@ def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UU
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Refresh": "true"})
     return redirect("memory", companion_id, memory_id)
+
+
+@require_POST
+@login_required
+def restore(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Undo that a memory was forgotten or revised; for htmx, say how it went in the place where that stood."""
+    shown = my_memory(request, companion_id, memory_id)
+    said, is_done = _("Undone: it holds again as it did before."), True
+    try:
+        retractions.undo(shown.companion, memory_id, timezone.now())
+    except (UndoError, AlwaysError) as error:
+        said, is_done = str(error.detail), False
+    if request.headers.get("HX-Request"):
+        return render(request, "memories/_restored.html", {"said": said, "is_done": is_done})
+    messages.add_message(request, messages.SUCCESS if is_done else messages.ERROR, said)
+    if Memory.objects.of(companion_id).filter(pk=memory_id).exists():
+        return redirect("memory", companion_id, memory_id)
+    return redirect("always", companion_id)  # what had stood in a slot stands there again
 
 
 def _shown_again(request: SignedInRequest, shown: Memory) -> HttpResponse:

@@ -7,6 +7,7 @@ from memory.models.learning import Learning
 from memory.models.memory import Memory
 from memory.models.pursuit import Pursuit
 from memory.models.recall import Recall, Recalled
+from memory.models.retraction import Retraction
 from memory.models.revision import Revision
 from memory.models.space import Space
 
@@ -23,6 +24,7 @@ __all__ = [
     "Pursuit",
     "Recall",
     "Recalled",
+    "Retraction",
     "Revision",
     "Slot",
     "Space",

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from providers.asking import Asking, refused_part
 from providers.clock import Clock
+from providers.control_tokens import harmless
 from providers.errors import ProviderError, ProviderUnavailable
 from providers.hearing import Hearing
 from providers.pieces import Event
@@ -80,12 +81,13 @@ class Chat:
     ) -> AsyncGenerator[Event, None]:
         """The answer's pieces and thoughts as they come, then its tool calls, then its usage, once.
 
-        `form` is the wanted `response_format`, for servers that know it.
+        `form` is the wanted `response_format`, for servers that know it. What is said in the messages is sent without
+        control tokens.
         A failure is raised where it happens: before the first piece after retries, later at once, with what
         was used until then in the error's `usage`. Close the iterator (contextlib.aclosing) to stop early.
         """
         first_piece_by = _now() + self._patience.first_piece_seconds
-        tries, without = 0, self._asking.refused
+        tries, without, messages = 0, self._asking.refused, harmless(messages)
         while True:
             body = self._asking.body(messages, tools, form, without)
             hearing = Hearing(self._api_key, self._chance)

@@ -45,7 +45,7 @@ def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) ->
     for name in GOOD:
         keep_fact(mira.pk, f"Alice eats oats, and so {name}.", NOW, NOW)
     write_block(mira.pk, "plans", "walk", by=By.USER, now=NOW)
-    turn = turn_of(mira)
+    turn = turn_of(mira, "I eat rye now. Please forget the oats.")
     for name, arguments in GOOD.items():
         one = {"memory": f"oats {name}"} if "memory" in arguments else {}
         one |= {"timer": str(mira.timers.get(name="evening").pk)} if "timer" in arguments else {}

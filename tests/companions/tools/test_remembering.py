@@ -56,13 +56,14 @@ def test_a_slot_is_kept_with_the_messages_it_comes_from(mira: Companion) -> None
 def test_a_slot_that_cannot_be_is_an_error_and_changes_nothing(
     turn: Turn, slot: str, text: str, says: str
 ) -> None:
-    set_slot(turn.companion.pk, "s", "before", by=By.USER, now=NOW)
+    set_slot(turn.companion.pk, "other", "before", by=By.USER, now=NOW)
     assert says in use(turn, "remember", text=text, slot=slot)["error"]
     assert [one.text for one in Slot.objects.all()] == ["before"]
     assert not Memory.objects.exclude(kind="said").exists()
 
 
-def test_a_revised_slot_leaves_its_past_behind(mira: Companion, turn: Turn) -> None:
+def test_a_revised_slot_leaves_its_past_behind(mira: Companion) -> None:
+    turn = turn_of(mira, "I live in Lisbon now")
     set_slot(mira.pk, "city", "Porto", by=By.USER, now=NOW - timedelta(days=3))
     assert use(turn, "revise", slot="city", text="Lisbon")["remembered"] == "Lisbon"
     past = Memory.objects.get(kind="fact")
@@ -70,7 +71,8 @@ def test_a_revised_slot_leaves_its_past_behind(mira: Companion, turn: Turn) -> N
     assert "error" in use(turn, "revise", slot="town", text="Lisbon")
 
 
-def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion, turn: Turn) -> None:
+def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion) -> None:
+    turn = turn_of(mira, "I like black tea now")
     old, other = fact(mira, "Alice likes green tea.", "preference"), fact(mira, "Alice has a cat.")
     assert "error" not in use(turn, "revise", memory="green tea", text="Alice likes black tea.")
     old.refresh_from_db()
@@ -95,7 +97,8 @@ def test_what_was_said_can_be_neither_revised_nor_forgotten(mira: Companion) -> 
     assert not Memory.objects.exclude(closed_at=None).exists()
 
 
-def test_words_that_fit_several_change_none(mira: Companion, turn: Turn) -> None:
+def test_words_that_fit_several_change_none(mira: Companion) -> None:
+    turn = turn_of(mira, "Forget that I like green tea")
     fact(mira, "Alice likes green tea.")
     fact(mira, "Alice likes black tea.")
     error = use(turn, "forget", memory="likes tea")["error"]
@@ -106,7 +109,8 @@ def test_words_that_fit_several_change_none(mira: Companion, turn: Turn) -> None
     assert [one.text for one in Memory.objects.exclude(closed_at=None)] == ["Alice likes green tea."]
 
 
-def test_forgetting_deletes_nothing(mira: Companion, turn: Turn) -> None:
+def test_forgetting_deletes_nothing(mira: Companion) -> None:
+    turn = turn_of(mira, "忘了我住在波尔图。Forget the tea as well.")
     fact(mira, "爱丽丝住在波尔图。")
     set_slot(mira.pk, "tea", "green", by=By.USER, now=NOW)
     use(turn, "forget", memory="住在波尔图")
