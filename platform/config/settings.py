@@ -193,7 +193,7 @@ AT_ONCE = {  # of one person, or of one address where nobody is signed in
     "work": env.int(
         "KITH_WORK_AT_ONCE", max(2, POOL["max_size"] // 4)
     ),  # the other requests wait for their turn
-    "requests": env.int("KITH_REQUESTS_AT_ONCE", 100),  # those that wait as well
+    "requests": env.int("KITH_REQUESTS_AT_ONCE", 120),  # those that wait as well
     "streams": env.int("KITH_STREAMS_AT_ONCE", 40),
     "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
     "exports": env.int("KITH_EXPORTS_AT_ONCE", 4),

@@ -93,6 +93,13 @@ class Site(Live):
         headers = visitor.headers if visitor else {}
         return httpx2.request(method, self.url + path, headers=headers, json=body, timeout=60)
 
+    def status(self, method: str, visitor: Visitor, path: str) -> int:
+        """The status of the answer; 0 where none came."""
+        try:
+            return self.ask(method, visitor, path).status_code
+        except httpx2.TransportError:
+            return 0
+
     def connect(self, *, receive_bytes: int = 0) -> socket.socket:
         """An open connection; with `receive_bytes` it takes hardly more than that before it is read."""
         opened = socket.socket()
@@ -114,7 +121,8 @@ class Site(Live):
             for thread in asking:
                 thread.start()
             with psycopg.connect(self.database_url, autocommit=True) as looking:
-                most = max(_counted(looking) for _ in range(40))
+                eventually(lambda: _counted(looking) == POOL)
+                most = _counted(looking)
             mine.rollback()
         for thread in asking:
             thread.join(60)
@@ -128,7 +136,7 @@ class Site(Live):
 
         def look() -> None:
             while not over.is_set():
-                statuses.append(self.ask("GET", visitor, "/api/v1/companions").status_code)
+                statuses.append(self.status("GET", visitor, "/api/v1/companions"))
                 time.sleep(0.05)
 
         thread = threading.Thread(target=look)
@@ -141,7 +149,6 @@ class Site(Live):
 
 
 def _counted(connection: psycopg.Connection[Any]) -> int:
-    time.sleep(0.05)
     row = connection.execute(WAITING).fetchone()
     return int(row[0]) if row else 0
 
