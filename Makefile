@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-hostile lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-crowd bench-hostile lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ bench-life: dev ## measure the tick with a million timers (OPTIONS=days: ten tho
 
 bench-voice: dev ## measure what Kith adds between a model and a voice, for one call and for ten at once
 	@exec $(BIN)/python -m bench.voice $(OPTIONS)
+
+bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at once, on one web process
+	@exec $(BIN)/python -m bench.crowd $(OPTIONS)
 
 bench-hostile: dev ## send what is no picture and no recording, and measure what it costs (Linux)
 	@exec $(BIN)/python -m bench.hostile

@@ -1,0 +1,162 @@
+"""python -m bench.crowd: 500 event streams and 500 sockets of 100 people at once, on one web process."""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import psutil
+from websockets.asyncio.client import ClientConnection, connect
+
+from config.up.embedded import Embedded
+from tests.fixtures.live import Live
+
+PEOPLE, EACH = 100, 5
+ALL_OPEN_SECONDS = 600
+SEED = """
+import json
+from django.utils import timezone
+from accounts.models import Token, User
+from companions.making import create
+found = []
+for number in range(COUNT):
+    user = User.objects.create_user(f"crowd-{number}@example.org")
+    _, token = Token.objects.issue(user, "crowd")
+    companion = create(user, name="Mira", now=timezone.now())
+    found.append([token, str(companion.pk)])
+print(json.dumps(found))
+"""
+
+
+@dataclass
+class Seen:
+    """What came of it all; times in seconds."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    closes: Counter[int] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+    opened: list[float] = field(default_factory=list)
+    first: list[float] = field(default_factory=list)
+    whole: list[float] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.crowd", description=__doc__)
+    parser.add_argument("--people", type=int, default=PEOPLE)
+    wanted = parser.parse_args()
+    print(f"{psutil.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})")
+    with tempfile.TemporaryDirectory(prefix="kith-crowd-") as home:
+        folder = Path(home)
+        folder.chmod(0o755)
+        with Embedded(folder / "services", durable=False) as services:
+            os.environ |= {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
+            with Crowded(folder, "crowd") as live:
+                people = json.loads(
+                    live.manage(
+                        "shell", "-v0", said=SEED.replace("COUNT", str(wanted.people + 1))
+                    ).splitlines()[-1]
+                )
+                asyncio.run(_measure(live, people))
+
+
+class Crowded(Live):
+    """Kith with its own settings, as `make up` would start it."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**super().environment, "DATABASE_POOL": "24", "KITH_MESSAGES_PER_MINUTE": "30"}
+
+    @property
+    def memory_mb(self) -> float:
+        assert self._web is not None
+        return float(psutil.Process(self._web.pid).memory_info().rss) / 1_000_000
+
+
+async def _measure(live: Crowded, people: Sequence[tuple[str, str]]) -> None:
+    """Open all sockets, then all streams, and look in as somebody else all the while."""
+    seen, before = Seen(), live.memory_mb
+    somebody, *crowd = people
+    unlimited = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx2.AsyncClient(base_url=live.url, timeout=ALL_OPEN_SECONDS, limits=unlimited) as client:
+        looking = asyncio.create_task(_look_in(client, somebody[0], seen))
+        sockets = await asyncio.gather(*(_open(live, one, seen) for one in crowd for _ in range(EACH)))
+        with_sockets = live.memory_mb
+        await asyncio.gather(*(_stream(client, one, seen) for one in crowd for _ in range(EACH)))
+        with_streams = live.memory_mb
+        still_open = sum(one.close_code is None for one in sockets)
+        looking.cancel()
+        for one in sockets:
+            seen.closes[one.close_code or 0] += 1
+            await one.close()
+    closed = {code: count for code, count in seen.closes.items() if code}
+    print(f"sockets open in the end: {still_open} of {len(sockets)}; closed by Kith: {closed}")
+    print(f"streams: statuses {dict(seen.statuses)}, ends {dict(seen.ends)}")
+    for name, seconds in (
+        ("a socket opens", seen.opened),
+        ("first event of a stream", seen.first),
+        ("whole stream", seen.whole),
+        ("GET /companions of somebody else meanwhile", seen.others),
+    ):
+        cuts = statistics.quantiles(seconds, n=20)
+        told = f"median {statistics.median(seconds):.2f}, p95 {cuts[18]:.2f}, most {max(seconds):.2f}"
+        print(f"{name}, seconds: {told} ({len(seconds)})")
+    memory = f"{before:.0f} before, {with_sockets:.0f} with sockets, {with_streams:.0f} after the streams"
+    print(f"memory of the web process, MB: {memory}")
+
+
+async def _open(live: Live, person: tuple[str, str], seen: Seen) -> ClientConnection:
+    token, companion_id = person
+    began = time.perf_counter()
+    address = f"{live.url.replace('http', 'ws')}/ws/companions/{companion_id}/"
+    socket = await connect(
+        address,
+        additional_headers={"Authorization": f"Bearer {token}"},
+        open_timeout=ALL_OPEN_SECONDS,
+        ping_timeout=None,
+    )
+    seen.opened.append(time.perf_counter() - began)
+    return socket
+
+
+async def _stream(client: httpx2.AsyncClient, person: tuple[str, str], seen: Seen) -> None:
+    token, companion_id = person
+    began, last = time.perf_counter(), ""
+    headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+    body: dict[str, Any] = {"text": "Tell me something.", "client_id": str(uuid4())}
+    async with client.stream(
+        "POST", f"/api/v1/companions/{companion_id}/messages", headers=headers, json=body
+    ) as response:
+        seen.statuses[response.status_code] += 1
+        async for line in response.aiter_lines():
+            if line.startswith("event: "):
+                if not last:
+                    seen.first.append(time.perf_counter() - began)
+                last = line.removeprefix("event: ")
+    seen.ends[last] += 1
+    seen.whole.append(time.perf_counter() - began)
+
+
+async def _look_in(client: httpx2.AsyncClient, token: str, seen: Seen) -> None:
+    while True:
+        began = time.perf_counter()
+        response = await client.get("/api/v1/companions", headers={"Authorization": f"Bearer {token}"})
+        seen.others.append(time.perf_counter() - began)
+        if response.status_code != 200:
+            print(f"somebody else was answered {response.status_code}")
+        await asyncio.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main()
