@@ -33,7 +33,8 @@ found = []
 for number in range(COUNT):
     user = User.objects.create_user(f"crowd-{number}@example.org")
     _, token = Token.objects.issue(user, "crowd")
-    companion = create(user, name="Mira", now=timezone.now())
+    told = {"persona": "Calm.", "greeting": "", "tint": 40}
+    companion = create(user, name="Mira", now=timezone.now(), **told)
     found.append([token, str(companion.pk)])
 print(json.dumps(found))
 """
