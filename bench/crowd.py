@@ -45,7 +45,6 @@ class Seen:
     """What came of it all; times in seconds."""
 
     statuses: Counter[int] = field(default_factory=Counter)
-    closes: Counter[int] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     opened: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
@@ -77,7 +76,8 @@ class Crowded(Live):
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**super().environment, "DATABASE_POOL": "24", "KITH_MESSAGES_PER_MINUTE": "30"}
+        mine = {"DATABASE_POOL": "24", "KITH_MESSAGES_PER_MINUTE": "30"}
+        return {**super().environment, **mine, "LLM_RETRIES": "2", "LLM_CONNECT_SECONDS": "5"}
 
     @property
     def memory_mb(self) -> float:
@@ -96,13 +96,12 @@ async def _measure(live: Crowded, people: Sequence[tuple[str, str]]) -> None:
         with_sockets = live.memory_mb
         await asyncio.gather(*(_stream(client, one, seen) for one in crowd for _ in range(EACH)))
         with_streams = live.memory_mb
-        still_open = sum(one.close_code is None for one in sockets)
+        closed = Counter(one.close_code for one in sockets if one.close_code)
         looking.cancel()
-        for one in sockets:
-            seen.closes[one.close_code or 0] += 1
-            await one.close()
-    closed = {code: count for code, count in seen.closes.items() if code}
-    print(f"sockets open in the end: {still_open} of {len(sockets)}; closed by Kith: {closed}")
+        await asyncio.gather(*(one.close() for one in sockets))
+    print(
+        f"sockets open in the end: {len(sockets) - closed.total()} of {len(sockets)}; closed: {dict(closed)}"
+    )
     print(f"streams: statuses {dict(seen.statuses)}, ends {dict(seen.ends)}")
     for name, seconds in (
         ("a socket opens", seen.opened),
