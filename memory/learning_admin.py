@@ -9,8 +9,8 @@ from django.db.models import F, Func, IntegerField
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from memory.models import DiaryEntry, Learning, Revision
-from safety.admin import PrivateAdmin, marks, moment
+from memory.models import DiaryEntry, Learning, Retraction, Revision
+from safety.admin import PrivateAdmin, link_to, marks, moment
 
 
 def length_of(field: str) -> Func:
@@ -100,3 +100,21 @@ class LearningAdmin(PrivateAdmin):
 
     def private(self, request: HttpRequest, thing: Learning) -> dict[str, Any]:
         return {"verdicts": thing.verdicts}
+
+
+@admin.register(Retraction)
+class RetractionAdmin(PrivateAdmin):
+    """That a companion forgot or revised something, as its person had asked."""
+
+    words = ("slot",)
+    list_display = ("short_id", "owner", "of_companion", "of_memory", moment("made_at", _("when")))
+    list_filter = ("made_at",)
+    fields = ("owner", "of_companion", "of_memory", "of_reply", "made_at")
+
+    @admin.display(description=_("memory"))
+    def of_memory(self, thing: Retraction) -> str:
+        return link_to("memory.memory", thing.memory_id)
+
+    @admin.display(description=_("reply"))
+    def of_reply(self, thing: Retraction) -> str:
+        return link_to("companions.reply", thing.reply_id)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
+from accounts.admin_lookups import PlainLookups
 from memory.errors import WidestError
 from memory.models import Memory, Space
 from memory.spaces import TOLD, embedder_of, known_wanted_space, next_edition, served
@@ -27,7 +28,7 @@ from safety.private_admin import moment
 
 
 @admin.register(Space)
-class SpaceAdmin(ModelAdmin):  # type: ignore[misc]
+class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The spaces that vectors lie in. Kith makes them itself; one that is not wanted and serves nobody can go."""
 
     list_display = (

@@ -21,6 +21,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from accounts.admin_lookups import PlainLookups
 from accounts.models import IdempotencyKey, Invitation, ModelCall, Token, User
 from accounts.models.token import TokenQuerySet
 from accounts.zones import zones
@@ -63,7 +64,7 @@ class KnownUserForm(UserChangeForm):  # type: ignore[misc]
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
+class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
     add_form = NewUserForm
     form = KnownUserForm
     change_password_form = AdminPasswordChangeForm
@@ -122,12 +123,12 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
 
 
 @admin.register(Group)
-class GroupAdmin(DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
+class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
     pass
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(ModelAdmin):  # type: ignore[misc]
+class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_display = ("email", "user", "verified", "primary")
     list_filter = ("verified", "primary")
     list_select_related = ("user",)
@@ -136,7 +137,7 @@ class EmailAddressAdmin(ModelAdmin):  # type: ignore[misc]
 
 
 @admin.register(Token)
-class TokenAdmin(ModelAdmin):  # type: ignore[misc]
+class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Whose keys there are, to be revoked; they are issued by the person or by `create_token`."""
 
     list_display = ("name", "prefix", "user", "created_at", "last_used_at", "expires_at", "revoked_at")
@@ -156,7 +157,7 @@ class TokenAdmin(ModelAdmin):  # type: ignore[misc]
 
 
 @admin.register(Invitation)
-class InvitationAdmin(ModelAdmin):  # type: ignore[misc]
+class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_display = ("__str__", "created_by", "created_at", "used_by", "used_at")
     list_filter = (("used_at", admin.EmptyFieldListFilter), "created_at")
     list_select_related = ("created_by", "used_by")
@@ -204,7 +205,7 @@ class ModelCallAdmin(ModelAdmin):  # type: ignore[misc]
 
 
 @admin.register(IdempotencyKey)
-class IdempotencyKeyAdmin(ModelAdmin):  # type: ignore[misc]
+class IdempotencyKeyAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Which writes were done under which key; kept by Kith alone."""
 
     list_display = ("created_at", "user", "operation", "key", "made_id")

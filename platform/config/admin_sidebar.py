@@ -70,6 +70,7 @@ def navigation(request: HttpRequest) -> list[Entry]:
             "memory.Document": "description",
             "memory.Page": "article",
             "memory.Learning": "school",
+            "memory.Retraction": "undo",
             "memory.Consolidation": "dark_mode",
             "memory.Change": "merge",
             "memory.Recall": "search",

@@ -1,5 +1,6 @@
 """What has failed for good and waits for an operator: sessions, nights, wakings, and timers that were set aside."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -37,8 +38,8 @@ def timers_aside() -> QuerySet[Timer]:
     return Timer.objects.filter(state=Timer.State.SET_ASIDE)
 
 
-def alarms() -> list[dict[str, Any]]:
-    """For each kind of which there is any, a sentence and where to look."""
+def alarms(may: Callable[[str], bool]) -> list[dict[str, Any]]:
+    """For each kind of which there is any, and that one may see, a sentence and where to look."""
     closings, nights = failed_closings().count(), failed_nights().count()
     wakings, timers = failed_wakings().count(), timers_aside().count()
     told = [
@@ -81,7 +82,7 @@ def alarms() -> list[dict[str, Any]]:
             "link": f"{reverse(f'admin:{name}_changelist')}?state__exact={state}",
         }
         for count, words, name, state in told
-        if count
+        if count and may(name.replace("_", ".view_", 1))
     ]
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from accounts.admin import ModelCallAdmin, UserAdmin
+from accounts.admin_lookups import PlainLookups
 from accounts.models import ModelCall, User
 from safety.audit import record
 from safety.models import AuditEntry
@@ -32,7 +33,7 @@ __all__ = [
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ModelAdmin):  # type: ignore[misc]
+class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Who opened what of whom; nobody changes it, nobody deletes it."""
 
     list_display = (moment("at", _("when")), "operator", "deed", "kind", "thing", "owner")

@@ -9,9 +9,8 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import FieldDoesNotExist
 from django.db import models, transaction
-from django.db.models import F, Field, ForeignKey, Model, Q, QuerySet
+from django.db.models import F, ForeignKey, Model, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -24,17 +23,13 @@ from pgvector.django import VectorField
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
+from accounts.admin_lookups import PlainLookups
 from database.timeouts import lift_statement_timeout
 from safety.audit import record
 from safety.models import AuditEntry
 
 View = Callable[..., HttpResponseBase]
-FREE = (models.TextField, models.JSONField, ArrayField, VectorField)
-
-
-def holds_words(field: Any) -> bool:
-    """Whether people's words may stand in the field: it is free text, JSON, a list or a vector."""
-    return isinstance(field, FREE) or (isinstance(field, models.CharField) and not field.choices)
+FREE = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
 
 
 def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -> str:
@@ -71,7 +66,7 @@ class PrivateChangeList(ChangeList):  # type: ignore[misc]
         return queryset.defer(*words)
 
 
-class PrivateAdmin(ModelAdmin):  # type: ignore[misc]
+class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of a model that holds people's words.
 
     Every page of it, opened by whom it may be, writes an AuditEntry before anything is shown. Its lists hold no words
@@ -176,15 +171,6 @@ class PrivateAdmin(ModelAdmin):  # type: ignore[misc]
         except ValueError:
             return Q()
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """An address cannot ask for words: neither `?text__contains=` nor the like of a related thing."""
-        try:
-            field = self.model._meta.get_field(lookup.split("__")[0])
-        except FieldDoesNotExist:
-            return False
-        is_filter = field.name in self.list_filter
-        return (is_filter or not holds_words(field)) and bool(super().lookup_allowed(lookup, value, request))
-
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
         """No choosing from private things in other forms."""
         return False
@@ -201,7 +187,7 @@ class PrivateAdmin(ModelAdmin):  # type: ignore[misc]
 
     def private(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
         """What the private part of the page shows, for its template."""
-        fields: list[Field[Any, Any]] = [self.model._meta.get_field(name) for name in self.words]
+        fields: list[Any] = [self.model._meta.get_field(name) for name in self.words]
         return {"words": [(field.verbose_name, getattr(thing, field.name)) for field in fields]}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from memory.models import (
     Pursuit,
     Recall,
     Recalled,
+    Retraction,
     Revision,
     Space,
 )
@@ -178,6 +179,7 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     Revision.objects.create(**common, about="self_concept", number=1, by="closing")
     verdicts = [{"verdict": "add", "kind": "fact", "memory": str(fact.pk), "of": None, "outcome": "added"}]
     Learning.objects.create(companion=companion, session=session, messages=2, at=NOON, verdicts=verdicts)
+    Retraction.objects.create(companion=companion, memory=fact, slot=MARKER, made_at=NOON)
     set_slot(companion.pk, MARKER, f"The {MARKER} is grey.", by=By.COMPANION, now=NOON)
     write_block(companion.pk, MARKER, f"Feed the {MARKER}.", by=By.USER, now=NOON)
     document = Document.objects.create(companion=companion, title=MARKER, characters=9, given_at=NOON)

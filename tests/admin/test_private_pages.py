@@ -14,9 +14,8 @@ from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Prompt
 from memory.models import Memory
 from safety.models import AuditEntry
-from safety.private_admin import holds_words
 from tests.admin.conftest import Scene
-from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, listing, name_of, page
+from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, holds_words, listing, name_of, page
 
 ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push"}
 every_private = pytest.mark.parametrize("model", PRIVATE, ids=name_of)

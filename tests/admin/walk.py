@@ -1,8 +1,13 @@
 """The admin's pages, walked from its registry."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
 from django.db.models import Model
 from django.urls import reverse
+from pgvector.django import VectorField
 
 from safety.private_admin import PrivateAdmin
 
@@ -23,3 +28,9 @@ def listing(model: type[Model]) -> str:
 
 def page(thing: Model, deed: str = "change") -> str:
     return reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_{deed}", args=[thing.pk])
+
+
+def holds_words(field: Any) -> bool:
+    """Whether people's words may stand in the field: it is free text, JSON, bytes, a list or a vector."""
+    free = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
+    return isinstance(field, free) or (isinstance(field, models.CharField) and not field.choices)

@@ -1,0 +1,91 @@
+"""What an address of the admin may ask: no field of words, of no model, by no look-up, however deep."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.db import connection, models, transaction
+from django.db.models import Model
+from django.db.utils import IntegrityError
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from memory.models import Memory
+from safety.models import AuditEntry
+from tests.admin.conftest import Scene
+from tests.admin.walk import ALL, holds_words, listing, name_of
+
+DEEP = 2
+EXACT = {"exact", "in", "isnull"}
+
+
+def asked(model: type[Model], path: str = "", hops: int = DEEP) -> Iterator[tuple[str, models.Field]]:  # type: ignore[type-arg]
+    """Each look-up of each field, through relations both ways."""
+    for field in model._meta.get_fields(include_hidden=True):
+        if field.is_relation and field.related_model and hops:
+            if field.name != "+" and not field.name.endswith("+"):
+                yield f"{path}{field.name}__isnull", field  # type: ignore[misc]
+                yield from asked(field.related_model, f"{path}{field.name}__", hops - 1)  # type: ignore[arg-type]
+        elif field.concrete:
+            yield from ((f"{path}{field.name}__{lookup}", field) for lookup in field.get_lookups())
+
+
+@pytest.mark.parametrize("model", ALL, ids=name_of)
+def test_no_look_up_tells_words(model: type[Model]) -> None:
+    page = admin.site._registry[model]
+    filters = {one[0] if isinstance(one, tuple) else one for one in page.list_filter}
+    allowed = {path: field for path, field in asked(model) if page.lookup_allowed(path, "x", None)}  # type: ignore[arg-type]
+    for path, field in allowed.items():
+        name, *rest = path.split("__")
+        own = model._meta.get_field(name)
+        assert own.concrete, f"{path} goes backwards"
+        assert own == field or field.primary_key, f"{path} asks more of another's than its id"
+        if holds_words(own):
+            assert name in filters, path
+            assert set(rest) <= EXACT, path
+    assert allowed, "the plain fields can be asked"
+
+
+def test_who_remembers_a_word_is_not_told(client: Client, scene: Scene, opal: User) -> None:
+    client.force_login(opal)
+    response = client.get(f"{listing(Memory)}?entry__contains=00", follow=True)
+    assert response.redirect_chain or response.status_code == 400
+    assert client.get(f"{listing(Memory)}?is_pinned__exact=0").status_code == 200
+
+
+def test_staff_without_rights_see_no_numbers(client: Client, scene: Scene, opal: User) -> None:
+    opal.groups.clear()
+    client.force_login(opal)
+    context = client.get(reverse("admin:index")).context
+    assert (context["numbers"], context["replies"], context["alarms"]) == ([], [], [])
+    opal.user_permissions.add(Permission.objects.get(codename="view_user"))
+    assert [one["number"] for one in client.get(reverse("admin:index")).context["numbers"]] == [
+        User.objects.count()
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE safety_auditentry SET reason = 'nothing'",
+        "UPDATE safety_auditentry SET owner_id = operator_id",
+        "UPDATE safety_auditentry SET owner_id = NULL, reason = 'nothing'",
+        "DELETE FROM safety_auditentry",
+    ],
+)
+def test_the_audit_is_kept_by_the_database_itself(
+    scene: Scene, opal: User, alice: User, statement: str
+) -> None:
+    AuditEntry.objects.create(operator=opal, deed=AuditEntry.Deed.OPENED, kind="memory.Memory", owner=alice)
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    entry = AuditEntry.objects.get()
+    assert (entry.reason, entry.owner) == ("", alice)
+
+
+def test_an_account_goes_and_the_audit_stays(scene: Scene, opal: User, mallory: User) -> None:
+    AuditEntry.objects.create(operator=opal, deed=AuditEntry.Deed.OPENED, kind="memory.Memory", owner=mallory)
+    mallory.delete()
+    assert AuditEntry.objects.get().owner is None
