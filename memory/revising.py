@@ -50,8 +50,10 @@ def keep_earlier(slot: Slot, now: datetime, zone: tzinfo) -> Memory:
 
 def note_retraction(memory: Memory, reply_id: UUID | None, now: datetime, slot: str = "") -> Retraction:
     """The note that a companion closed this memory as it was asked to; `slot` had held what it says."""
-    given = {"companion_id": memory.companion_id, "reply_id": reply_id, "slot": slot, "made_at": now}
-    noted, _is_new = Retraction.objects.update_or_create(memory=memory, defaults=given)
+    given = {"reply_id": reply_id, "slot": slot, "made_at": now}
+    noted, _is_new = Retraction.objects.update_or_create(
+        companion_id=memory.companion_id, memory=memory, defaults=given
+    )
     return noted
 
 

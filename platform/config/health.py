@@ -17,7 +17,7 @@ from providers.clients import chat
 
 NEEDED = ("database", "redis")
 SECONDS = 2.0
-CHAT_KEPT_SECONDS = 30.0
+CHAT_KEPT_SECONDS = 5.0
 T = TypeVar("T")
 
 

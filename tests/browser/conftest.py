@@ -49,7 +49,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def page(page: Page, live: Live) -> Iterator[Page]:
     """A page that fails the test on any script error and on anything that the content policy stopped.
 
-    It comes once no reply of an earlier test is under way, which would use up what this test tells the model to say.
+    It comes once no reply of an earlier test is under way, which would use up what this test tells the model to say, and
+    as after an hour in which nobody did anything: one account makes the companions of all these tests.
     """
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -58,6 +59,7 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     )
     page.set_default_timeout(PATIENCE_MS)
     live.rest()
+    live.forget_counts()
     live.rehearsal.reset()
     yield page
     assert not errors, errors

@@ -30,6 +30,7 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.deletion.scrubbing.scrub": "the cues of the companion's own recalls, by their ids",
     "companions.life.drives._told": "a condition on the companion's own memories: that no message behind one is hidden",
     "companions.moving.digital_life.going._said": "what the companion's own recalls had found",
+    "companions.retractions.made_by_replies": "fetched with messages of the companion's own, by their replies",
     "companions.sessions.rewriting.due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.rewriting.run": "the one entry of the sweep, by its id; nothing comes back",
     "companions.sessions.rewriting._is_written": "the same entry, looked at again",

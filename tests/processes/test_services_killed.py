@@ -102,7 +102,7 @@ def test_with_the_model_gone_the_message_is_kept_and_retry_works(house: House, a
             "provider_unavailable",
             None,
         )
-        assert house.health()["checks"]["chat"] == "degraded"
+        eventually(lambda: house.health()["checks"]["chat"] == "degraded")
     finally:
         house.rehearsal.start()
     house.rehearsal.script({"answer": "Here I am."})
