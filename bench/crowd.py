@@ -71,6 +71,21 @@ def main() -> None:
                 asyncio.run(_measure(live, people))
 
 
+class Visitor:
+    """Somebody at an address of their own."""
+
+    def __init__(self, number: int, url: str, token: str, companion_id: str) -> None:
+        self.address, self.companion_id = f"127.0.{number // 200}.{number % 200 + 1}", companion_id
+        self.headers = {"Authorization": f"Bearer {token}"}
+        self.socket_url = f"{url.replace('http', 'ws')}/ws/companions/{companion_id}/"
+        # where the transport is given, the limits are its own
+        unlimited = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+        way = httpx2.AsyncHTTPTransport(local_address=self.address, limits=unlimited)
+        self.client = httpx2.AsyncClient(
+            base_url=url, headers=self.headers, timeout=ALL_OPEN_SECONDS, transport=way
+        )
+
+
 class Crowded(Live):
     """Kith with its own settings, as `make up` would start it."""
 
@@ -88,17 +103,15 @@ class Crowded(Live):
 async def _measure(live: Crowded, people: Sequence[tuple[str, str]]) -> None:
     """Open all sockets, then all streams, and look in as somebody else all the while."""
     seen, before = Seen(), live.memory_mb
-    somebody, *crowd = people
-    unlimited = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx2.AsyncClient(base_url=live.url, timeout=ALL_OPEN_SECONDS, limits=unlimited) as client:
-        looking = asyncio.create_task(_look_in(client, somebody[0], seen))
-        sockets = await asyncio.gather(*(_open(live, one, seen) for one in crowd for _ in range(EACH)))
-        with_sockets = live.memory_mb
-        await asyncio.gather(*(_stream(client, one, seen) for one in crowd for _ in range(EACH)))
-        with_streams = live.memory_mb
-        closed = Counter(one.close_code for one in sockets if one.close_code)
-        looking.cancel()
-        await asyncio.gather(*(one.close() for one in sockets))
+    somebody, *crowd = [Visitor(number, live.url, *one) for number, one in enumerate(people)]
+    looking = asyncio.create_task(_look_in(somebody, seen))
+    sockets = await asyncio.gather(*(_open(one, seen) for one in crowd for _ in range(EACH)))
+    with_sockets = live.memory_mb
+    await asyncio.gather(*(_stream(one, seen) for one in crowd for _ in range(EACH)))
+    with_streams = live.memory_mb
+    closed = Counter(one.close_code for one in sockets if one.close_code)
+    looking.cancel()
+    await asyncio.gather(*(one.close() for one in sockets))
     print(
         f"sockets open in the end: {len(sockets) - closed.total()} of {len(sockets)}; closed: {dict(closed)}"
     )
@@ -116,27 +129,25 @@ async def _measure(live: Crowded, people: Sequence[tuple[str, str]]) -> None:
     print(f"memory of the web process, MB: {memory}")
 
 
-async def _open(live: Live, person: tuple[str, str], seen: Seen) -> ClientConnection:
-    token, companion_id = person
+async def _open(one: Visitor, seen: Seen) -> ClientConnection:
     began = time.perf_counter()
-    address = f"{live.url.replace('http', 'ws')}/ws/companions/{companion_id}/"
     socket = await connect(
-        address,
-        additional_headers={"Authorization": f"Bearer {token}"},
+        one.socket_url,
+        additional_headers=one.headers,
         open_timeout=ALL_OPEN_SECONDS,
         ping_timeout=None,
+        local_addr=(one.address, 0),
     )
     seen.opened.append(time.perf_counter() - began)
     return socket
 
 
-async def _stream(client: httpx2.AsyncClient, person: tuple[str, str], seen: Seen) -> None:
-    token, companion_id = person
+async def _stream(one: Visitor, seen: Seen) -> None:
     began, last = time.perf_counter(), ""
-    headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     body: dict[str, Any] = {"text": "Tell me something.", "client_id": str(uuid4())}
-    async with client.stream(
-        "POST", f"/api/v1/companions/{companion_id}/messages", headers=headers, json=body
+    path = f"/api/v1/companions/{one.companion_id}/messages"
+    async with one.client.stream(
+        "POST", path, headers={"Accept": "text/event-stream"}, json=body
     ) as response:
         seen.statuses[response.status_code] += 1
         async for line in response.aiter_lines():
@@ -148,10 +159,10 @@ async def _stream(client: httpx2.AsyncClient, person: tuple[str, str], seen: See
     seen.whole.append(time.perf_counter() - began)
 
 
-async def _look_in(client: httpx2.AsyncClient, token: str, seen: Seen) -> None:
+async def _look_in(one: Visitor, seen: Seen) -> None:
     while True:
         began = time.perf_counter()
-        response = await client.get("/api/v1/companions", headers={"Authorization": f"Bearer {token}"})
+        response = await one.client.get("/api/v1/companions")
         seen.others.append(time.perf_counter() - began)
         if response.status_code != 200:
             print(f"somebody else was answered {response.status_code}")

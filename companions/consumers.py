@@ -60,8 +60,7 @@ class CompanionConsumer(PersonSocket):
             with translation.override(self.user.language or "en"):
                 frame = self.read(text_data)
                 client_id = getattr(frame, "client_id", None)
-                async with at_work(self.user.pk):
-                    await self.handle(frame)
+                await self.handle(frame)
         except RefusedError as error:
             await self.refuse(error.code, str(error.detail), client_id)
         except DATABASE_UNAVAILABLE:
@@ -78,9 +77,11 @@ class CompanionConsumer(PersonSocket):
             case MessageSend():
                 await self.send_message(frame)
             case ReplyStop():
-                await actions.stop(await self.reply(frame.id))
+                async with at_work(self.user.pk):
+                    await actions.stop(await self.reply(frame.id))
             case ReplyResume():
-                await self._resume(await self.reply(frame.id), frame.after)
+                async with at_work(self.user.pk):
+                    await self._resume(await self.reply(frame.id), frame.after)
 
     async def send_message(self, frame: MessageSend) -> None:
         async with self.giving:  # the reply's first frames wait until the message's own has gone out

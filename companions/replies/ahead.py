@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from accounts.shares import at_work
 from accounts.usage import Payer
 from companions.models import Companion
 from companions.replies.start import Started, start
@@ -70,7 +71,8 @@ async def start_and_look(
     """Begin at once, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
     looking, is_new = begin_to_look(companion, text), False
     try:
-        started = await in_thread(begin, companion, text, client_id, now, at_once=True)
+        async with at_work(companion.user_id):
+            started = await in_thread(begin, companion, text, client_id, now, at_once=True)
         is_new = started.is_new
     finally:
         if looking and not is_new:

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 
 from accounts.models import ModelCall
+from accounts.places import places
 from companions import tools
 from companions.expressing import Expressions, Felt
 from companions.models import Reply
@@ -93,7 +94,8 @@ class Making:
         return State.DONE
 
     async def _answer(self) -> None:
-        call = await self._prepared()
+        async with places("turns").at(self.turn.whose):
+            call = await self._prepared()
         asyncio.get_running_loop().call_soon(self._tell_recalled)  # while the model is asked
         for round in range(1, settings.TOOL_ROUNDS + 1):
             is_last = round == settings.TOOL_ROUNDS
@@ -101,7 +103,8 @@ class Making:
             if is_last or not calls:
                 return
             await self._use_tools(calls)
-            call = await in_thread_with_retry(record_call, self.turn, round + 1, self.clock())
+            async with places("turns").at(self.turn.whose):
+                call = await in_thread_with_retry(record_call, self.turn, round + 1, self.clock())
 
     def _tell_recalled(self) -> None:
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))

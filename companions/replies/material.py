@@ -45,6 +45,11 @@ class Turn:
     call_id: None = None
 
     @property
+    def whose(self) -> str:
+        """Return the person's name in `accounts.places`."""
+        return f"user:{self.companion.user_id}"
+
+    @property
     def given(self) -> list[UUID]:
         """The messages that the prompt shows as they are."""
         return [self.message.pk, *(one.pk for one in self.history)]

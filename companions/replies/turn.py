@@ -7,6 +7,7 @@ from uuid import UUID
 import structlog
 from django.utils import timezone
 
+from accounts.places import places
 from companions.models import Reply
 from companions.replies import frames, stream
 from companions.replies.ahead import Looking
@@ -48,7 +49,9 @@ def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = N
 
 async def run(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
     """Make the reply if it is its turn."""
-    if turn := await in_thread(claim, reply_id, clock()):
+    async with places("turns").at("claims"):
+        turn = await in_thread(claim, reply_id, clock())
+    if turn:
         await make(turn, clock, ahead)
 
 
@@ -82,8 +85,9 @@ async def _end(making: Making, state: State) -> None:
     reply, publisher = making.turn.reply, making.publisher
     making.said.seq = publisher.last_seq
     name = process_name()
-    ended = await in_thread_with_retry(finish, reply, state, making.said, making.clock(), held_by=name)
-    ended = ended or await in_thread_with_retry(_as_it_stands, reply)
+    async with places("turns").at(making.turn.whose):
+        ended = await in_thread_with_retry(finish, reply, state, making.said, making.clock(), held_by=name)
+        ended = ended or await in_thread_with_retry(_as_it_stands, reply)
     if ended is None:
         await publisher.close("reply.stopped", message=None)
         with contextlib.suppress(*AWAY):

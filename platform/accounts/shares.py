@@ -1,8 +1,7 @@
 """What one person, or one address where nobody is signed in, may have under way at once.
 
-Each request is a visit. Until it is known whose it is, a few of each address are looked up at a time; the others wait.
-Then a few of each person are worked on at a time, so that whoever asks a hundred things at once has their answers one
-after the other, and everybody else has theirs between. Whoever has more than that under way is refused (429).
+Each request is a visit, which is worked on in a place (`accounts.places`): of its address until it is known whose it is,
+then of its person. Whoever has more under way than may wait is refused (429).
 
 How much is under way is counted in Redis, by leases which end by themselves where a process dies; without Redis, in each
 process by itself.
@@ -19,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -27,6 +26,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from accounts.errors import GateError
+from accounts.places import places
 
 LEASE_SECONDS = 60
 RENEWED_SECONDS = 20
@@ -61,13 +61,12 @@ class Lease:
 
 
 class Shares:
-    """The leases and the places at work of one event loop."""
+    """The leases of one event loop."""
 
     def __init__(self) -> None:
         self._redis = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
         self._held: set[Lease] = set()
         self._here: Counter[tuple[str, str]] = Counter()
-        self._work: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._away_until = 0.0
         self._renewing: asyncio.Task[None] | None = None
 
@@ -98,13 +97,6 @@ class Shares:
             with contextlib.suppress(RedisError, OSError):
                 if time.monotonic() >= self._away_until:
                     await self._redis.zrem(lease.key, lease.id)
-
-    def work(self, whose: str) -> asyncio.Semaphore:
-        """The places at work of a person or an address, for whoever holds them."""
-        found = self._work.get(whose)
-        if found is None:
-            found = self._work[whose] = asyncio.Semaphore(settings.AT_ONCE["work"])
-        return found
 
     async def _is_free(self, lease: Lease, most: int) -> bool:
         if time.monotonic() < self._away_until:
@@ -147,16 +139,15 @@ class Visit:
 
     address: str
     leases: list[Lease] = field(default_factory=list)
-    place: asyncio.Semaphore | None = None
+    is_at_work: bool = False
     whose: str = ""
     is_over: bool = False  # whatever it began may go on in the background, and counts no more
 
     async def begin(self, user_id: int | None) -> None:
         """Go on as this person's visit, or as the address's; wait for a place at work. GateError."""
         await self.take("requests", user_id)
-        place = shares().work(self.whose)
-        await place.acquire()
-        self.place = place
+        await places("visits").acquire(self.whose)
+        self.is_at_work = True
 
     async def take(self, kind: str, user_id: int | None = None) -> None:
         """Count one more of the kind as under way until the visit ends. GateError."""
@@ -166,9 +157,9 @@ class Visit:
 
     def step_aside(self) -> None:
         """Leave the place at work, before a wait for something else than the database."""
-        if self.place:
-            self.place.release()
-        self.place = None
+        if self.is_at_work:
+            self.is_at_work = False
+            places("visits").release(self.whose)
 
     async def end(self) -> None:
         """Give everything back."""
@@ -235,13 +226,14 @@ async def identifying() -> AsyncIterator[Visit | None]:
 
 @asynccontextmanager
 async def being_identified(one: Visit) -> AsyncIterator[None]:
-    """Within the block it is looked up whose the visit is; few of one address at a time."""
-    async with shares().work(f"address:{one.address}") if settings.LIMITS else contextlib.nullcontext():
+    """Within the block it is looked up whose the visit is, in a place of its address."""
+    async with places("visits").at(f"address:{one.address}") if settings.LIMITS else contextlib.nullcontext():
         yield
 
 
 @asynccontextmanager
 async def at_work(user_id: int) -> AsyncIterator[None]:
-    """Within the block something is done for the person, a few things at a time."""
-    async with shares().work(f"user:{user_id}") if settings.LIMITS else contextlib.nullcontext():
+    """Within the block something is done for the person, in a place of theirs; a visit under way leaves its own."""
+    step_aside()
+    async with places("visits").at(f"user:{user_id}") if settings.LIMITS else contextlib.nullcontext():
         yield

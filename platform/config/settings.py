@@ -190,13 +190,20 @@ HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
 HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
 LIMITS = env.bool("KITH_LIMITS", True)  # those that follow
 AT_ONCE = {  # of one person, or of one address where nobody is signed in
-    "work": env.int(
-        "KITH_WORK_AT_ONCE", max(2, POOL["max_size"] // 4)
-    ),  # the other requests wait for their turn
-    "requests": env.int("KITH_REQUESTS_AT_ONCE", 120),  # those that wait as well
+    "requests": env.int("KITH_REQUESTS_AT_ONCE", 120),
     "streams": env.int("KITH_STREAMS_AT_ONCE", 40),
     "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
     "exports": env.int("KITH_EXPORTS_AT_ONCE", 4),
+}
+AT_WORK = {  # in a process: in all, and of one person; the others wait for their turn
+    "visits": (
+        env.int("KITH_WORK_AT_ONCE", max(2, POOL["max_size"] * 2 // 3)),
+        env.int("KITH_WORK_AT_ONCE_EACH", max(2, POOL["max_size"] // 4)),
+    ),
+    "turns": (
+        env.int("KITH_TURNS_AT_ONCE", max(2, POOL["max_size"] // 4)),
+        env.int("KITH_TURNS_AT_ONCE_EACH", max(1, POOL["max_size"] // 8)),
+    ),  # of companions, not while their model speaks
 }
 RATES = {  # of one person: how often, and in how many seconds
     "recalls": [(240, 60)],

@@ -12,7 +12,8 @@ AWAY = "redis://127.0.0.1:1/0"
 
 @pytest.fixture(autouse=True)
 def _few(settings: Settings) -> None:
-    settings.AT_ONCE = {"work": 2, "requests": 3, "streams": 1}
+    settings.AT_ONCE = {"requests": 3, "streams": 1}
+    settings.AT_WORK = {"visits": (4, 2)}
 
 
 @pytest.mark.parametrize("redis_url", [None, AWAY], ids=["with Redis", "while Redis is away"])

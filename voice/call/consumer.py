@@ -7,6 +7,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
+from accounts.shares import at_work
 from companions.consumers import CompanionConsumer
 from companions.replies import frames
 from companions.replies.heard import break_off
@@ -49,7 +50,8 @@ class CallConsumer(CompanionConsumer):
             case CallUtterance():
                 self.announced = frame
             case ReplyHeard():
-                reply = await self.reply(frame.id)
+                async with at_work(self.user.pk):
+                    reply = await self.reply(frame.id)
                 await break_off(reply, frame.until, timezone.now(), keep=keep_heard_aloud)
             case _:
                 await super().handle(frame)
