@@ -69,6 +69,18 @@ def main() -> None:
                     ).splitlines()[-1]
                 )
                 asyncio.run(_measure(live, people))
+                print(f"warnings and errors of Kith's: {_complaints(folder / 'web.log')}")
+
+
+def _complaints(log: Path) -> dict[str, int]:
+    """How often Kith's log says that something went wrong, the most frequent first."""
+    told = Counter[str]()
+    for line in log.read_text(errors="replace").splitlines():
+        if not line.startswith("{"):
+            told[line[:120]] += not line.startswith((" ", "INFO"))
+        elif (entry := json.loads(line)).get("level") in {"warning", "error", "critical"}:
+            told[str(entry.get("event"))[:120]] += 1
+    return dict(told.most_common(12))
 
 
 class Visitor:
@@ -106,11 +118,13 @@ async def _measure(live: Crowded, people: Sequence[tuple[str, str]]) -> None:
     somebody, *crowd = [Visitor(number, live.url, *one) for number, one in enumerate(people)]
     looking = asyncio.create_task(_look_in(somebody, seen))
     sockets = await asyncio.gather(*(_open(one, seen) for one in crowd for _ in range(EACH)))
+    reading = [asyncio.create_task(_read(one)) for one in sockets]
     with_sockets = live.memory_mb
     await asyncio.gather(*(_stream(one, seen) for one in crowd for _ in range(EACH)))
     with_streams = live.memory_mb
     closed = Counter(one.close_code for one in sockets if one.close_code)
-    looking.cancel()
+    for task in (looking, *reading):
+        task.cancel()
     await asyncio.gather(*(one.close() for one in sockets))
     print(
         f"sockets open in the end: {len(sockets) - closed.total()} of {len(sockets)}; closed: {dict(closed)}"
@@ -140,6 +154,12 @@ async def _open(one: Visitor, seen: Seen) -> ClientConnection:
     )
     seen.opened.append(time.perf_counter() - began)
     return socket
+
+
+async def _read(socket: ClientConnection) -> None:
+    """Take what comes, as a page does: whoever does not read is cut off."""
+    async for _frame in socket:
+        pass
 
 
 async def _stream(one: Visitor, seen: Seen) -> None:

@@ -18,7 +18,7 @@ from companions.person_socket import PersonSocket, Source
 from companions.replies import actions, frames
 from companions.replies.ahead import start_and_look
 from companions.replies.follow import SILENCE_SECONDS, Follower
-from companions.replies.publish import group_of, outlet, tell
+from companions.replies.publish import group_of, outlet
 from companions.replies.turn import take_up
 from companions.socket_frames import Frame, MessageSend, ReplyResume, ReplyStop, read_frame
 from database.threads import DATABASE_UNAVAILABLE, in_thread
@@ -85,14 +85,11 @@ class CompanionConsumer(PersonSocket):
 
     async def send_message(self, frame: MessageSend) -> None:
         async with self.giving:  # the reply's first frames wait until the message's own has gone out
-            started, ahead = await start_and_look(self.companion, frame.text, frame.client_id, timezone.now())
+            started, ahead = await start_and_look(self.companion, frame.text, frame.client_id, timezone.now)
             if started.is_new:
                 self.follower.begin(started.reply.pk)
-            saved = frames.saved(started)
-            await self.send(orjson.dumps(saved).decode())
-        await tell(self.companion.pk, saved, but=self.channel)
-        if started.is_new:
-            take_up(started, ahead)
+                take_up(started, ahead, but=self.channel)
+            await self.send(orjson.dumps(frames.saved(started)).decode())
 
     async def _resume(self, reply: Reply, after: int) -> None:
         """What follows piece `after`; where its pieces are gone, the text as it is on the row."""

@@ -18,7 +18,6 @@ from companions.models import Companion, Message, Reply
 from companions.replies import frames
 from companions.replies.ahead import start_and_look
 from companions.replies.follow import listening
-from companions.replies.publish import tell
 from companions.replies.start import Started
 from companions.replies.turn import take_up
 from companions.schemas import MessageIn, MessagesOut, TurnOut
@@ -73,9 +72,8 @@ async def send_message(
 
 
 async def _begin(companion: Companion, text: str, client_id: str | None) -> Started:
-    started, ahead = await start_and_look(companion, text, client_id, timezone.now())
+    started, ahead = await start_and_look(companion, text, client_id, timezone.now)
     if started.is_new:
-        await tell(companion.pk, frames.saved(started))
         take_up(started, ahead)
     return started
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from accounts.places import places
 from accounts.shares import at_work
 from accounts.usage import Payer
 from companions.models import Companion
@@ -50,6 +51,7 @@ class Ahead:
 
 
 Looking = asyncio.Task[Ahead]
+Clock = Callable[[], datetime]
 
 
 LOOKING: dict[
@@ -66,13 +68,21 @@ class Begin(Protocol):
 
 
 async def start_and_look(
-    companion: Companion, text: str, client_id: str | None, now: datetime, *, begin: Begin = start
+    companion: Companion, text: str, client_id: str | None, clock: Clock, *, begin: Begin = start
 ) -> tuple[Started, Looking | None]:
-    """Begin at once, and what looks meanwhile; where the message is refused or is not new, nobody looks any more."""
+    """Begin when it is the person's turn, and what looks meanwhile.
+
+    Where the message is refused or is not new, nobody looks any more. The clock is read when it begins: a reply that
+    seems to have begun long ago would be taken for one that nobody makes.
+    """
+
+    def begun() -> Started:
+        return begin(companion, text, client_id, clock(), at_once=True)
+
     looking, is_new = begin_to_look(companion, text), False
     try:
         async with at_work(companion.user_id):
-            started = await in_thread(begin, companion, text, client_id, now, at_once=True)
+            started = await in_thread(begun)
         is_new = started.is_new
     finally:
         if looking and not is_new:
@@ -143,11 +153,12 @@ async def look(companion: Companion, cue: str, payer: Payer) -> Ahead:
 
     Its meaning first, which needs no Postgres: meanwhile the message itself is saved.
     """
-    vector = await in_thread(embed_cue, cue, payer, companion.names)
-    there, like = await asyncio.gather(
-        in_thread_with_retry(lying, companion.pk, EVERYTHING),
-        in_thread_with_retry(_alike, companion.pk, vector),
-    )
+    async with places("looks").at(f"user:{companion.user_id}"):
+        vector = await in_thread(embed_cue, cue, payer, companion.names)
+        there, like = await asyncio.gather(
+            in_thread_with_retry(lying, companion.pk, EVERYTHING),
+            in_thread_with_retry(_alike, companion.pk, vector),
+        )
     return Ahead(vector, there, like, cue)
 
 

@@ -72,7 +72,8 @@ def stops_asked(ids: list[UUID]) -> list[UUID]:
 
 def free_to_start(now: datetime) -> list[UUID]:
     """Waiting replies whose turn has come and whose own process did not start them; its own leases are renewed."""
-    _not_taken_up(now).update(state=State.QUEUED, started_at=None)
+    if given_up := _not_taken_up(now).update(state=State.QUEUED, started_at=None):
+        log.warning("turns not taken up", count=given_up)
     Reply.objects.waiting().filter(lease_by=process_name()).update(lease_at=now)
     busy = Reply.objects.under_way().filter(companion=OuterRef("companion"))
     waiting = Reply.objects.waiting().filter(~Exists(busy))

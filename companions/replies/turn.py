@@ -1,6 +1,8 @@
 """A turn from its beginning to its end, a task of the event loop; and the leases of what this process makes."""
 
 import contextlib
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import ClassVar
 from uuid import UUID
 
@@ -18,10 +20,12 @@ from companions.replies.layer import AWAY
 from companions.replies.making import Clock, Making, State
 from companions.replies.material import Turn
 from companions.replies.process import process_name
+from companions.replies.publish import tell
 from companions.replies.start import Started
 from database.threads import in_thread, in_thread_with_retry
 
 log = structlog.get_logger(__name__)
+Telling = Callable[[], Awaitable[object]]
 
 
 class Running:
@@ -31,14 +35,23 @@ class Running:
     is_draining: ClassVar[bool] = False  # nothing new is begun
 
 
-def take_up(started: Started, ahead: Looking | None) -> None:
-    """Begin to make the reply to a new message, if it has its turn or it is its turn now."""
+def take_up(started: Started, ahead: Looking | None, but: str = "") -> None:
+    """Tell everybody who listens of a new message, but for one channel; begin to make its reply if it may begin now.
+
+    Both go on where the one who sent it leaves.
+    """
+    later(_take_up(started, ahead, partial(tell, started.message.companion_id, frames.saved(started), but)))
+
+
+async def _take_up(started: Started, ahead: Looking | None, telling: Telling) -> None:
+    if started.turn and not Running.is_draining:
+        await make(started.turn, timezone.now, ahead, telling)
+        return
+    await telling()
     if started.turn is None:
         spawn(started.reply.pk, ahead=ahead)
-    elif Running.is_draining:
-        later(in_thread_with_retry(give_back, started.turn))
-    elif started.reply.pk not in Running.makings:  # where this came late, the pulse has begun it
-        later(make(started.turn, timezone.now, ahead))
+    else:
+        await in_thread_with_retry(give_back, started.turn)
 
 
 def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
@@ -55,14 +68,16 @@ async def run(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None
         await make(turn, clock, ahead)
 
 
-async def make(turn: Turn, clock: Clock, ahead: Looking | None) -> None:
-    """Make the reply, whose turn it is, then hand over to the one that waits behind it."""
+async def make(turn: Turn, clock: Clock, ahead: Looking | None, telling: Telling | None = None) -> None:
+    """Make the reply, whose turn it is, once its message is told; then hand over to the one that waits behind it."""
     reply_id = turn.reply.pk
     if reply_id in Running.makings:  # its message came late to be answered, and the pulse was a moment sooner
         return
     with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):
         making = Running.makings[reply_id] = Making(turn, clock, ahead)
         try:
+            if telling:
+                await telling()
             await _see_through(making)
         finally:
             del Running.makings[reply_id]

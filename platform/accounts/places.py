@@ -74,7 +74,8 @@ _places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Places]] = WeakK
 
 
 def places(kind: str) -> Places:
-    """Return those of the running event loop: `visits` of people, or `turns` of their companions."""
+    """Return those of the running event loop: `visits` of people, `turns` of their companions, or `looks`
+    for what a message brings to mind, which turns wait for."""
     mine = _places.setdefault(asyncio.get_running_loop(), {})
     if kind not in mine:
         mine[kind] = Places(*settings.AT_WORK[kind])

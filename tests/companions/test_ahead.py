@@ -49,12 +49,12 @@ def test_nobody_outside_is_asked_before_the_gate(mira: Companion, settings: Any)
 async def _refused(companion: Companion) -> list[bool]:
     """Whether those that looked, as a message was refused and as one was sent again, were called off."""
     now, called_off = timezone.now(), []
-    await looked_ahead((await start_and_look(companion, "Hello", "one", now))[1])
+    await looked_ahead((await start_and_look(companion, "Hello", "one", lambda: now))[1])
     for text, client_id in (("tea " * 400, "two"), ("Hello", "one")):
         companion.user.messages_per_minute = 1
         await in_thread(companion.user.save)
         with contextlib.suppress(GateError):
-            await start_and_look(companion, text, client_id, now)
+            await start_and_look(companion, text, client_id, lambda: now)
         called_off += [looking.cancelling() > 0 for looking in LOOKING.values()]
         await asyncio.gather(*LOOKING.values(), return_exceptions=True)
     return called_off
@@ -100,7 +100,7 @@ def before(monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedder]:
 
 
 async def _begun(companion: Companion) -> Making:
-    started, looking = await start_and_look(companion, "Hello", "one", timezone.now())
+    started, looking = await start_and_look(companion, "Hello", "one", timezone.now)
     assert started.turn
     assert looking
     return Making(started.turn, timezone.now, looking)

@@ -176,7 +176,7 @@ async def send_recording(
 ) -> Status[Out]:
     recording = await in_thread(my_recording, person(request), companion_id, recording_id)
     client_id = body.client_id or checked(key)
-    return Status(201, frames.saved(await sending.send(recording, body.text, client_id, timezone.now())))
+    return Status(201, frames.saved(await sending.send(recording, body.text, client_id, timezone.now)))
 
 
 @router.delete(

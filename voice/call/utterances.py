@@ -56,10 +56,10 @@ async def _hear(companion: Companion, said: Utterance, sound: Sound) -> Started:
         heard = await _words(companion, said, sound)
         recording = await _kept(keeping)
         if recording is None:
-            return await sending.send_words(companion, heard.text, said.client_id, timezone.now())
+            return await sending.send_words(companion, heard.text, said.client_id, timezone.now)
         recording.heard, recording.language = heard.text, heard.language
         await in_thread(transcribing.write_down, recording)
-        return await sending.send(recording, heard.text, said.client_id, timezone.now())
+        return await sending.send(recording, heard.text, said.client_id, timezone.now)
     except RefusedError:
         if recording := await _kept(keeping):
             await in_thread(

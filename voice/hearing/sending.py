@@ -10,31 +10,28 @@ from django.utils.translation import gettext as _
 
 from companions.errors import ConflictError
 from companions.models import Companion
-from companions.replies import frames
-from companions.replies.ahead import Begin, start_and_look
-from companions.replies.publish import tell
+from companions.replies.ahead import Begin, Clock, start_and_look
 from companions.replies.start import Started, start
 from companions.replies.turn import take_up
 from voice.errors import HearingError
 from voice.models import Recording
 
 
-async def send(recording: Recording, text: str, client_id: str | None, now: datetime) -> Started:
+async def send(recording: Recording, text: str, client_id: str | None, clock: Clock) -> Started:
     """The message and its reply, which is on its way. Everybody who listens to the companion is told.
 
     TextError, ConflictError, GateError, HearingError: then nothing is saved, and the recording waits.
     """
     begin = partial(_start, recording.pk)
-    return await send_words(recording.companion, text, client_id, now, begin=begin)
+    return await send_words(recording.companion, text, client_id, clock, begin=begin)
 
 
 async def send_words(
-    companion: Companion, text: str, client_id: str | None, now: datetime, *, begin: Begin = start
+    companion: Companion, text: str, client_id: str | None, clock: Clock, *, begin: Begin = start
 ) -> Started:
     """The same of words without a recording; TextError, ConflictError, GateError, and what `begin` raises."""
-    started, ahead = await start_and_look(companion, text, client_id, now, begin=begin)
+    started, ahead = await start_and_look(companion, text, client_id, clock, begin=begin)
     if started.is_new:
-        await tell(companion.pk, frames.saved(started))
         take_up(started, ahead)
     return started
 

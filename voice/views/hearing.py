@@ -59,5 +59,5 @@ async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID)
     """201 with the frame that a socket would have had."""
     recording = await in_thread(my_recording, request.user, companion_id, recording_id)
     text, client_id = request.POST.get("text", ""), request.POST.get("client_id", "")[:200] or None
-    started = await sending.send(recording, text, client_id, timezone.now())
+    started = await sending.send(recording, text, client_id, timezone.now)
     return JsonResponse(frames.saved(started), status=201)
