@@ -71,7 +71,8 @@ class Site(Live):
     @property
     def environment(self) -> dict[str, str]:
         quick = {"KITH_HTTP_HEAD_SECONDS": "2", "KITH_HTTP_BODY_SECONDS": "2", "KITH_HTTP_READ_SECONDS": "3"}
-        return {**super().environment, "DATABASE_POOL": str(POOL), **quick, **self.more}
+        whole = {"DATABASE_POOL": str(POOL), "KITH_WORK_AT_ONCE": str(POOL)}  # so that all of it can be counted
+        return {**super().environment, **whole, **quick, **self.more}
 
     @property
     def has_limits(self) -> bool:
