@@ -1,28 +1,30 @@
-"""The record of what operators opened; people, whose deletion is on record; and what models said of them."""
+"""The record of what operators opened, and what models said of people."""
 
 from typing import Any
 
 from django.contrib import admin
-from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from accounts.admin import ModelCallAdmin, UserAdmin
+from accounts.admin import ModelCallAdmin
 from accounts.admin_lookups import PlainLookups
-from accounts.models import ModelCall, User
-from safety.audit import record
+from accounts.models import ModelCall
+from safety.account_admin import OperatorAccessAdmin, RecordedEmailAddressAdmin, RecordedUserAdmin
+from safety.audit import asked_in
 from safety.models import AuditEntry
 from safety.private_admin import PrivateAdmin, link_to, marks, moment
-from safety.sound_admin import SOUND_SHOWN, SoundCallAdmin, StoredFileAdmin, with_sound
+from safety.sound_admin import SoundCallAdmin, StoredFileAdmin
 from safety.told_admin import NoticeAdmin, TogetherAdmin
 
 __all__ = [
     "AuditEntryAdmin",
     "NoticeAdmin",
+    "OperatorAccessAdmin",
     "PrivateAdmin",
+    "RecordedEmailAddressAdmin",
+    "RecordedUserAdmin",
     "SoundCallAdmin",
     "StoredFileAdmin",
     "TogetherAdmin",
@@ -41,7 +43,7 @@ class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_select_related = ("operator", "owner")
     search_fields = ("operator__email", "owner__email", "object_id")
     search_help_text = _("An e-mail address of either side, or a thing's id")
-    fields = readonly_fields = ("at", "operator", "deed", "kind", "object_id", "owner", "reason")
+    fields = readonly_fields = ("at", "operator", "deed", "kind", "object_id", "owner", "asked_for", "reason")
     list_per_page = 50
     show_full_result_count = False
 
@@ -50,6 +52,10 @@ class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         kinds = {model._meta.label for model in admin.site._registry}
         is_known = entry.object_id and entry.kind in kinds
         return link_to(entry.kind, entry.object_id) if is_known else entry.object_id or "–"
+
+    @admin.display(description=_("searched and filtered by"))
+    def asked_for(self, entry: AuditEntry) -> str:
+        return str(asked_in(entry))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -62,40 +68,6 @@ class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
 
 admin.site.unregister(ModelCall)
-admin.site.unregister(User)
-
-
-@admin.register(User)
-class RecordedUserAdmin(UserAdmin):
-    """People as the room of accounts shows them; who deletes one does it on record, and reads none of their words."""
-
-    list_display: Any = (*UserAdmin.list_display, "characters_spoken", "seconds_heard")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return with_sound(super().get_queryset(request), timezone.now() - SOUND_SHOWN)
-
-    @admin.display(description=_("characters spoken (30 days)"), ordering="characters_spoken")
-    def characters_spoken(self, person: Any) -> int:
-        return int(person.characters_spoken)
-
-    @admin.display(description=_("seconds heard (30 days)"), ordering="seconds_heard")
-    def seconds_heard(self, person: Any) -> int:
-        seconds: float = person.seconds_heard
-        return round(seconds)
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """The people alone: what is theirs is counted, for its names are their words."""
-        _going, counts, needed, protected = super().get_deleted_objects(objs, request)
-        return [str(person) for person in objs], counts, needed, protected
-
-    def delete_model(self, request: HttpRequest, obj: User) -> None:
-        with transaction.atomic():
-            record(request.user, AuditEntry.Deed.DELETED, User, obj.pk)  # type: ignore[arg-type]
-            super().delete_model(request, obj)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        for person in queryset:
-            self.delete_model(request, person)
 
 
 @admin.register(ModelCall)

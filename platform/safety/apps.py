@@ -8,6 +8,8 @@ class SafetyConfig(AppConfig):
     verbose_name = _("Safety")
 
     def ready(self) -> None:
+        from safety import signals
         from safety.operators import grant
 
         post_migrate.connect(grant, dispatch_uid="safety.operators")
+        signals.connect()

@@ -24,11 +24,14 @@ from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from accounts.admin_lookups import PlainLookups
+from accounts.models import User
 from database.timeouts import lift_statement_timeout
-from safety.audit import record
+from safety.audit import record, record_search
 from safety.models import AuditEntry
 
 View = Callable[..., HttpResponseBase]
+NOT_ASKED = {"p", "o", "all", "e"}  # which page, in which order
+MOST_ASKED = 2_000
 FREE = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
 
 
@@ -55,6 +58,12 @@ def moment(name: str, description: Any) -> Callable[[Any], str]:
 def marks(thing: Any, claims: dict[str, Any]) -> str:
     """The words for those claims that are true of the thing; `claims` goes from a field's name to its word."""
     return ", ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
+
+
+def _asked(request: HttpRequest) -> str:
+    """Return what a list was searched and filtered by, a line each."""
+    asked = [f"{name}={value}" for name, value in request.GET.items() if value and name not in NOT_ASKED]
+    return "\n".join(asked)[:MOST_ASKED]
 
 
 class PrivateChangeList(ChangeList):  # type: ignore[misc]
@@ -102,26 +111,22 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         def recorded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             response = view(request, *args, **kwargs)
             if response.status_code < 300:
-                self._record_look(request, kwargs.get("object_id"))
+                self._record_look(request, response, kwargs.get("object_id"))
             return response
 
         return update_wrapper(recorded, view)
 
-    def _record_look(self, request: HttpRequest, quoted_id: str | None) -> None:
-        if quoted_id is None:
-            record(request.user, AuditEntry.Deed.LISTED, self.model, owner_id=self._owner_listed(request))  # type: ignore[arg-type]
-            return
-        object_id = unquote(quoted_id)
-        record(request.user, AuditEntry.Deed.OPENED, self.model, object_id, self.owner_of(object_id))  # type: ignore[arg-type]
-
-    def _owner_listed(self, request: HttpRequest) -> int | None:
-        """Whose things were listed, where the list was of one companion."""
-        companion_id = request.GET.get("companion__id__exact")
-        if companion_id is None:
-            return None
-        things = self.model._base_manager.filter(companion_id=companion_id)
-        owner: int | None = things.values_list(self.owner_path, flat=True).first()
-        return owner
+    def _record_look(self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None) -> None:
+        operator = cast(User, request.user)
+        if quoted_id is not None:
+            object_id = unquote(quoted_id)
+            record(operator, AuditEntry.Deed.OPENED, self.model, object_id, self.owner_of(object_id))
+        elif asked := _asked(request):
+            shown = (getattr(response, "context_data", None) or {}).get("cl")
+            owners = {thing.owner_id for thing in shown.result_list} if shown else set()
+            record_search(operator, self.model, asked, owners)
+        else:
+            record(operator, AuditEntry.Deed.LISTED, self.model)
 
     def owner_of(self, object_id: Any) -> int | None:
         """The id of the user whose thing it is."""

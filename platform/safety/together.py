@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
@@ -15,6 +16,21 @@ from safety.models import Notice, Together
 PAUSE = timedelta(minutes=30)  # whoever is silent for so long has had a break
 SAYS_AI = _("You are talking with an AI, not with a person.")
 SAYS_BREAK = _("A break would do good. And remember that this is an AI, not a person.")
+
+OF_THE_ACCOUNT = {
+    Notice.Kind.PASSWORD_SET: _(
+        "An operator of this Kith has set a new password for your account."
+        " If you did not ask for it, speak with them, and choose a password of your own."
+    ),
+    Notice.Kind.ADDRESS_CHANGED: _(
+        "An operator of this Kith has changed an e-mail address of your account."
+        " If you did not ask for it, speak with them, and choose a new password."
+    ),
+    Notice.Kind.SIGNED_IN: _(
+        "Somebody signed in to your account after an operator had set its password or changed its address."
+        " If it was you, choose a password of your own: until then you are told each time."
+    ),
+}
 
 
 @transaction.atomic
@@ -49,9 +65,9 @@ def _due(together: Together, user: User, now: datetime) -> list[Notice]:
 
 
 def unseen(user: User, now: datetime) -> Sequence[Notice]:
-    """What the person has not yet dismissed of the last day, the oldest first; one query."""
-    fresh = Notice.objects.owned_by(user).filter(seen_at=None, made_at__gt=now - timedelta(days=1))
-    return list(fresh.order_by("made_at"))
+    """What the person has not yet dismissed of the last day, and what waits until it is, the oldest first; one query."""
+    fresh = Q(made_at__gt=now - timedelta(days=1)) | Q(kind__in=OF_THE_ACCOUNT)
+    return list(Notice.objects.owned_by(user).filter(fresh, seen_at=None).order_by("made_at"))
 
 
 def see(notice: Notice, now: datetime) -> None:
@@ -63,6 +79,8 @@ def words(notice: Notice) -> str | Promise:
     """What the notice says, in the language that is active."""
     if notice.kind == Notice.Kind.AI:
         return SAYS_AI
+    if notice.kind in OF_THE_ACCOUNT:
+        return OF_THE_ACCOUNT[Notice.Kind(notice.kind)]
     told = ngettext_lazy(
         "You have been talking for a minute.", "You have been talking for %(count)d minutes.", "count"
     )

@@ -46,6 +46,7 @@ from memory.models import (
 )
 from memory.models.always import By
 from safety import together
+from safety.models import OperatorAccess
 from tests.admin.walk import MARKER
 from tests.fixtures.people import PASSWORD
 from voice.models import Recording, Speech, Spoken, Voice
@@ -222,6 +223,8 @@ def wake(companion: Companion, message: Message) -> None:
     )
     Delivery.objects.create(companion=companion, message=message, channel="email", due_at=NOON)
     together.note(companion.user, NOON, NOON)
+    former = open_account("former@example.org", PASSWORD)
+    OperatorAccess.objects.create(user=companion.user, operator=former, email=companion.user.email, at=NOON)
     Subscription.objects.create(
         user=companion.user, endpoint_digest=MARKER, sealed=MARKER.encode(), browser=MARKER, created_at=NOON
     )

@@ -143,7 +143,7 @@ def test_the_first_page_tells_the_day(
         response = desk.get(reverse("admin:index"))
     assert response.status_code == 200
     numbers = {one["name"]: (one["number"], one["more"]) for one in response.context["numbers"]}
-    assert numbers["People"] == (2, "2 new today")
+    assert numbers["People"] == (3, "3 new today")
     assert numbers["Companions"] == (1, "1 new today")
     assert numbers["Messages today"] == (3, "of 1 person")
     assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "chat"}

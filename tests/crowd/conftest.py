@@ -14,9 +14,9 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def alice(site: Site) -> Visitor:
-    return site.visitor("alice")
+    return site.alice
 
 
 @pytest.fixture(scope="module")
 def mallory(site: Site) -> Visitor:
-    return site.visitor("mallory")
+    return site.mallory

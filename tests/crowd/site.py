@@ -1,7 +1,6 @@
 """A running Kith whose pool of connections can be counted from outside, and ways to be unkind to it."""
 
 import json
-import os
 import socket
 import struct
 import threading
@@ -23,12 +22,19 @@ WAITING = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
 
+SEED = """
+import json
+from accounts.models import Token
+from accounts.opening import open_account
+people = [open_account(f"{number}@example.org", "correct horse battery") for number in range(COUNT)]
+print(json.dumps([Token.objects.issue(one, "crowd")[1] for one in people]))
+"""
+
 
 @dataclass
 class Visitor:
     """Somebody with a token and a companion, and what a request of theirs looks like on the wire."""
 
-    email: str
     token: str
     companion_id: str = ""
 
@@ -59,13 +65,13 @@ class Site(Live):
 
     def __init__(self, home: Path, database: str, **more: str) -> None:
         super().__init__(home, database, piece_milliseconds=1)
-        self.more, self.witnesses = more, list[Visitor]()
+        self.more = more
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self.witnesses = [
-            self.visitor("witness") for _ in range(POOL // 2)
-        ]  # two requests of each are worked on
+        self.alice, self.mallory, *self.witnesses = self._people(
+            2 + POOL // 2
+        )  # two requests of each are worked on
         return self
 
     @property
@@ -83,12 +89,13 @@ class Site(Live):
         asked = self.ask("POST", visitor, f"{visitor.path}/import/log", {"messages": lines})
         assert asked.status_code == 202, asked.text
 
-    def visitor(self, name: str) -> Visitor:
-        email = f"{name}-{os.urandom(4).hex()}@example.org"
-        self.manage("create_account", email, "--password", "correct horse battery")
-        visitor = Visitor(email, self.manage("create_token", email).strip())
-        visitor.companion_id = self.ask("POST", visitor, "/api/v1/companions", {"name": "Mira"}).json()["id"]
-        return visitor
+    def _people(self, count: int) -> list[Visitor]:
+        """Open accounts, each with a token and a companion."""
+        made = self.manage("shell", "-v0", said=SEED.replace("COUNT", str(count)))
+        visitors = [Visitor(token) for token in json.loads(made.splitlines()[-1])]
+        for one in visitors:
+            one.companion_id = self.ask("POST", one, "/api/v1/companions", {"name": "Mira"}).json()["id"]
+        return visitors
 
     def ask(self, method: str, visitor: Visitor | None, path: str, body: Any = None) -> httpx2.Response:
         headers = visitor.headers if visitor else {}

@@ -50,6 +50,10 @@ class User(AbstractUser):
     class Meta:
         verbose_name = _("user")
         verbose_name_plural = _("users")
+        permissions = [
+            ("set_password", "Can set the password of a user"),
+            ("change_address", "Can change the e-mail addresses of a user"),
+        ]
         constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]
 
     def __str__(self) -> str:

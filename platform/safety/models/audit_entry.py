@@ -6,13 +6,19 @@ from django.utils.translation import gettext_lazy as _
 
 
 class AuditEntry(models.Model):
-    """That an operator opened or changed something private. Written once, never changed, kept when the thing is gone."""
+    """That an operator opened or changed something private. Written once, never changed, kept when the thing is gone.
+
+    `asked` is what a list was searched and filtered by, sealed with the AuditKey `asked_key`.
+    """
 
     class Deed(models.TextChoices):
         OPENED = "opened", _("opened")
         LISTED = "listed", _("listed")
         CHANGED = "changed", _("changed")
         DELETED = "deleted", _("deleted")
+        PASSWORD_SET = "password_set", _("set the password of")
+        ADDRESS_CHANGED = "address_changed", _("changed an address of")
+        SIGNED_IN = "signed_in", _("may have signed in as")
 
     operator = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", verbose_name=_("operator")
@@ -24,6 +30,8 @@ class AuditEntry(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", verbose_name=_("whose")
     )
     reason = models.CharField(_("reason"), max_length=500, blank=True)
+    asked = models.BinaryField(null=True, editable=False)
+    asked_key = models.UUIDField(null=True, editable=False)
     at = models.DateTimeField(_("when"), auto_now_add=True)
 
     class Meta:

@@ -17,6 +17,9 @@ class Notice(models.Model):
     class Kind(models.TextChoices):
         AI = "ai", _("this is an AI")
         BREAK = "break", _("a break is due")
+        PASSWORD_SET = "password_set", _("an operator set the password")
+        ADDRESS_CHANGED = "address_changed", _("an operator changed an address")
+        SIGNED_IN = "signed_in", _("signed in after an operator did")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices")

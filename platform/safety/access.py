@@ -1,0 +1,85 @@
+"""What operators do to how a person signs in: it is on record, and the person is told, in Kith and by mail."""
+
+from datetime import datetime
+
+import structlog
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from safety.audit import record
+from safety.models import AuditEntry, Notice, OperatorAccess
+from safety.together import words
+
+log = structlog.get_logger(__name__)
+Deed = AuditEntry.Deed
+
+
+@transaction.atomic
+def password_set(operator: User, person: User, now: datetime, *, is_new: bool = False) -> None:
+    """Record that the operator set the person's password, and tell them; of a new account there is nobody to tell."""
+    if operator.pk == person.pk:
+        return
+    access = _access(operator, person, now)
+    record(operator, Deed.PASSWORD_SET, User, person.pk, person.pk)
+    if not is_new:
+        _tell(access, Notice.Kind.PASSWORD_SET, now)
+
+
+@transaction.atomic
+def address_changed(operator: User, person: User, now: datetime) -> None:
+    """Record that the operator added, changed or deleted an address of the person's, and tell them at the one before."""
+    if operator.pk == person.pk:
+        return
+    access = _access(operator, person, now)
+    OperatorAccess.objects.filter(pk=access.pk).update(is_address_changed=True)
+    record(operator, Deed.ADDRESS_CHANGED, User, person.pk, person.pk)
+    _tell(access, Notice.Kind.ADDRESS_CHANGED, now)
+
+
+@transaction.atomic
+def signed_in(person: User, now: datetime) -> None:
+    """Record it, and tell the person, where an operator may know how to sign in as them."""
+    access = OperatorAccess.objects.select_related("operator", "user").filter(user=person).first()
+    if access is None:
+        return
+    record(access.operator, Deed.SIGNED_IN, User, person.pk, person.pk)
+    _tell(access, Notice.Kind.SIGNED_IN, now)
+
+
+def password_chosen(person: User, *, by_mail: bool) -> None:
+    """Whoever knew the old password, or by a mail to an address that no operator changed, chose a new one."""
+    access = OperatorAccess.objects.owned_by(person)
+    (access.filter(is_address_changed=False) if by_mail else access).delete()
+
+
+def _access(operator: User, person: User, now: datetime) -> OperatorAccess:
+    """Return the person's row, with the address that was theirs before operators changed anything."""
+    rows = OperatorAccess.objects.select_related("user")
+    access, is_new = rows.get_or_create(
+        user=person, defaults={"operator": operator, "email": person.email, "at": now}
+    )
+    if not is_new:
+        access.operator, access.at = operator, now
+        access.save(update_fields=["operator", "at"])
+    return access
+
+
+def _tell(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
+    """Leave one notice of the kind until it is dismissed, and write a mail, once all is saved."""
+    notice = Notice(user=access.user, kind=kind, made_at=now)
+    if not Notice.objects.owned_by(access.user).filter(kind=kind, seen_at=None).exists():
+        notice.save()
+    transaction.on_commit(lambda: _write(access, notice), robust=True)
+
+
+def _write(access: OperatorAccess, notice: Notice) -> None:
+    with translation.override(access.user.language or "en"):
+        text = f"{words(notice)}\n\n{settings.KITH_URL}\n"
+        try:
+            send_mail(_("Your account at Kith"), text, None, [access.email])
+        except OSError as error:  # a mail server that is away; the notice waits in Kith
+            log.warning("mail not sent", error=type(error).__name__)
