@@ -5,7 +5,6 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from accounts.errors import GateError
 from accounts.models import User
 from accounts.shares import Visit, address_of, being_identified
 from companions.replies.layer import AWAY as REDIS_AWAY
-from companions.replies.layer import layer
+from companions.replies.layer import layer, new_channel
 from companions.socket_end import CHECK, group_of_sockets
 from companions.socket_sender import may_connect, sender
 from companions.socket_stay import NO_SUCH_COMPANION, NOT_SIGNED_IN, Opened, stays
@@ -37,7 +36,8 @@ class PersonSocket(AsyncWebsocketConsumer):
 
     user: User
     group: str = ""
-    channel: str
+    channel: str = ""
+    channel_layer_alias = ""  # Channels would open a second one
     companion_id: UUID | None = None
     is_open = False
     is_closing = False
@@ -62,6 +62,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         self.tasks: list[asyncio.Task[None]] = []
         self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
+        self.listening = asyncio.Event()
         self.visit = Visit(address_of(self.scope))
         if not may_connect(self.scope):
             await self.close()
@@ -79,7 +80,7 @@ class PersonSocket(AsyncWebsocketConsumer):
 
     def sources(self) -> list[Source]:
         """Where the next event of the group may come from."""
-        return [partial(layer().receive, self.channel)]
+        return [self._told]
 
     async def _refusal(self) -> int | None:
         """The code with which the socket closes at once; None where the person and what they ask for are found."""
@@ -93,22 +94,35 @@ class PersonSocket(AsyncWebsocketConsumer):
             group = await in_thread(self.find)
             if group is None:
                 return NO_SUCH_COMPANION
-            self.group, self.channel = group, await layer().new_channel()
-            await layer().group_add(group, self.channel)
-            await layer().group_add(group_of_sockets(user.pk), self.channel)
+            self.group = group
+            await self._listen()
             # What ended before this socket listened was told to others only.
             if await in_thread(sender, self.scope, timezone.now()) is None:
                 return NOT_SIGNED_IN
-        except (DatabaseError, *REDIS_AWAY):
+        except DatabaseError:
             return AWAY
         except GateError:
             return TOO_FAST
         return None
 
+    async def _listen(self) -> None:
+        """Hear what other processes tell; while Redis is away this is tried again with each look."""
+        with contextlib.suppress(*REDIS_AWAY):
+            self.channel = self.channel or await new_channel()
+            for group in (self.group, group_of_sockets(self.user.pk)):
+                await layer().group_add(group, self.channel)
+            self.listening.set()
+
+    async def _told(self) -> dict[str, Any]:
+        """What the next event is that the group was told."""
+        await self.listening.wait()
+        told: dict[str, Any] = await layer().receive(self.channel)
+        return told
+
     async def disconnect(self, code: int) -> None:
         for task in filter(None, (self.idle, *self.tasks)):
             task.cancel()
-        if self.group:
+        if self.channel:
             with contextlib.suppress(*REDIS_AWAY):
                 await layer().group_discard(self.group, self.channel)
                 await layer().group_discard(group_of_sockets(self.user.pk), self.channel)
@@ -142,6 +156,8 @@ class PersonSocket(AsyncWebsocketConsumer):
         checked_at = time.monotonic() - seconds * share
         while True:
             await asyncio.sleep(self.look_seconds)
+            if not self.listening.is_set():
+                await self._listen()
             if time.monotonic() - checked_at >= seconds:
                 checked_at = time.monotonic()
                 await self._close_if_ended()

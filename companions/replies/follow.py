@@ -13,7 +13,7 @@ from channels.layers import BaseChannelLayer
 
 from companions.models import Companion, Reply
 from companions.replies import frames, stream
-from companions.replies.layer import AWAY, layer
+from companions.replies.layer import AWAY, layer, new_channel
 from companions.replies.publish import group_of, outlet
 from companions.replies.stream import ENDING, Entry, Place
 from database.threads import in_thread
@@ -155,16 +155,19 @@ class Listener:
 
 @asynccontextmanager
 async def listening(companion: Companion) -> AsyncIterator[Listener]:
-    """A listener that hears everything from now on."""
-    heard, listener, group, here = layer(), Listener(companion), group_of(companion.pk), outlet()
-    channel, ear = await heard.new_channel(), listener.heard.put_nowait
-    hearing = asyncio.create_task(listener.hear(heard, channel))
+    """A listener that hears everything from now on; while Redis is away it looks every few seconds."""
+    listener, group, here = Listener(companion), group_of(companion.pk), outlet()
+    ear, channel, hearing = listener.heard.put_nowait, "", None
     try:
-        await heard.group_add(group, channel)
+        with contextlib.suppress(*AWAY):
+            channel = await new_channel()
+            hearing = asyncio.create_task(listener.hear(layer(), channel))
+            await layer().group_add(group, channel)
         here.listen(group, ear)
         yield listener
     finally:
         here.leave(group, ear)
-        with contextlib.suppress(*AWAY):
-            await heard.group_discard(group, channel)
-        hearing.cancel()
+        if hearing:
+            with contextlib.suppress(*AWAY):
+                await layer().group_discard(group, channel)
+            hearing.cancel()

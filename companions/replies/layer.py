@@ -5,6 +5,8 @@ from typing import Any
 from channels.layers import BaseChannelLayer, get_channel_layer
 from redis.exceptions import RedisError
 
+from companions.replies.stream import client
+
 AWAY = (RedisError, OSError)
 """What is raised while Redis does not answer."""
 
@@ -14,6 +16,12 @@ def layer() -> BaseChannelLayer:
     if found is None:
         raise RuntimeError("settings.CHANNEL_LAYERS names no layer")
     return found
+
+
+async def new_channel() -> str:
+    """Return a new channel of this process; raises what AWAY holds, and then leaves nothing behind in the layer."""
+    await client().ping()
+    return str(await layer().new_channel())
 
 
 def posted(group: str, message: dict[str, Any]) -> tuple[str, bytes]:

@@ -17,7 +17,7 @@ from companions.replies.actions import STOPS
 from companions.replies.background import TASKS, later
 from companions.replies.calls import end_lost_calls
 from companions.replies.finish import finish, said_so_far
-from companions.replies.layer import AWAY, layer
+from companions.replies.layer import AWAY, layer, new_channel
 from companions.replies.making import Clock, State
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
@@ -119,7 +119,7 @@ async def hear_stops() -> None:
     """Listen for word that a reply is to stop, until cancelled."""
     while True:
         try:
-            channel = await layer().new_channel()
+            channel = await new_channel()
             await layer().group_add(STOPS, channel)
             while True:
                 end(UUID((await layer().receive(channel))["id"]), State.STOPPED)

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from uuid import uuid4
 
 import httpx2
 import psycopg
 
 from tests.fixtures.live import Live
+from tests.fixtures.people import PASSWORD
 
 LOOPBACK = "127.0.0.1"
 POOL = 8
@@ -26,8 +28,8 @@ SEED = """
 import json
 from accounts.models import Token
 from accounts.opening import open_account
-people = [open_account(f"{number}@example.org", "correct horse battery") for number in range(COUNT)]
-print(json.dumps([Token.objects.issue(one, "crowd")[1] for one in people]))
+people = [open_account(f"{number}@example.org", "PASSWORD") for number in range(COUNT)]
+print(json.dumps([(one.email, Token.objects.issue(one, "crowd")[1]) for one in people]))
 """
 
 
@@ -35,6 +37,7 @@ print(json.dumps([Token.objects.issue(one, "crowd")[1] for one in people]))
 class Visitor:
     """Somebody with a token and a companion, and what a request of theirs looks like on the wire."""
 
+    email: str
     token: str
     companion_id: str = ""
 
@@ -77,7 +80,10 @@ class Site(Live):
     @property
     def environment(self) -> dict[str, str]:
         quick = {"KITH_HTTP_HEAD_SECONDS": "2", "KITH_HTTP_BODY_SECONDS": "2", "KITH_HTTP_READ_SECONDS": "3"}
-        whole = {"DATABASE_POOL": str(POOL), "KITH_WORK_AT_ONCE": str(POOL)}  # so that all of it can be counted
+        whole = {
+            "DATABASE_POOL": str(POOL),
+            "KITH_WORK_AT_ONCE": str(POOL),
+        }  # so that all of it can be counted
         return {**super().environment, **whole, **quick, **self.more}
 
     @property
@@ -91,8 +97,10 @@ class Site(Live):
 
     def _people(self, count: int) -> list[Visitor]:
         """Open accounts, each with a token and a companion."""
-        made = self.manage("shell", "-v0", said=SEED.replace("COUNT", str(count)))
-        visitors = [Visitor(token) for token in json.loads(made.splitlines()[-1])]
+        made = self.manage(
+            "shell", "-v0", said=SEED.replace("COUNT", str(count)).replace("PASSWORD", PASSWORD)
+        )
+        visitors = [Visitor(*one) for one in json.loads(made.splitlines()[-1])]
         for one in visitors:
             one.companion_id = self.ask("POST", one, "/api/v1/companions", {"name": "Mira"}).json()["id"]
         return visitors
@@ -116,6 +124,13 @@ class Site(Live):
         opened.settimeout(30)
         opened.connect((LOOPBACK, self.port))
         return opened
+
+    def stream(self, visitor: Visitor) -> socket.socket:
+        """Say something, and have the answer as an event stream."""
+        peer = self.connect()
+        body = {"text": "Tell me something.", "client_id": str(uuid4())}
+        peer.sendall(visitor.request("POST", f"{visitor.path}/messages", body, Accept="text/event-stream"))
+        return peer
 
     def usable_connections(self) -> int:
         """How many requests can hold a connection to the database at once, counted there: all wait for some rows."""

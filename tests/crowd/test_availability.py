@@ -75,7 +75,7 @@ def test_slow_readers_of_an_export_hold_nothing_and_are_cut_off(
 
 def test_event_streams_hold_no_connection(site: Site, alice: Visitor, mallory: Visitor) -> None:
     with attacked(site, alice):
-        peers = [_streamed(site, mallory) for _ in range(30)]
+        peers = [site.stream(mallory) for _ in range(30)]
         assert {_status(peer) for peer in peers} == {201}
         assert site.usable_connections() == POOL  # while they are open
         for peer in peers:
@@ -84,7 +84,7 @@ def test_event_streams_hold_no_connection(site: Site, alice: Visitor, mallory: V
 
 def test_exports_and_streams_together(site: Site, alice: Visitor, mallory: Visitor) -> None:
     with attacked(site, alice):
-        peers = [*_slow_exports(site, mallory, 14), *(_streamed(site, mallory) for _ in range(14))]
+        peers = [*_slow_exports(site, mallory, 14), *(site.stream(mallory) for _ in range(14))]
         for peer in peers:
             _status(peer)
         for peer in peers:
@@ -124,13 +124,6 @@ def _slow_exports(site: Site, visitor: Visitor, count: int) -> list[socket.socke
     for peer in peers:
         peer.sendall(visitor.request("GET", f"{visitor.path}/export"))
     return peers
-
-
-def _streamed(site: Site, visitor: Visitor) -> socket.socket:
-    peer = site.connect()
-    body = {"text": "Tell me something.", "client_id": str(uuid4())}
-    peer.sendall(visitor.request("POST", f"{visitor.path}/messages", body, Accept="text/event-stream"))
-    return peer
 
 
 def _status(peer: socket.socket) -> int:

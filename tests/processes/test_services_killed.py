@@ -1,6 +1,7 @@
 """Redis and Postgres killed, emptied or away while people talk, and the model gone."""
 
 import pytest
+import redis
 
 from companions.models import Reply
 from tests.processes.house import House, eventually, kill
@@ -53,6 +54,25 @@ def test_a_message_sent_while_redis_is_away_is_kept_and_answered(house: House, a
         eventually(lambda: house.rows(Reply).get(pk=reply_id).state == "streaming")
         house.services.start()
         assert_kept(house, alice, here, reply_id)
+
+
+def test_a_socket_opened_while_redis_is_away_hears_the_other_process_once_it_is_back(
+    house: House, alice: Person
+) -> None:
+    kill(house.services.redis)
+    with alice.socket(0) as here, alice.socket(1) as there:
+        house.services.start()
+        with house.redis() as client:
+            eventually(lambda: _listeners(client, alice) == 2)
+        here.say("Are you there?", "one")
+        assert there.saved("one")["message"]["text"] == "Are you there?"
+        assert there.ending(here.saved("one")["reply"]["id"])["type"] == "reply.done"
+
+
+def _listeners(client: redis.Redis, person: Person) -> int:
+    """How many processes listen to the person's companion."""
+    names = client.pubsub_channels(f"*{person.companion_id}*")
+    return sum(count for _, count in client.pubsub_numsub(*names)) if names else 0
 
 
 def test_redis_emptied_while_an_answer_streams(house: House, alice: Person) -> None:
