@@ -68,9 +68,16 @@ class Listener:
         self.user, self.path, self.client = user, f"/companions/{companion.pk}/", AsyncClient()
 
     async def hear(self, thing: Reply | Message, number: int, wait: str = "5") -> Any:
+        return (await self.hear_at_once(thing, number, wait, times=1))[0]
+
+    async def hear_at_once(
+        self, thing: Reply | Message, number: int, wait: str = "5", *, times: int
+    ) -> list[Any]:
+        """Ask so many times at the same time."""
         kind = "replies" if isinstance(thing, Reply) else "messages"
         await self.client.aforce_login(self.user)
-        heard = await self.client.get(f"{self.path}{kind}/{thing.pk}/speech/{number}/?wait={wait}")
+        path = f"{self.path}{kind}/{thing.pk}/speech/{number}/?wait={wait}"
+        heard = await asyncio.gather(*(self.client.get(path) for _ in range(times)))
         await kept()
         return heard
 

@@ -178,7 +178,7 @@ async def test_who_asks_at_the_same_time_shares_one_making(
 ) -> None:
     speech_rehearsal.script_sound({"delay": 4.0})  # in which the slowest machine has heard all three
     reply = await in_thread(answered, mira, "Good evening.")
-    heard = await asyncio.gather(*(listener.hear(reply, 0, wait="20") for _ in range(3)))
+    heard = await listener.hear_at_once(reply, 0, wait="20", times=3)
     assert {one.status_code for one in heard} == {200}
     assert len(speech_rehearsal.sound_requests()) == 1
 
