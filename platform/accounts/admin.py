@@ -124,7 +124,16 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
 
 @admin.register(Group)
 class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
-    pass
+    """Groups; as with people, rights are given by superusers alone."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_superuser
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return request.user.is_superuser
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return request.user.is_superuser
 
 
 @admin.register(EmailAddress)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -159,6 +159,18 @@ def test_only_a_superuser_gives_rights(clerk: Client, alice: User) -> None:
     assert clerk.post(f"/admin/accounts/user/{alice.pk}/change/", profile(**more)).status_code == 302
     alice.refresh_from_db()
     assert (alice.name, alice.is_staff, alice.is_superuser) == ("Al", False, False)
+
+
+def test_only_a_superuser_changes_what_a_group_may(clerk: Client, bob: User) -> None:
+    bob.user_permissions.set(Permission.objects.all())
+    mine = Group.objects.create(name="clerks")
+    bob.groups.add(mine)
+    right = Permission.objects.get(codename="set_password")
+    fields = {"name": "clerks", "permissions": str(right.pk)}
+    assert clerk.post(f"/admin/auth/group/{mine.pk}/change/", fields).status_code == 403
+    assert clerk.post("/admin/auth/group/add/", {**fields, "name": "more"}).status_code == 403
+    assert clerk.post(f"/admin/auth/group/{mine.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert not mine.permissions.exists()
 
 
 def test_only_a_superuser_touches_a_superuser(clerk: Client, olive: User) -> None:
