@@ -72,6 +72,8 @@ async def make(turn: Turn, clock: Clock, ahead: Looking | None, telling: Telling
     """Make the reply, whose turn it is, once its message is told; then hand over to the one that waits behind it."""
     reply_id = turn.reply.pk
     if reply_id in Running.makings:  # its message came late to be answered, and the pulse was a moment sooner
+        if telling:
+            await telling()
         return
     with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):
         making = Running.makings[reply_id] = Making(turn, clock, ahead)

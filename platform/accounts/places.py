@@ -43,13 +43,21 @@ class Places:
         if not self._busy[whose]:
             del self._busy[whose]
         for one in list(self._waiting):
-            if self._is_free(one):
-                turns = self._waiting.pop(one)
-                turns.popleft().set_result(None)
-                self._busy[one] += 1
-                if turns:
-                    self._waiting[one] = turns  # behind all others
+            if self._is_free(one) and self._serve(one):
                 return
+
+    def _serve(self, whose: str) -> bool:
+        """Give a place to the person's first; False where those who waited have all just been cancelled."""
+        turns = self._waiting.pop(whose)
+        while turns:
+            turn = turns.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._busy[whose] += 1
+                if turns:
+                    self._waiting[whose] = turns  # behind all others
+                return True
+        return False
 
     @asynccontextmanager
     async def at(self, whose: str) -> AsyncIterator[None]:
@@ -64,10 +72,11 @@ class Places:
         return self._busy.total() < self._most and self._busy[whose] < self._most_each
 
     def _forget(self, whose: str, turn: asyncio.Future[None]) -> None:
-        turns = self._waiting[whose]
-        turns.remove(turn)
+        turns = self._waiting.get(whose, deque())
+        if turn in turns:
+            turns.remove(turn)
         if not turns:
-            del self._waiting[whose]
+            self._waiting.pop(whose, None)
 
 
 _places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Places]] = WeakKeyDictionary()

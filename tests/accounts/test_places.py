@@ -55,3 +55,16 @@ async def test_who_leaves_takes_no_place_with_them() -> None:
     places.release("carol")
     assert not places._busy
     assert not places._waiting
+
+
+async def test_a_place_that_comes_free_while_somebody_leaves_goes_to_the_next() -> None:
+    places, log = Places(1, 1), list[str]()
+    await places.acquire("alice")
+    gone, *_others = [asyncio.create_task(served(places, whose, log)) for whose in ["bob", "bob", "carol"]]
+    await asyncio.sleep(0)
+    gone.cancel()
+    places.release("alice")  # before the task that was cancelled knows it
+    await asyncio.wait(_others, timeout=1)
+    assert log == ["bob", "carol"]
+    assert not places._busy
+    assert not places._waiting
