@@ -82,6 +82,7 @@ def navigation(request: HttpRequest) -> list[Entry]:
             "safety.AuditEntry": "visibility",
             "safety.Notice": "info",
             "safety.Together": "timelapse",
+            "safety.OperatorAccess": "key",
             "auth.Group": "group",
         },
     }
