@@ -42,7 +42,8 @@ class NewUserForm(UserCreationForm):  # type: ignore[misc]
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"].lower()
-        if User.objects.filter(email__iexact=email).exists():
+        of_somebody = EmailAddress.objects.filter(email__iexact=email)
+        if User.objects.filter(email__iexact=email).exists() or of_somebody.exists():
             raise forms.ValidationError(_("Someone has an account with this e-mail address."))
         return email
 
@@ -112,7 +113,8 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """What goes with a person; who may delete people may delete what is theirs, read-only or not."""
         going, counts, _needed, protected = super().get_deleted_objects(objs, request)
-        return going, counts, set(), protected
+        needed = {str(one) for one in objs if not self.has_delete_permission(request, one)}
+        return going, counts, needed, protected
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Keep the user; the address of a new one counts as verified."""

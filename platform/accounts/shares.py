@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from accounts.arrivals import arriving
 from accounts.errors import GateError
 from accounts.places import places
 
@@ -139,12 +140,18 @@ class Visit:
 
     address: str
     leases: list[Lease] = field(default_factory=list)
+    arrival: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     is_at_work: bool = False
     whose: str = ""
     is_over: bool = False  # whatever it began may go on in the background, and counts no more
 
+    def arrive(self) -> None:
+        """Count it as one of its address until it is known whose it is; GateError."""
+        self.arrival.enter_context(arriving("arrivals", self.address))
+
     async def begin(self, user_id: int | None) -> None:
         """Go on as this person's visit, or as the address's; wait for a place at work. GateError."""
+        self.arrival.close()
         await self.take("requests", user_id)
         await places("visits").acquire(self.whose)
         self.is_at_work = True
@@ -164,6 +171,7 @@ class Visit:
     async def end(self) -> None:
         """Give everything back."""
         self.is_over = True
+        self.arrival.close()
         self.step_aside()
         while self.leases:
             await shares().give_back(self.leases.pop())

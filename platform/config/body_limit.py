@@ -1,10 +1,15 @@
 """The bound on what a request may send, kept before anything of it is stored."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import ExitStack
 from typing import Any
 
 import orjson
 from django.conf import settings
+
+from accounts.arrivals import arriving
+from accounts.errors import GateError
+from accounts.shares import address_of
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -18,10 +23,19 @@ class TooMuchError(Exception):
     """More bytes came than a request may have."""
 
 
+class ManyBodiesError(Exception):
+    """More large bodies came from one address than it may have at once."""
+
+    def __init__(self, of: GateError) -> None:
+        super().__init__(of)
+        self.of = of
+
+
 class BodyLimit:
     """Answers 413 where a request declares more bytes than it may have, or goes on past them without saying so.
 
-    Django would keep them all in a file before anybody could look at their number.
+    Django would keep them all in a file before anybody could look at their number. Of one address a few large bodies
+    are taken at once; more are answered 429.
     """
 
     def __init__(self, application: Application) -> None:
@@ -31,10 +45,13 @@ class BodyLimit:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + SLACK
         if _declared(scope) > most:
             return await _refuse(send)
-        try:
-            await self._application(scope, _counted(receive, most), send)
-        except TooMuchError:
-            await _refuse(send)
+        with ExitStack() as large:
+            try:
+                await self._application(scope, _counted(receive, most, large, scope), send)
+            except TooMuchError:
+                await _refuse(send)
+            except ManyBodiesError as error:
+                await refuse_to_take(send, error.of)
 
 
 def _declared(scope: Message) -> int:
@@ -43,15 +60,22 @@ def _declared(scope: Message) -> int:
     return int(told) if told.isdigit() else 0
 
 
-def _counted(receive: Receive, most: int) -> Receive:
-    left = most
+def _counted(receive: Receive, most: int, large: ExitStack, scope: Message) -> Receive:
+    """Return `receive` with its bytes counted; `large` is entered once the body is a large one."""
+    came, is_large = 0, False
 
     async def counted() -> Message:
-        nonlocal left
+        nonlocal came, is_large
         message = await receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
+        came += len(message.get("body", b""))
+        if came > most:
             raise TooMuchError
+        if came > settings.LARGE_BODY and not is_large:
+            is_large = True
+            try:
+                large.enter_context(arriving("bodies", address_of(scope)))
+            except GateError as error:
+                raise ManyBodiesError(error) from error
         return message
 
     return counted
@@ -59,8 +83,21 @@ def _counted(receive: Receive, most: int) -> Receive:
 
 async def _refuse(send: Send) -> None:
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000
-    problem = {"type": "about:blank", "title": "too large", "status": 413, "code": "too_large"}
-    body = orjson.dumps({**problem, "detail": f"A request can hold {limit} MB."})
-    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await _problem(send, 413, "too large", "too_large", f"A request can hold {limit} MB.")
+
+
+async def refuse_to_take(send: Send, error: GateError) -> None:
+    """Answer 429 without reading what comes, and without a thread."""
+    more = [(name.lower().encode(), value.encode()) for name, value in error.headers.items()]
+    await _problem(send, error.status, "too many", error.code, str(error.detail), more)
+
+
+async def _problem(
+    send: Send, status: int, title: str, code: str, detail: str, more: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
+    body = orjson.dumps(
+        {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
+    )
+    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close"), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -7,15 +7,20 @@ from typing import Any
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from accounts.arrivals import arrive, leave
+
 LEAST_BYTES = 8_000  # of a body, in each stretch of HTTP_BODY_SECONDS
+MOST_HEAD_BYTES = 64_000  # of an address and headers, or of what follows a body
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class PatientProtocol(HttpToolsProtocol):
     """Cuts a connection off whose request does not come, or whose answer is not read, in good time.
 
-    A request's head has HTTP_HEAD_SECONDS. Of its body some kilobytes must come every HTTP_BODY_SECONDS, while Kith takes
-    them. An answer that waits to be read goes on being read within HTTP_READ_SECONDS. An upgrade to a socket ends all of
-    these.
+    A request's head has HTTP_HEAD_SECONDS and MOST_HEAD_BYTES, give or take what comes at once. Of its body some
+    kilobytes must come every HTTP_BODY_SECONDS, while Kith takes them. An answer that waits to be read goes on being read
+    within HTTP_READ_SECONDS. An upgrade to a socket ends all of these. Where no proxies stand before Kith, an address has
+    so many connections, sockets among them.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -23,14 +28,35 @@ class PatientProtocol(HttpToolsProtocol):
         self._asking: asyncio.TimerHandle | None = None  # until when the rest of a request must come
         self._reading: asyncio.TimerHandle | None = None  # until when an answer must be read
         self._body_bytes = 0
+        self._peer = ""  # whose connection it counts as
+        self._head_bytes, self._has_moved_on = (
+            0,
+            False,
+        )  # since the last head ended or the last of a body came
+
+    def data_received(self, data: bytes) -> None:
+        """Parse it; refuse a head that does not end. The parser itself keeps all of it, however long."""
+        self._has_moved_on = False
+        super().data_received(data)
+        self._head_bytes = 0 if self._has_moved_on else self._head_bytes + len(data)
+        if self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
+            self.transport.write(TOO_LARGE)
+            self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        peer = (transport.get_extra_info("peername") or ("",))[0]
+        if not settings.ALLAUTH_TRUSTED_PROXY_COUNT and peer:
+            if not arrive("connections", peer):
+                transport.abort()
+                return
+            self._peer = peer
         self._ask_within(settings.HTTP_HEAD_SECONDS, self._cut_off)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_asking()
         self._stop_reading()
+        self._leave()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -39,21 +65,30 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        self._body_bytes = 0
+        self._body_bytes, self._has_moved_on = 0, True
         self._ask_within(settings.HTTP_BODY_SECONDS, self._look_at_body)
 
     def on_body(self, body: bytes) -> None:
-        self._body_bytes += len(body)
+        self._body_bytes, self._has_moved_on = self._body_bytes + len(body), True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._stop_asking()
+        self._has_moved_on = True
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
         self._stop_asking()
         self._stop_reading()
         super().handle_websocket_upgrade()
+        upgraded: Any = self.transport.get_protocol()
+        ended = upgraded.connection_lost
+
+        def lost(exc: Exception | None) -> None:
+            self._leave()
+            ended(exc)
+
+        upgraded.connection_lost = lost  # uvicorn tells this protocol nothing any more
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -85,6 +120,11 @@ class PatientProtocol(HttpToolsProtocol):
         if self._reading:
             self._reading.cancel()
         self._reading = None
+
+    def _leave(self) -> None:
+        if self._peer:
+            leave("connections", self._peer)
+            self._peer = ""
 
     def _cut_off(self) -> None:
         self.transport.abort()

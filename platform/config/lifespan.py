@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import gc
+import resource
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,6 +19,13 @@ Message = MutableMapping[str, Any]
 COLLECT_AT = (20_000, 20, 50)
 # Python would take six on two cores: too few to wait for a database and look at anything else besides.
 THREADS = 32
+MOST_OPEN_FILES = 65_536
+
+
+def _open_many_files() -> None:
+    """Raise the number of files and connections that this process may have open to what the machine lets it."""
+    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, MOST_OPEN_FILES), most))
 
 
 class Lifespan:
@@ -31,6 +39,7 @@ class Lifespan:
     ) -> None:
         await receive()
         _spare_the_collector()
+        _open_many_files()
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="visit"))
         cares = [

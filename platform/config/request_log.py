@@ -7,6 +7,10 @@ class RequestLog(RequestMiddleware):
     """A line as a request begins and ends, with the address's pattern: no query, no key, nothing that was said."""
 
     @staticmethod
+    def bind_user_id(request: HttpRequest) -> None:
+        """Look nobody up, who may have sent a session that is none: whose it is is told once it is known."""
+
+    @staticmethod
     def format_request(request: HttpRequest) -> str:
         return f"{request.method} /{pattern_of(request.path_info)}"
 

@@ -195,6 +195,12 @@ AT_ONCE = {  # of one person, or of one address where nobody is signed in
     "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
     "exports": env.int("KITH_EXPORTS_AT_ONCE", 4),
 }
+OF_ONE_ADDRESS = {  # in a process, before it is known whose it is
+    "connections": env.int("KITH_CONNECTIONS_AT_ONCE", 1000),  # not behind proxies: all come from there
+    "arrivals": env.int("KITH_ARRIVALS_AT_ONCE", 240),
+    "bodies": env.int("KITH_BODIES_AT_ONCE", 20),  # larger than LARGE_BODY
+}
+LARGE_BODY = 64_000
 AT_WORK = {  # in a process: in all, and of one person; the others wait for their turn
     "visits": (
         env.int("KITH_WORK_AT_ONCE", max(2, POOL["max_size"] * 2 // 3)),

@@ -3,13 +3,14 @@
 from datetime import datetime
 
 import structlog
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import Token, User
 from safety.audit import record
 from safety.models import AuditEntry, Notice, OperatorAccess
 from safety.together import words
@@ -50,22 +51,35 @@ def signed_in(person: User, now: datetime) -> None:
     _tell(access, Notice.Kind.SIGNED_IN, now)
 
 
-def password_chosen(person: User, *, by_mail: bool) -> None:
-    """Whoever knew the old password, or by a mail to an address that no operator changed, chose a new one."""
-    access = OperatorAccess.objects.owned_by(person)
-    (access.filter(is_address_changed=False) if by_mail else access).delete()
+@transaction.atomic
+def password_chosen(person: User, now: datetime, *, by_mail: bool) -> None:
+    """End an operator's access, and what was opened by it, where only the person can have chosen the new password.
+
+    The old password proves nothing, for the operator may know it; only where no mail goes out is there nothing better.
+    """
+    access = OperatorAccess.objects.owned_by(person).first()
+    if access is None or not _addresses_of(person) <= set(access.addresses):
+        return
+    if by_mail or not settings.EMAIL_URL:
+        Token.objects.owned_by(person).filter(created_at__gte=access.at).revoke(now)
+        access.delete()
 
 
 def _access(operator: User, person: User, now: datetime) -> OperatorAccess:
-    """Return the person's row, with the address that was theirs before operators changed anything."""
+    """Return the person's row, with the addresses that were theirs before operators changed anything."""
     rows = OperatorAccess.objects.select_related("user")
-    access, is_new = rows.get_or_create(
-        user=person, defaults={"operator": operator, "email": person.email, "at": now}
-    )
+    before = {"email": person.email, "addresses": sorted(_addresses_of(person))}
+    access, is_new = rows.get_or_create(user=person, defaults={"operator": operator, "at": now, **before})
     if not is_new:
-        access.operator, access.at = operator, now
-        access.save(update_fields=["operator", "at"])
+        access.operator = operator
+        access.save(update_fields=["operator"])
     return access
+
+
+def _addresses_of(person: User) -> set[str]:
+    """Return the addresses to which a mail with a new password can go."""
+    more = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
+    return {one.lower() for one in (person.email, *more)}
 
 
 def _tell(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:

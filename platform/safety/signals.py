@@ -22,8 +22,8 @@ def _signed_in(user: User, **_more: Any) -> None:
 
 
 def _changed(user: User, **_more: Any) -> None:
-    access.password_chosen(user, by_mail=False)
+    access.password_chosen(user, timezone.now(), by_mail=False)
 
 
 def _reset(user: User, **_more: Any) -> None:
-    access.password_chosen(user, by_mail=True)
+    access.password_chosen(user, timezone.now(), by_mail=True)

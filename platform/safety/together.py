@@ -20,15 +20,15 @@ SAYS_BREAK = _("A break would do good. And remember that this is an AI, not a pe
 OF_THE_ACCOUNT = {
     Notice.Kind.PASSWORD_SET: _(
         "An operator of this Kith has set a new password for your account."
-        " If you did not ask for it, speak with them, and choose a password of your own."
+        " If you did not ask for it, speak with them. Choose one of your own: sign out, and have a new password sent."
     ),
     Notice.Kind.ADDRESS_CHANGED: _(
         "An operator of this Kith has changed an e-mail address of your account."
-        " If you did not ask for it, speak with them, and choose a new password."
+        " If you did not ask for it, speak with them, and remove what is not yours under “E-mail addresses”."
     ),
     Notice.Kind.SIGNED_IN: _(
         "Somebody signed in to your account after an operator had set its password or changed its address."
-        " If it was you, choose a password of your own: until then you are told each time."
+        " You are told each time until only your own addresses are left and you have had a new password sent to you."
     ),
 }
 

@@ -117,9 +117,11 @@ def test_an_operator_opens_an_account_that_can_sign_in(desk: Client) -> None:
     )
 
 
-def test_an_address_is_given_to_one_account(desk: Client, alice: User) -> None:
+@pytest.mark.parametrize("email", ["ALICE@example.org", "second@example.org"])
+def test_an_address_is_given_to_one_account(desk: Client, alice: User, email: str) -> None:
+    EmailAddress.objects.create(user=alice, email="second@example.org", verified=True)
     fields = {
-        "email": "ALICE@example.org",
+        "email": email,
         "usable_password": "true",
         "password1": PASSWORD,
         "password2": PASSWORD,
@@ -183,6 +185,8 @@ def test_only_a_superuser_touches_a_superuser(clerk: Client, olive: User) -> Non
     assert clerk.post(f"{page}/password/", fields).status_code == 403
     assert clerk.post(f"{page}/change/", profile()).status_code == 403
     assert clerk.post(f"{page}/delete/", {"post": "yes"}).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": str(olive.pk), "post": "yes"}
+    assert clerk.post("/admin/accounts/user/", chosen).status_code == 403
     olive.refresh_from_db()
     assert olive.check_password(PASSWORD)
 

@@ -20,6 +20,8 @@ from tests.fixtures.people import PASSWORD
 
 LOOPBACK = "127.0.0.1"
 POOL = 8
+CONNECTIONS = 850  # that one address may have open
+BODIES = 6  # large ones that one address may send at once
 WAITING = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
@@ -40,6 +42,11 @@ class Visitor:
     email: str
     token: str
     companion_id: str = ""
+
+    @property
+    def address(self) -> str:
+        """One on this machine, by the number in the e-mail address."""
+        return f"127.0.1.{int(self.email.split('@')[0]) + 1}"
 
     @property
     def path(self) -> str:
@@ -84,7 +91,8 @@ class Site(Live):
             "DATABASE_POOL": str(POOL),
             "KITH_WORK_AT_ONCE": str(POOL),
         }  # so that all of it can be counted
-        return {**super().environment, **whole, **quick, **self.more}
+        few = {"KITH_BODIES_AT_ONCE": str(BODIES), "KITH_CONNECTIONS_AT_ONCE": str(CONNECTIONS)}
+        return {**super().environment, **whole, **quick, **few, **self.more}
 
     @property
     def has_limits(self) -> bool:
@@ -105,9 +113,11 @@ class Site(Live):
             one.companion_id = self.ask("POST", one, "/api/v1/companions", {"name": "Mira"}).json()["id"]
         return visitors
 
-    def ask(self, method: str, visitor: Visitor | None, path: str, body: Any = None) -> httpx2.Response:
-        headers = visitor.headers if visitor else {}
-        return httpx2.request(method, self.url + path, headers=headers, json=body, timeout=60)
+    def ask(self, method: str, visitor: Visitor, path: str, body: Any = None) -> httpx2.Response:
+        """Return the answer to the visitor, who asks from an address of their own."""
+        transport = httpx2.HTTPTransport(local_address=visitor.address)
+        with httpx2.Client(transport=transport, headers=visitor.headers, timeout=60) as client:
+            return client.request(method, self.url + path, json=body)
 
     def status(self, method: str, visitor: Visitor, path: str) -> int:
         """The status of the answer; 0 where none came."""

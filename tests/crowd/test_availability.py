@@ -17,7 +17,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.crowd.site import POOL, Site, Visitor, eventually, reset, wire
+from tests.crowd.site import BODIES, CONNECTIONS, POOL, Site, Visitor, eventually, reset, wire
 
 pytestmark = pytest.mark.processes
 NO_SESSION = {"Cookie": "sessionid=nosuchsessionatall"}
@@ -26,6 +26,15 @@ PAGES = {
     "a page": ("/accounts/login/", {}),
     "the API": ("/api/v1/companions", {"Authorization": "Bearer kith_no"}),
     "the contract": ("/api/v1/openapi.json", NO_SESSION),
+}
+ENDLESS = {  # how it begins, and 50 kB that it goes on with
+    "headers": (b"GET / HTTP/1.1\r\n", b"a: b\r\n" * 8_000),
+    "one header": (b"GET / HTTP/1.1\r\na: ", b"b" * 50_000),
+    "the address": (b"GET /", b"a" * 50_000),
+    "trailers": (
+        wire("POST", "/accounts/login/", {"Transfer-Encoding": "chunked"}) + b"0\r\n",
+        b"a: b\r\n" * 8_000,
+    ),
 }
 LINES = [
     {"role": "user", "text": f"{number} {'x' * 4_000}", "at": "2026-01-01T10:00:00Z"}
@@ -108,6 +117,52 @@ def test_half_sent_requests_are_cut_off(site: Site, alice: Visitor, mallory: Vis
         assert all(eventually(lambda one=peer: _is_closed(one)) for peer in peers)  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_head_without_end_is_cut_off(site: Site, alice: Visitor, name: str) -> None:
+    begun, more = ENDLESS[name]
+    with attacked(site, alice):
+        peer = site.connect()
+        peer.sendall(begun)
+        with pytest.raises(ConnectionError):
+            _pour(peer, more, 100)
+        peer.close()
+
+
+def test_one_address_has_so_many_large_bodies_and_requests_arriving(site: Site, alice: Visitor) -> None:
+    large = wire("POST", "/accounts/login/", {"Content-Length": "900000"}) + b"x" * 200_000
+    with attacked(site, alice):
+        peers = [site.connect() for _ in range(BODIES + 5)]
+        for peer in peers:
+            peer.sendall(large)
+        refused = [peer for peer in peers if _is_refused(peer)]
+        for peer in peers:
+            peer.close()
+    if site.has_limits:
+        assert len(refused) == 5
+
+
+def test_a_session_that_is_none_takes_no_connection_beside_the_places(site: Site, alice: Visitor) -> None:
+    asked = wire("GET", "/accounts/login/", {"Cookie": f"sessionid={'x' * 32}"})
+    with attacked(site, alice):
+        peers = [site.connect() for _ in range(300)]
+        for peer in peers:
+            peer.sendall(asked)
+        statuses = Counter(_status(peer) for peer in peers)
+        for peer in peers:
+            peer.close()
+    if site.has_limits:
+        assert set(statuses) <= {200, 429}
+
+
+def test_one_address_has_so_many_connections(site: Site, alice: Visitor) -> None:
+    with attacked(site, alice):
+        peers = [site.connect() for _ in range(CONNECTIONS + 20)]
+        if site.has_limits:
+            assert eventually(lambda: sum(map(_is_closed, peers)) >= 20)
+        for peer in peers:
+            peer.close()
+
+
 def test_sockets_of_one_person_are_few_and_their_frames_take_turns(
     site: Site, alice: Visitor, mallory: Visitor
 ) -> None:
@@ -117,6 +172,21 @@ def test_sockets_of_one_person_are_few_and_their_frames_take_turns(
         refused = Counter(_sends(one, frame, 55) for one in sockets)
     if site.has_limits:
         assert refused[4429] >= 360
+
+
+def _pour(peer: socket.socket, more: bytes, times: int) -> None:
+    for _ in range(times):
+        peer.sendall(more)
+        time.sleep(0.01)
+
+
+def _is_refused(peer: socket.socket) -> bool:
+    """Whether 429 came; nothing comes while the rest is waited for."""
+    peer.settimeout(0.5)
+    try:
+        return peer.recv(12).endswith(b"429")
+    except TimeoutError:
+        return False
 
 
 def _slow_exports(site: Site, visitor: Visitor, count: int) -> list[socket.socket]:

@@ -10,8 +10,9 @@ from django.core import mail
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
-from accounts.models import User
+from accounts.models import Token, User
 from safety import together
 from safety.models import AuditEntry, Notice, OperatorAccess
 from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit, who
@@ -79,26 +80,45 @@ def test_a_password_that_an_operator_set_is_on_record_and_told(desk: Client, ali
     assert "has set a new password" in letter.body
 
 
-def test_signing_in_with_it_is_on_record_until_the_person_chooses_their_own(
+@pytest.fixture
+def with_mail(settings: Settings) -> None:
+    """A Kith whose mails go out."""
+    settings.EMAIL_URL = "smtp://127.0.0.1:1"
+
+
+def change_password(visitor: Client, old: str, new: str) -> None:
+    submit(visitor, "/accounts/password/change/", oldpassword=old, password1=new, password2=new)
+
+
+def test_each_time_that_somebody_signs_in_with_it_is_on_record(desk: Client, alice: User) -> None:
+    set_password(desk, alice)
+    for _ in range(2):
+        sign_in(Client(), alice.email, FRESH_PASSWORD)
+    assert [deed for deed, *_ in deeds()] == ["password_set", "signed_in", "signed_in"]
+    assert told(alice) == ["password_set", "signed_in"]
+
+
+@pytest.mark.usefixtures("with_mail")
+def test_who_knows_the_password_that_an_operator_set_ends_nothing_by_another(
     desk: Client, alice: User
 ) -> None:
     set_password(desk, alice)
-    visitor = Client()
+    visitor, again = Client(), Client()
     sign_in(visitor, alice.email, FRESH_PASSWORD)
-    sign_in(Client(), alice.email, FRESH_PASSWORD)
-    assert [deed for deed, *_ in deeds()] == ["password_set", "signed_in", "signed_in"]
-    assert told(alice) == ["password_set", "signed_in"]
-    submit(
-        visitor,
-        "/accounts/password/change/",
-        oldpassword=FRESH_PASSWORD,
-        password1=PASSWORD,
-        password2=PASSWORD,
-    )
-    again = Client()
+    change_password(visitor, FRESH_PASSWORD, PASSWORD)
     sign_in(again, alice.email)
     assert who(again) == str(alice.pk)
     assert [deed for deed, *_ in deeds()].count("signed_in") == 2
+
+
+def test_where_no_mail_goes_out_another_password_ends_it(desk: Client, alice: User) -> None:
+    set_password(desk, alice)
+    visitor, again = Client(), Client()
+    sign_in(visitor, alice.email, FRESH_PASSWORD)
+    change_password(visitor, FRESH_PASSWORD, PASSWORD)
+    sign_in(again, alice.email)
+    assert who(again) == str(alice.pk)
+    assert [deed for deed, *_ in deeds()].count("signed_in") == 1
 
 
 def test_a_wrong_form_sets_and_tells_nothing(desk: Client, alice: User) -> None:
@@ -185,14 +205,35 @@ def test_a_new_password_by_mail_to_a_changed_address_ends_nothing(desk: Client, 
     assert mail.outbox[-1].to == ["alice@example.org"]
 
 
-def test_a_new_password_by_mail_to_the_persons_own_address_ends_it(desk: Client, alice: User) -> None:
+@pytest.mark.usefixtures("with_mail")
+def test_an_address_that_an_operator_added_is_no_secret_way_in_after_a_new_password(
+    desk: Client, alice: User
+) -> None:
+    desk.post("/admin/account/emailaddress/add/", address(alice, "olive2@example.org"))
+    reset(alice.email, PASSWORD)  # the person does so while the other address is still there
+    reset("olive2@example.org", FRESH_PASSWORD)
+    sign_in(Client(), alice.email, FRESH_PASSWORD)
+    assert [deed for deed, *_ in deeds()] == ["address_changed", "signed_in"]
+    EmailAddress.objects.filter(email="olive2@example.org").delete()
+    reset(alice.email, PASSWORD)
+    assert not OperatorAccess.objects.exists()
+
+
+@pytest.mark.usefixtures("with_mail")
+def test_a_new_password_by_mail_to_the_persons_own_address_ends_it_and_what_was_opened_by_it(
+    desk: Client, alice: User
+) -> None:
+    Token.objects.issue(alice, "before")
+    Token.objects.update(created_at=timezone.now() - timedelta(days=1))
     set_password(desk, alice)
+    Token.objects.issue(alice, "meanwhile")
     reset(alice.email, PASSWORD)
     visitor = Client()
     sign_in(visitor, alice.email)
     assert who(visitor) == str(alice.pk)
     assert [deed for deed, *_ in deeds()] == ["password_set"]
     assert not OperatorAccess.objects.exists()
+    assert [one.name for one in Token.objects.live()] == ["before"]
 
 
 def test_people_are_told_in_their_language(desk: Client, bob: User) -> None:
@@ -200,9 +241,9 @@ def test_people_are_told_in_their_language(desk: Client, bob: User) -> None:
     assert "密码" in mail.outbox[0].body
 
 
-def test_a_mail_server_that_is_away_loses_no_notice(desk: Client, alice: User, settings: object) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # type: ignore[attr-defined]
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1  # type: ignore[attr-defined]
+def test_a_mail_server_that_is_away_loses_no_notice(desk: Client, alice: User, settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     assert set_password(desk, alice) == 302
     assert told(alice) == ["password_set"]
     assert Notice.objects.get().seen_at is None

@@ -14,11 +14,13 @@ class OperatorAccessQuerySet(OwnedQuerySet["OperatorAccess"]):
 class OperatorAccess(models.Model):
     """That an operator set a person's password or changed an address of theirs, and may be able to sign in as them.
 
-    It ends when the person chooses a password. `email` is the address before any of this, to which they are told of it.
+    It ends when the person chooses a password by mail, which is no proof unless the account has no other addresses than
+    those before any of this, `addresses`. `email` is the one of them to which they are told of it.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")
     operator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    addresses = models.JSONField(default=list)
     email = models.EmailField(_("address before"))
     is_address_changed = models.BooleanField(_("an address was changed"), default=False)
     at = models.DateTimeField(_("since"))
