@@ -18,6 +18,7 @@ from companions.me_consumer import MeConsumer
 from config.body_limit import BodyLimit
 from config.handler import Handler
 from config.lifespan import Lifespan
+from config.own_context import OwnContext
 from voice.call.consumer import CallConsumer
 
 
@@ -34,4 +35,6 @@ addresses = [
     re_path("", refuse),  # type: ignore[arg-type]
 ]
 sockets = URLRouter(addresses)  # type: ignore[arg-type]
-application = ProtocolTypeRouter({"http": BodyLimit(Handler()), "websocket": sockets, "lifespan": Lifespan()})
+application = OwnContext(
+    ProtocolTypeRouter({"http": BodyLimit(Handler()), "websocket": sockets, "lifespan": Lifespan()})
+)

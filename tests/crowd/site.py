@@ -13,6 +13,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 import httpx2
+import psutil
 import psycopg
 
 from tests.fixtures.live import Live
@@ -134,6 +135,12 @@ class Site(Live):
         opened.settimeout(30)
         opened.connect((LOOPBACK, self.port))
         return opened
+
+    @property
+    def threads(self) -> int:
+        """How many the web process has."""
+        assert self._web is not None
+        return psutil.Process(self._web.pid).num_threads()
 
     def stream(self, visitor: Visitor) -> socket.socket:
         """Say something, and have the answer as an event stream."""

@@ -65,6 +65,20 @@ def test_pipelined_requests_whose_sender_vanishes_cost_no_connection(
             reset(peer)
 
 
+def test_pipelined_requests_that_are_read_cost_no_connection_and_no_thread(
+    site: Site, alice: Visitor, mallory: Visitor
+) -> None:
+    asked = mallory.request("GET", mallory.path)
+    last = mallory.request("GET", mallory.path, Connection="close")
+    with attacked(site, alice):
+        before = site.threads
+        for _ in range(25):
+            peer = site.connect()
+            peer.sendall(asked * 2 + last)
+            assert _rest(peer)
+    assert site.threads < before + 25
+
+
 def test_slow_readers_of_an_export_hold_nothing_and_are_cut_off(
     site: Site, alice: Visitor, mallory: Visitor
 ) -> None:
