@@ -25,6 +25,7 @@ from companions.replies.start import Started
 from database.threads import in_thread, in_thread_with_retry
 
 log = structlog.get_logger(__name__)
+CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up
 Telling = Callable[[], Awaitable[object]]
 
 
@@ -62,7 +63,7 @@ def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = N
 
 async def run(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
     """Make the reply if it is its turn."""
-    async with places("turns").at("claims"):
+    async with places("turns").at(f"claims:{reply_id.int % CLAIMS_AT_ONCE}"):
         turn = await in_thread(claim, reply_id, clock())
     if turn:
         await make(turn, clock, ahead)

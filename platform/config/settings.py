@@ -277,6 +277,7 @@ if EMAIL_URL:
 else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = KITH_HOME / "mail"
+EMAIL_TIMEOUT = 10  # seconds; whoever waits for a page waits for the letter
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = (
     "mandatory" if EMAIL_URL else "optional"
