@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import django
 import pytest
 from asgiref.sync import SyncToAsync
+from django.conf import settings
 
 from config.up.embedded import Embedded
 from config.up.postgres import end_orphans
@@ -98,6 +99,8 @@ def _set_up_django() -> None:
         number = int(WORKER.removeprefix("gw")) + 1
         os.environ["REDIS_URL"] = urlsplit(os.environ["REDIS_URL"])._replace(path=f"/{number}").geturl()
     django.setup()
+    # A machine that stands still for a second is no Redis that is away.
+    settings.CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
     # Left there, it would make pytest-django set up Django in a worker before this file has spoken.
     del os.environ["DJANGO_SETTINGS_MODULE"]
 
