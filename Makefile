@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-crowd bench-hostile lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-crowd bench-attacks bench-hostile lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench-voice: dev ## measure what Kith adds between a model and a voice, for one 
 
 bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at once, on one web process
 	@exec $(BIN)/python -m bench.crowd $(OPTIONS)
+
+bench-attacks: dev ## attack a Kith as tests/crowd does, and print how long somebody else waits meanwhile
+	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py
 
 bench-hostile: dev ## send what is no picture and no recording, and measure what it costs (Linux)
 	@exec $(BIN)/python -m bench.hostile

@@ -5,6 +5,7 @@ import socket
 import struct
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from tests.fixtures.people import PASSWORD
 
 LOOPBACK = "127.0.0.1"
 POOL = 8
+SHOWN = {"median": 0.5, "p95": 0.95, "most": 1.0}
 CONNECTIONS = 850  # that one address may have open
 BODIES = 6  # large ones that one address may send at once
 WAITING = """
@@ -170,13 +172,18 @@ class Site(Live):
 
     @contextmanager
     def watched(self, visitor: Visitor) -> Iterator[list[int]]:
-        """The statuses that another person's list of companions is answered with meanwhile, time and again."""
-        statuses: list[int] = []
+        """The statuses that another person's list of companions is answered with meanwhile, time and again.
+
+        Prints how long the answers took, for `make bench-attacks`.
+        """
+        statuses, seconds = list[int](), list[float]()
         over = threading.Event()
 
         def look() -> None:
             while not over.is_set():
+                began = time.perf_counter()
                 statuses.append(self.status("GET", visitor, "/api/v1/companions"))
+                seconds.append(time.perf_counter() - began)
                 time.sleep(0.05)
 
         thread = threading.Thread(target=look)
@@ -186,6 +193,9 @@ class Site(Live):
         finally:
             over.set()
             thread.join(60)
+            seconds.sort()
+            few = {name: f"{seconds[int(share * (len(seconds) - 1))]:.2f}" for name, share in SHOWN.items()}
+            print(f"answers to somebody else meanwhile: {dict(Counter(statuses))}, seconds: {few}")
 
 
 def _counted(connection: psycopg.Connection[Any]) -> int:
