@@ -195,7 +195,7 @@ class Site(Live):
             thread.join(60)
             seconds.sort()
             few = {name: f"{seconds[int(share * (len(seconds) - 1))]:.2f}" for name, share in SHOWN.items()}
-            print(f"answers to somebody else meanwhile: {dict(Counter(statuses))}, seconds: {few}")
+            print(f"somebody else meanwhile: {dict(Counter(statuses))}, seconds: {few}")  # noqa: T201
 
 
 def _counted(connection: psycopg.Connection[Any]) -> int:
