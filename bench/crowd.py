@@ -24,20 +24,6 @@ from tests.fixtures.live import Live
 
 PEOPLE, EACH = 100, 5
 ALL_OPEN_SECONDS = 600
-SEED = """
-import json
-from django.utils import timezone
-from accounts.models import Token, User
-from companions.making import create
-found = []
-for number in range(COUNT):
-    user = User.objects.create_user(f"crowd-{number}@example.org")
-    _, token = Token.objects.issue(user, "crowd")
-    told = {"persona": "Calm.", "greeting": "", "tint": 40}
-    companion = create(user, name="Mira", now=timezone.now(), **told)
-    found.append([token, str(companion.pk)])
-print(json.dumps(found))
-"""
 
 
 @dataclass
@@ -63,11 +49,7 @@ def main() -> None:
         with Embedded(folder / "services", durable=False) as services:
             os.environ |= {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
             with Crowded(folder, "crowd") as live:
-                people = json.loads(
-                    live.manage(
-                        "shell", "-v0", said=SEED.replace("COUNT", str(wanted.people + 1))
-                    ).splitlines()[-1]
-                )
+                people = [(token, companion_id) for _, token, companion_id in live.people(wanted.people + 1)]
                 asyncio.run(_measure(live, people))
                 print(f"warnings and errors of Kith's: {_complaints(folder / 'web.log')}")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from contextlib import aclosing
 from datetime import datetime
 from time import perf_counter
@@ -16,7 +15,16 @@ from companions import tools
 from companions.expressing import Expressions, Felt
 from companions.models import Reply
 from companions.replies import frames
-from companions.replies.ahead import Ahead, Looking, NotYetError, from_a_thread, look, looked_ahead, may_wait
+from companions.replies.ahead import (
+    Ahead,
+    Clock,
+    Looking,
+    NotYetError,
+    from_a_thread,
+    look,
+    looked_ahead,
+    may_wait,
+)
 from companions.replies.background import later
 from companions.replies.calls import Meter, cut_call, end_call
 from companions.replies.context import prepare, record_call
@@ -34,7 +42,6 @@ from providers.clients import chat
 from providers.errors import ProviderError
 from providers.pieces import Event, Piece, Thought, ToolCall, Usage
 
-Clock = Callable[[], datetime]
 State = Reply.State
 MARK_SECONDS = 0.1
 MOST_EMOTIONS = 100  # of one answer; more are no expression any more

@@ -14,11 +14,12 @@ from companions.models import Reply
 from companions.models.reply import ReplyQuerySet
 from companions.replies import frames
 from companions.replies.actions import STOPS
+from companions.replies.ahead import Clock
 from companions.replies.background import TASKS, later
 from companions.replies.calls import end_lost_calls
 from companions.replies.finish import finish, said_so_far
 from companions.replies.layer import AWAY, layer, new_channel
-from companions.replies.making import Clock, State
+from companions.replies.making import State
 from companions.replies.process import process_name
 from companions.replies.publish import Publisher
 from companions.replies.turn import Running, renew, spawn

@@ -12,12 +12,12 @@ from django.utils import timezone
 from accounts.places import places
 from companions.models import Reply
 from companions.replies import frames, stream
-from companions.replies.ahead import Looking
+from companions.replies.ahead import Clock, Looking
 from companions.replies.background import later
 from companions.replies.claim import claim, give_back, next_waiting
 from companions.replies.finish import checkpoint, finish
 from companions.replies.layer import AWAY
-from companions.replies.making import Clock, Making, State
+from companions.replies.making import Making, State
 from companions.replies.material import Turn
 from companions.replies.process import process_name
 from companions.replies.publish import tell

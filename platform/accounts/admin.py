@@ -33,6 +33,11 @@ admin.site.unregister(Group)
 admin.site.unregister(EmailAddress)
 
 
+def is_above(request: HttpRequest, person: User | None) -> bool:
+    """Return whether the person is a superuser and who asks is none."""
+    return person is not None and person.is_superuser and not request.user.is_superuser
+
+
 class NewUserForm(UserCreationForm):  # type: ignore[misc]
     """An account opened by an operator; its e-mail address is kept in lower case, as signing up does."""
 
@@ -103,12 +108,10 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Whoever may change people may still not touch a superuser, whose password would be theirs then."""
-        is_above = obj is not None and obj.is_superuser and not request.user.is_superuser
-        return not is_above and super().has_change_permission(request, obj)
+        return not is_above(request, obj) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        is_above = obj is not None and obj.is_superuser and not request.user.is_superuser
-        return not is_above and super().has_delete_permission(request, obj)
+        return not is_above(request, obj) and super().has_delete_permission(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """What goes with a person; who may delete people may delete what is theirs, read-only or not."""

@@ -23,19 +23,11 @@ class TooMuchError(Exception):
     """More bytes came than a request may have."""
 
 
-class ManyBodiesError(Exception):
-    """More large bodies came from one address than it may have at once."""
-
-    def __init__(self, of: GateError) -> None:
-        super().__init__(of)
-        self.of = of
-
-
 class BodyLimit:
     """Answers 413 where a request declares more bytes than it may have, or goes on past them without saying so.
 
     Django would keep them all in a file before anybody could look at their number. Of one address a few large bodies
-    are taken at once; more are answered 429.
+    are taken at once. Whatever is refused before Django has a request to answer (GateError) is answered 429.
     """
 
     def __init__(self, application: Application) -> None:
@@ -50,8 +42,8 @@ class BodyLimit:
                 await self._application(scope, _counted(receive, most, large, scope), send)
             except TooMuchError:
                 await _refuse(send)
-            except ManyBodiesError as error:
-                await refuse_to_take(send, error.of)
+            except GateError as error:
+                await _refuse_for_now(send, error)
 
 
 def _declared(scope: Message) -> int:
@@ -72,10 +64,7 @@ def _counted(receive: Receive, most: int, large: ExitStack, scope: Message) -> R
             raise TooMuchError
         if came > settings.LARGE_BODY and not is_large:
             is_large = True
-            try:
-                large.enter_context(arriving("bodies", address_of(scope)))
-            except GateError as error:
-                raise ManyBodiesError(error) from error
+            large.enter_context(arriving("bodies", address_of(scope)))
         return message
 
     return counted
@@ -86,7 +75,7 @@ async def _refuse(send: Send) -> None:
     await _problem(send, 413, "too large", "too_large", f"A request can hold {limit} MB.")
 
 
-async def refuse_to_take(send: Send, error: GateError) -> None:
+async def _refuse_for_now(send: Send, error: GateError) -> None:
     """Answer 429 without reading what comes, and without a thread."""
     more = [(name.lower().encode(), value.encode()) for name, value in error.headers.items()]
     await _problem(send, error.status, "too many", error.code, str(error.detail), more)

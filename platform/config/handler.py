@@ -7,9 +7,7 @@ from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from accounts.errors import GateError
 from accounts.shares import address_of, step_aside, visiting
-from config.body_limit import refuse_to_take
 from database.threads import in_request_thread
 
 
@@ -28,13 +26,9 @@ class Handler(ASGIHandler):
     """
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer the request, within a visit; 429 at once where too many arrive from its address."""
+        """Answer the request, within a visit; GateError where too many arrive from its address."""
         async with visiting(address_of(scope)) as visit:
-            try:
-                visit.arrive()
-            except GateError as error:
-                await refuse_to_take(send, error)
-                return
+            visit.arrive()
             await super().handle(scope, receive, send)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:

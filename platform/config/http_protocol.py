@@ -29,10 +29,8 @@ class PatientProtocol(HttpToolsProtocol):
         self._reading: asyncio.TimerHandle | None = None  # until when an answer must be read
         self._body_bytes = 0
         self._peer = ""  # whose connection it counts as
-        self._head_bytes, self._has_moved_on = (
-            0,
-            False,
-        )  # since the last head ended or the last of a body came
+        self._head_bytes = 0  # since the last head ended, or the last of a body came
+        self._has_moved_on = False  # whether one of these has happened in what came just now
 
     def data_received(self, data: bytes) -> None:
         """Parse it; refuse a head that does not end. The parser itself keeps all of it, however long."""

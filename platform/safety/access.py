@@ -20,30 +20,30 @@ Deed = AuditEntry.Deed
 
 
 @transaction.atomic
-def password_set(operator: User, person: User, now: datetime, *, is_new: bool = False) -> None:
+def record_password_set(operator: User, person: User, now: datetime, *, is_new: bool = False) -> None:
     """Record that the operator set the person's password, and tell them; of a new account there is nobody to tell."""
     if operator.pk == person.pk:
         return
-    access = _access(operator, person, now)
+    access = _load_access(operator, person, now)
     record(operator, Deed.PASSWORD_SET, User, person.pk, person.pk)
     if not is_new:
         _tell(access, Notice.Kind.PASSWORD_SET, now)
 
 
 @transaction.atomic
-def address_changed(operator: User, person: User, now: datetime) -> None:
+def record_address_change(operator: User, person: User, now: datetime) -> None:
     """Record that the operator added, changed or deleted an address of the person's, and tell them at the one before."""
     if operator.pk == person.pk:
         return
-    access = _access(operator, person, now)
+    access = _load_access(operator, person, now)
     OperatorAccess.objects.filter(pk=access.pk).update(is_address_changed=True)
     record(operator, Deed.ADDRESS_CHANGED, User, person.pk, person.pk)
     _tell(access, Notice.Kind.ADDRESS_CHANGED, now)
 
 
 @transaction.atomic
-def signed_in(person: User, now: datetime) -> None:
-    """Record it, and tell the person, where an operator may know how to sign in as them."""
+def record_sign_in(person: User, now: datetime) -> None:
+    """Record that somebody signed in as the person, and tell them, where an operator may know how to."""
     access = OperatorAccess.objects.select_related("operator", "user").filter(user=person).first()
     if access is None:
         return
@@ -52,23 +52,23 @@ def signed_in(person: User, now: datetime) -> None:
 
 
 @transaction.atomic
-def password_chosen(person: User, now: datetime, *, by_mail: bool) -> None:
-    """End an operator's access, and what was opened by it, where only the person can have chosen the new password.
+def end_operator_access(person: User, now: datetime, *, by_mail: bool) -> None:
+    """End an operator's access and the API tokens made during it, where only the person can have chosen the password.
 
     The old password proves nothing, for the operator may know it; only where no mail goes out is there nothing better.
     """
     access = OperatorAccess.objects.owned_by(person).first()
-    if access is None or not _addresses_of(person) <= set(access.addresses):
+    if access is None or not _load_addresses(person) <= set(access.addresses):
         return
     if by_mail or not settings.EMAIL_URL:
         Token.objects.owned_by(person).filter(created_at__gte=access.at).revoke(now)
         access.delete()
 
 
-def _access(operator: User, person: User, now: datetime) -> OperatorAccess:
+def _load_access(operator: User, person: User, now: datetime) -> OperatorAccess:
     """Return the person's row, with the addresses that were theirs before operators changed anything."""
     rows = OperatorAccess.objects.select_related("user")
-    before = {"email": person.email, "addresses": sorted(_addresses_of(person))}
+    before = {"email": person.email, "addresses": sorted(_load_addresses(person))}
     access, is_new = rows.get_or_create(user=person, defaults={"operator": operator, "at": now, **before})
     if not is_new:
         access.operator = operator
@@ -76,7 +76,7 @@ def _access(operator: User, person: User, now: datetime) -> OperatorAccess:
     return access
 
 
-def _addresses_of(person: User) -> set[str]:
+def _load_addresses(person: User) -> set[str]:
     """Return the addresses to which a mail with a new password can go."""
     more = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
     return {one.lower() for one in (person.email, *more)}

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admin import EmailAddressAdmin, UserAdmin
+from accounts.admin import EmailAddressAdmin, UserAdmin, is_above
 from accounts.models import User
 from safety import access
 from safety.audit import record
@@ -78,7 +78,7 @@ class RecordedUserAdmin(UserAdmin):
                 else None
             )
             if person:
-                access.password_set(operator(request), person, timezone.now())
+                access.record_password_set(operator(request), person, timezone.now())
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
@@ -86,7 +86,7 @@ class RecordedUserAdmin(UserAdmin):
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             if not change and obj.has_usable_password():
-                access.password_set(operator(request), obj, timezone.now(), is_new=True)
+                access.record_password_set(operator(request), obj, timezone.now(), is_new=True)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         with transaction.atomic():
@@ -113,8 +113,7 @@ class RecordedEmailAddressAdmin(EmailAddressAdmin):
 
     def _may(self, request: HttpRequest, obj: EmailAddress | None = None) -> bool:
         """Whether it is one who may; those of superusers are for superusers."""
-        is_above = obj is not None and obj.user.is_superuser and not request.user.is_superuser
-        return not is_above and request.user.has_perm(MAY_CHANGE_ADDRESS)
+        return not is_above(request, obj and obj.user) and request.user.has_perm(MAY_CHANGE_ADDRESS)
 
     def get_readonly_fields(self, request: HttpRequest, obj: EmailAddress | None = None) -> tuple[str, ...]:
         """An address does not go over to somebody else."""
@@ -127,12 +126,12 @@ class RecordedEmailAddressAdmin(EmailAddressAdmin):
 
     def save_model(self, request: HttpRequest, obj: EmailAddress, form: Any, change: bool) -> None:
         with transaction.atomic():
-            access.address_changed(operator(request), obj.user, timezone.now())
+            access.record_address_change(operator(request), obj.user, timezone.now())
             super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: EmailAddress) -> None:
         with transaction.atomic():
-            access.address_changed(operator(request), obj.user, timezone.now())
+            access.record_address_change(operator(request), obj.user, timezone.now())
             super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[EmailAddress]) -> None:

@@ -12,7 +12,7 @@ from accounts.admin import ModelCallAdmin
 from accounts.admin_lookups import PlainLookups
 from accounts.models import ModelCall
 from safety.account_admin import OperatorAccessAdmin, RecordedEmailAddressAdmin, RecordedUserAdmin
-from safety.audit import asked_in
+from safety.audit import read_search
 from safety.models import AuditEntry
 from safety.private_admin import PrivateAdmin, link_to, marks, moment
 from safety.sound_admin import SoundCallAdmin, StoredFileAdmin
@@ -55,7 +55,7 @@ class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     @admin.display(description=_("searched and filtered by"))
     def asked_for(self, entry: AuditEntry) -> str:
-        return str(asked_in(entry))
+        return str(read_search(entry))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -45,7 +45,7 @@ def record_search(operator: User, model: type[Model], asked: str, owner_ids: Col
     )
 
 
-def asked_in(entry: AuditEntry) -> str | Promise:
+def read_search(entry: AuditEntry) -> str | Promise:
     """Return what was asked for; a dash where nothing was, and that it cannot be read where its key is gone."""
     if entry.asked is None or entry.asked_key is None:
         return "–"

@@ -18,12 +18,12 @@ def connect() -> None:
 
 
 def _signed_in(user: User, **_more: Any) -> None:
-    access.signed_in(user, timezone.now())
+    access.record_sign_in(user, timezone.now())
 
 
 def _changed(user: User, **_more: Any) -> None:
-    access.password_chosen(user, timezone.now(), by_mail=False)
+    access.end_operator_access(user, timezone.now(), by_mail=False)
 
 
 def _reset(user: User, **_more: Any) -> None:
-    access.password_chosen(user, timezone.now(), by_mail=True)
+    access.end_operator_access(user, timezone.now(), by_mail=True)

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from memory.models import Memory
-from safety.audit import asked_in
+from safety.audit import read_search
 from safety.models import AuditEntry
 from tests.admin.conftest import Scene
 from tests.admin.walk import ALL, holds_words, listing, name_of, page
@@ -101,20 +101,20 @@ def test_a_search_is_on_record_with_whose_things_it_found_and_goes_with_the_acco
     assert (entry.deed, entry.kind, entry.owner, entry.operator) == ("listed", "memory.Memory", alice, opal)
     assert entry.asked
     assert b"alice" not in bytes(entry.asked)
-    assert asked_in(entry) == f"q=alice@example\nkind__exact={scene.fact.kind}"
+    assert read_search(entry) == f"q=alice@example\nkind__exact={scene.fact.kind}"
     client.force_login(User.objects.create_superuser("root@example.org", "x"))
     assert "q=alice@example" in client.get(page(entry)).content.decode()
     alice.delete()
     entry.refresh_from_db()
     assert entry.owner is None
-    assert asked_in(entry) == "No longer readable: the account is gone."
+    assert read_search(entry) == "No longer readable: the account is gone."
 
 
 def test_a_search_that_finds_nothing_is_on_record_too(client: Client, scene: Scene, opal: User) -> None:
     client.force_login(opal)
     client.get(listing(Memory), {"q": "nobody@example.org"})
     entry = AuditEntry.objects.get()
-    assert (entry.owner, asked_in(entry)) == (None, "q=nobody@example.org")
+    assert (entry.owner, read_search(entry)) == (None, "q=nobody@example.org")
 
 
 def test_a_look_at_a_list_and_at_its_second_page_asks_for_nothing(
@@ -123,4 +123,4 @@ def test_a_look_at_a_list_and_at_its_second_page_asks_for_nothing(
     client.force_login(opal)
     client.get(listing(Memory), {"o": "1"})
     entry = AuditEntry.objects.get()
-    assert (entry.asked, asked_in(entry)) == (None, "–")
+    assert (entry.asked, read_search(entry)) == (None, "–")

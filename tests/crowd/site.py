@@ -24,17 +24,10 @@ LOOPBACK = "127.0.0.1"
 POOL = 8
 SHOWN = {"median": 0.5, "p95": 0.95, "most": 1.0}
 CONNECTIONS = 850  # that one address may have open
+ARRIVALS = 240  # requests of whom it is not yet known
 BODIES = 6  # large ones that one address may send at once
 WAITING = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-"""
-
-SEED = """
-import json
-from accounts.models import Token
-from accounts.opening import open_account
-people = [open_account(f"{number}@example.org", "PASSWORD") for number in range(COUNT)]
-print(json.dumps([(one.email, Token.objects.issue(one, "crowd")[1]) for one in people]))
 """
 
 
@@ -44,7 +37,7 @@ class Visitor:
 
     email: str
     token: str
-    companion_id: str = ""
+    companion_id: str
 
     @property
     def address(self) -> str:
@@ -82,18 +75,17 @@ class Site(Live):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self.alice, self.mallory, *self.witnesses = self._people(
-            2 + POOL // 2
-        )  # two requests of each are worked on
+        # two requests of each witness are worked on
+        self.alice, self.mallory, *self.witnesses = (
+            Visitor(*one) for one in self.people(2 + POOL // 2, PASSWORD)
+        )
         return self
 
     @property
     def environment(self) -> dict[str, str]:
         quick = {"KITH_HTTP_HEAD_SECONDS": "2", "KITH_HTTP_BODY_SECONDS": "2", "KITH_HTTP_READ_SECONDS": "3"}
-        whole = {
-            "DATABASE_POOL": str(POOL),
-            "KITH_WORK_AT_ONCE": str(POOL),
-        }  # so that all of it can be counted
+        # as many places as connections, so that all of these can be counted
+        whole = {"DATABASE_POOL": str(POOL), "KITH_WORK_AT_ONCE": str(POOL)}
         few = {"KITH_BODIES_AT_ONCE": str(BODIES), "KITH_CONNECTIONS_AT_ONCE": str(CONNECTIONS)}
         return {**super().environment, **whole, **quick, **few, **self.more}
 
@@ -105,16 +97,6 @@ class Site(Live):
         """Give the visitor's companion a past that takes long to read."""
         asked = self.ask("POST", visitor, f"{visitor.path}/import/log", {"messages": lines})
         assert asked.status_code == 202, asked.text
-
-    def _people(self, count: int) -> list[Visitor]:
-        """Open accounts, each with a token and a companion."""
-        made = self.manage(
-            "shell", "-v0", said=SEED.replace("COUNT", str(count)).replace("PASSWORD", PASSWORD)
-        )
-        visitors = [Visitor(*one) for one in json.loads(made.splitlines()[-1])]
-        for one in visitors:
-            one.companion_id = self.ask("POST", one, "/api/v1/companions", {"name": "Mira"}).json()["id"]
-        return visitors
 
     def ask(self, method: str, visitor: Visitor, path: str, body: Any = None) -> httpx2.Response:
         """Return the answer to the visitor, who asks from an address of their own."""

@@ -4,6 +4,7 @@ Each attack is made once under the limits, which keep it from everybody else, an
 """
 
 import contextlib
+import select
 import socket
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.crowd.site import BODIES, CONNECTIONS, POOL, Site, Visitor, eventually, reset, wire
+from tests.crowd.site import ARRIVALS, BODIES, CONNECTIONS, POOL, Site, Visitor, eventually, reset, wire
 
 pytestmark = pytest.mark.processes
 NO_SESSION = {"Cookie": "sessionid=nosuchsessionatall"}
@@ -142,13 +143,28 @@ def test_a_head_without_end_is_cut_off(site: Site, alice: Visitor, name: str) ->
         peer.close()
 
 
-def test_one_address_has_so_many_large_bodies_and_requests_arriving(site: Site, alice: Visitor) -> None:
+def test_one_address_has_so_many_large_bodies(site: Site, alice: Visitor) -> None:
     large = wire("POST", "/accounts/login/", {"Content-Length": "900000"}) + b"x" * 200_000
     with attacked(site, alice):
         peers = [site.connect() for _ in range(BODIES + 5)]
         for peer in peers:
             peer.sendall(large)
         refused = [peer for peer in peers if _is_refused(peer)]
+        for peer in peers:
+            peer.close()
+    if site.has_limits:
+        assert len(refused) == 5
+
+
+def test_one_address_has_so_many_requests_of_whom_it_is_not_yet_known(site: Site, alice: Visitor) -> None:
+    begun = wire("POST", "/accounts/login/", {"Content-Length": "900"}) + b"x" * 200
+    with attacked(site, alice):
+        peers = [site.connect() for _ in range(ARRIVALS + 5)]
+        for peer in peers:
+            peer.sendall(begun)
+        time.sleep(1)  # less than the site waits for a body
+        refused, _, _ = select.select(peers, [], [], 0)
+        assert all(map(_is_refused, refused))
         for peer in peers:
             peer.close()
     if site.has_limits:
