@@ -5,8 +5,8 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0005_sound_calls"),
-        ("companions", "0013_a_waking_tells_its_emotions"),
+        ("accounts", "0002_squashed_0005_sound_calls"),
+        ("companions", "0002_squashed_0013_a_waking_tells_its_emotions"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0008_when_a_pursuit_moved"),
+        ("memory", "0001_squashed_0008_when_a_pursuit_moved"),
     ]
 
     operations = [

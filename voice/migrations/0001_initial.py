@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("companions", "0011_a_face"),
-        ("files", "0001_initial"),
+        ("companions", "0002_squashed_0013_a_waking_tells_its_emotions"),
+        ("files", "0001_squashed_0002_what_lost_its_content"),
     ]
 
     operations = [

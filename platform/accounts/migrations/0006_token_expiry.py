@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0005_sound_calls"),
+        ("accounts", "0002_squashed_0005_sound_calls"),
     ]
 
     operations = [

@@ -20,5 +20,5 @@ DROP FUNCTION safety_keep_audit();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("safety", "0002_time_together")]
+    dependencies = [("safety", "0001_squashed_0002_time_together")]
     operations = [migrations.RunSQL(KEEP, FORGET)]
