@@ -1,0 +1,113 @@
+"""A database of an earlier release comes up under today's code, with its talk and its memories."""
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.conf import settings
+from psycopg import sql
+
+pytestmark = pytest.mark.processes
+
+DUMP = Path(__file__).parents[1] / "fixtures" / "database_0_1_0.sql.gz"  # made by pg_dump of a Kith 0.1.0
+NOTATION = re.compile(r"[()]|::(character varying|text)(\[\])?")
+SCHEMA = {
+    "columns": """
+        SELECT table_name, column_name, udt_name, character_maximum_length, is_nullable, column_default,
+               is_identity, generation_expression
+        FROM information_schema.columns WHERE table_schema = 'public'
+    """,
+    "constraints": """
+        SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid)
+        FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    """,
+    "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+    "triggers": "SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal",
+}
+
+
+def read_schema(address: str) -> dict[str, set[tuple[str, ...]]]:
+    """Return columns, constraints, indexes and triggers of a database, without the order of columns.
+
+    Brackets and casts are left out: Postgres writes those of a restored definition in other places.
+    """
+    with psycopg.connect(address) as connection:
+        rows = {kind: connection.execute(query).fetchall() for kind, query in SCHEMA.items()}
+    return {
+        kind: {tuple(NOTATION.sub("", str(cell)) for cell in row) for row in rows[kind]} for kind in SCHEMA
+    }
+
+
+def migrate(address: str) -> None:
+    """Bring a database up to date as `make up` does."""
+    environment = os.environ | {"DATABASE_URL": address, "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "manage.py", "migrate", "--no-input", "-v", "0"]
+    subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def scratch() -> Iterator[tuple[str, str]]:
+    """The addresses of two empty databases, gone after the module's tests."""
+    server = urlsplit(os.environ["DATABASE_URL"])
+    names = [f"upgrade_{uuid4().hex[:12]}" for _ in range(2)]
+    with psycopg.connect(server.geturl(), autocommit=True) as connection:
+        for name in names:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield server._replace(path=f"/{names[0]}").geturl(), server._replace(path=f"/{names[1]}").geturl()
+        for name in names:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="module")
+def upgraded(scratch: tuple[str, str]) -> str:
+    """The address of what was 0.1.0's database and is up to date now."""
+    address = scratch[0]
+    lines = gzip.decompress(DUMP.read_bytes()).decode().splitlines(keepends=True)
+    with psycopg.connect(address) as connection:
+        connection.execute("".join(line for line in lines if not line.startswith("\\")))
+    migrate(address)
+    return address
+
+
+def test_an_empty_database_and_one_of_0_1_0_arrive_at_the_same_tables(
+    scratch: tuple[str, str], upgraded: str
+) -> None:
+    migrate(scratch[1])
+    old, new = read_schema(upgraded), read_schema(scratch[1])
+    differences = {kind: sorted(old[kind] ^ new[kind], key=str) for kind in SCHEMA if old[kind] != new[kind]}
+    assert differences == {}
+
+
+def test_a_database_of_0_1_0_keeps_its_talk_and_memories(upgraded: str) -> None:
+    with psycopg.connect(upgraded) as connection:
+        said = connection.execute(
+            "SELECT text FROM companions_message WHERE role = 'user' ORDER BY id"
+        ).fetchall()
+        counted = connection.execute(
+            "SELECT count(*), count(DISTINCT memory_id) FROM memory_embedding"
+        ).fetchone()
+        remembered = connection.execute("SELECT count(*) FROM memory_memory").fetchone()
+        slot = connection.execute("SELECT text FROM memory_slot").fetchall()
+    assert {text for (text,) in said} == {
+        "My sister Hanna moved to Lisbon in May.",
+        "I am allergic to walnuts, please remember.",
+        "Where did my sister move to?",
+        "What am I allergic to?",
+    }
+    assert remembered == (12,)
+    assert counted == (12, 12)
+    assert slot == [("Green tea, no sugar.",)]
+
+
+def test_what_was_brought_up_to_date_needs_nothing_more(upgraded: str) -> None:
+    environment = os.environ | {"DATABASE_URL": upgraded, "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "manage.py", "migrate", "--check"]
+    subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True, timeout=120)
