@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-books bench-neighbours bench-ten-days bench-year bench-outgoing bench-life bench-voice bench-crowd bench-attacks bench-hostile lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ check: dev ## all that must hold before a change goes in: format, lint, types, m
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m config.up.lend $(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m config.up.with_services $(BIN)/python manage.py makemigrations --check --dry-run
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 bench: dev ## measure latency and load on this machine
@@ -52,21 +52,9 @@ bench-peers: dev ## put the questions of bench-recall to mem0 as well, over the 
 	@test -n "$(DATA)" || { echo "Say where the talks are: make bench-peers DATA=path"; exit 1; }
 	@exec $(BIN)/python -m bench.peers $(DATA) $(OPTIONS)
 
-bench-neighbours: dev ## measure how often an old memory is put beside what is said again in other words
-	@exec $(BIN)/python -m bench.neighbours $(OPTIONS)
-
-bench-books: dev ## measure whether questions about a long book find their page, in English and Chinese
-	@exec $(BIN)/python -m bench.books $(OPTIONS)
-
 bench-ten-days: dev ## live through ten days of MemoryBank's people and check all that is written: DATA=folder as above
 	@test -n "$(DATA)" || { echo "Say where the files are: make bench-ten-days DATA=folder"; exit 1; }
 	@exec $(BIN)/python -m bench.ten_days $(DATA) $(OPTIONS)
-
-bench-year: dev ## live through a year in which every recalled memory is repeated, count its calls, and mem0's beside them
-	@exec $(BIN)/python -m bench.year $(OPTIONS)
-
-bench-outgoing: dev ## measure the check of what companions write unprompted, on texts that it was not made from
-	@exec $(BIN)/python -m bench.outgoing measure
 
 bench-life: dev ## measure the tick with a million timers (OPTIONS=days: ten thousand days; OPTIONS=kills: two hundred kills)
 	@exec $(BIN)/python -m bench.life $(OPTIONS)
@@ -77,11 +65,8 @@ bench-voice: dev ## measure what Kith adds between a model and a voice, for one 
 bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at once, on one web process
 	@exec $(BIN)/python -m bench.crowd $(OPTIONS)
 
-bench-attacks: dev ## attack a Kith as tests/crowd does, and print how long somebody else waits meanwhile
+prove-attacks: dev ## attack a Kith as tests/crowd does, and print how long somebody else waits meanwhile
 	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py
-
-bench-hostile: dev ## send what is no picture and no recording, and measure what it costs (Linux)
-	@exec $(BIN)/python -m bench.hostile
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt
@@ -89,8 +74,6 @@ lock: ## write requirements.txt and requirements-dev.txt anew from their .in fil
 
 dev:
 	@$(INSTALL) --dev
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
-	  echo "Chromium is missing, and the browser tests will fail without it: apt-get install chromium (Debian), brew install --cask chromium (macOS)"
 
 openapi-snapshot: dev ## accept a change of the API's public contract
 	$(BIN)/python manage.py export_openapi_schema --api config.api.api --indent 2 --output tests/snapshots/openapi.json

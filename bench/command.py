@@ -6,8 +6,14 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.counting import count
 from bench.recall.talk import Talk
+
+
+def count(text: str) -> int:
+    """Return a whole number from 1 on, for argparse."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
 
 
 def parser(bench: str, description: str | None) -> argparse.ArgumentParser:

@@ -13,13 +13,10 @@ from pathlib import Path
 import django
 import psutil
 
-from config.up.child import Child
 from config.up.embedded import Embedded, wait_until
-from config.up.errors import UpError
-from config.up.health import is_healthy
-from config.up.leash import leash
-from config.up.ports import free_port
-from config.up.programs import Program
+from config.up.ports import find_free_port, is_healthy
+from config.up.processes import Child, Program, die_with_parent
+from config.up.terminal import UpError
 
 ROOT = Path(__file__).absolute().parents[1]
 
@@ -70,7 +67,7 @@ class Place:
         self, program: Callable[[int], Program], provider: str, model: str
     ) -> Iterator[tuple[Child, int]]:
         """A web process and its port; it asks the provider at that address."""
-        port = free_port()
+        port = find_free_port()
         chat = {"LLM_BASE_URL": provider, "LLM_MODEL": model, "KITH_REHEARSAL": "1", "PORT": str(port)}
         with self.running(program(port), lambda: is_healthy(port, ""), **chat) as child:
             yield child, port
@@ -81,7 +78,7 @@ def printing_its_port(module: str) -> Iterator[tuple[psutil.Process, int]]:
     """A server of the bench's own: its process, and the port that it printed."""
     command = [sys.executable, "-m", module]
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=leash(signal.SIGKILL)
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent(signal.SIGKILL)
     )
     try:
         assert process.stdout is not None

@@ -11,9 +11,9 @@ from django.utils import timezone
 from accounts.models import Token, User
 from bench.sentences import sentence
 from bench.vectors import Owner, store, turned
-from companions.making import create
+from companions.conversations.messages import say_all
+from companions.creation import create
 from companions.models import Companion, Message, Session
-from companions.saying import say_all
 from memory.models import Embedding, Memory
 
 PERSONA = (

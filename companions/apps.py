@@ -7,9 +7,9 @@ class CompanionsConfig(AppConfig):
     verbose_name = _("Companions")
 
     def ready(self) -> None:
-        from companions import deletion, socket_end  # noqa: F401 (they hear of whatever is deleted, or ended)
-        from companions.life import zones  # noqa: F401 (it hears of whoever moves)
-        from companions.life.channels import register
-        from companions.life.email import Email
+        from companions import deletion  # noqa: F401 (it hears of what is deleted, the others of who moves or signs out)
+        from companions.life import timers  # noqa: F401
+        from companions.life.outreach import Email, register
+        from companions.sockets import checks  # noqa: F401
 
         register(Email())

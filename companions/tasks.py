@@ -5,11 +5,11 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from companions import nights
-from companions.locking import lock
+from companions.face.portraits import delete_unused_pictures
+from companions.locks import lock
+from companions.memories import consolidation
 from companions.models import Prompt, Waking
-from companions.portrait.owned import sweep
-from memory.consolidating import night
+from memory.consolidation import runs
 from memory.documents import gists
 
 SKIPPED_KEPT = timedelta(days=90)
@@ -33,7 +33,7 @@ def drop_old_prompts() -> None:
 @shared_task
 def sweep_pictures() -> None:
     """Drop pictures that were stored and never came to stand for a face."""
-    sweep(timezone.now())
+    delete_unused_pictures(timezone.now())
 
 
 @shared_task
@@ -48,7 +48,7 @@ def write_gists(document_id: str) -> None:
 @shared_task
 def write_waiting_gists() -> None:
     """Ask for the gists of whatever has pages without one: the sweep, for nudges that were lost."""
-    for document_id in gists.due(timezone.now()):
+    for document_id in gists.find_due(timezone.now()):
         write_gists.delay(str(document_id))
 
 
@@ -56,12 +56,12 @@ def write_waiting_gists() -> None:
 def begin_nights() -> None:
     """Ask for the nights that have come, and for the work of whichever is due: the sweep."""
     now = timezone.now()
-    nights.begin(now)
-    for companion_id, night_id in night.due(now):
+    consolidation.begin(now)
+    for companion_id, night_id in runs.find_due(now):
         work_a_night.delay(str(companion_id), str(night_id))
 
 
 @shared_task
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Do the work of one night."""
-    nights.work(UUID(companion_id), UUID(night_id), timezone.now())
+    consolidation.work(UUID(companion_id), UUID(night_id), timezone.now())

@@ -1,14 +1,23 @@
-"""What recalls do to how a memory feels, and how deep it sits. Pure; the numbers are those of AIRI's playground."""
+"""How memories feel, and what recalls do to it: feelings, how deep a memory sits, and a companion's mood. Pure.
 
+The numbers of feelings and depths are those of AIRI's playground.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from math import exp2
+from typing import NamedTuple
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from memory.policies.remembered import require
+from memory.scoring.remembered import days_between, require
 
 MOVED = 0.3  # a feeling above this may stir of itself
 STIRRED = 0.05
+HALF_DAYS = 3 / 24  # half of it is gone after three hours
+CALM = 1.0  # weighs as much as one neutral memory just called to mind: no single one sways the whole
 
 
 class Emotion(TextChoices):
@@ -96,3 +105,22 @@ def depth(recalls: int) -> Depth:
 def _share(value: float) -> float:
     """Within 0 to 1, and without the crumbs of binary fractions."""
     return round(min(max(value, 0.0), 1.0), 6)
+
+
+class Felt(NamedTuple):
+    """A memory that came to mind at a moment, with its joy and aversion."""
+
+    at: datetime
+    joy: float
+    aversion: float
+
+
+def mood(felt: Iterable[Felt], now: datetime) -> float:
+    """From -1, all aversion, to 1, all joy; 0 where nothing was felt, or long ago.
+
+    Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each came to mind.
+    """
+    weighed = [(exp2(-days_between(one.at, now) / HALF_DAYS), one.joy - one.aversion) for one in felt]
+    return sum(weight * feeling for weight, feeling in weighed) / (
+        CALM + sum(weight for weight, _ in weighed)
+    )

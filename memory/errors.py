@@ -6,11 +6,11 @@ WidestError  an embedder's vectors are wider than any space can be
 VectorError  a vector that is to be searched with holds no direction, or what is no number
 LimitError   more, or fewer, memories were asked for than a recall gives
 OffsetError  more were to be skipped than a recall gives, or fewer than none
-AmongError   a filter names what there is not, or a time that cannot be
-NewsError    more is asked to be told from what is known than one question may hold, or by a likeness that is none
+FilterError  a filter names what there is not, or a time that cannot be
+NoveltyError more is asked to be told from what is known than one question may hold, or by a likeness that is none
 PolicyError  there is no scoring policy of that name
 └── ParameterError  a policy was given a parameter that it has not, or cannot be built from
-AlwaysError(code, detail)  what is always in mind cannot be changed so
+CoreMemoryError(code, detail)  what is always in mind cannot be changed so
 ├── NamingError    no name: empty, too long, or with characters that no address can hold
 ├── WordsError     the text is empty, too long, or no text
 ├── FullError      there are as many slots or blocks as there can be
@@ -68,13 +68,13 @@ class OffsetError(ValueError):
         super().__init__(f"A recall can skip 0 to {most} memories, not {offset}.")
 
 
-class AmongError(ValueError):
+class FilterError(ValueError):
     """A filter that means nothing; the message says why."""
 
     code = "bad_filter"
 
 
-class NewsError(ValueError):
+class NoveltyError(ValueError):
     """So much cannot be told from what is known; the message says why."""
 
     code = "bad_news_question"
@@ -98,31 +98,31 @@ class ParameterError(PolicyError):
         ValueError.__init__(self, reason)
 
 
-class AlwaysError(RefusedError):
+class CoreMemoryError(RefusedError):
     """Its sentence is for people and models."""
 
 
-class NamingError(AlwaysError):
+class NamingError(CoreMemoryError):
     pass
 
 
-class WordsError(AlwaysError):
+class WordsError(CoreMemoryError):
     pass
 
 
-class FullError(AlwaysError):
+class FullError(CoreMemoryError):
     status = 409
 
 
-class ReadOnlyError(AlwaysError):
+class ReadOnlyError(CoreMemoryError):
     status = 409
 
 
-class UnknownError(AlwaysError):
+class UnknownError(CoreMemoryError):
     status = 404
 
 
-class MatchError(AlwaysError):
+class MatchError(CoreMemoryError):
     status = 409
 
 

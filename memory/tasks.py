@@ -5,8 +5,9 @@ from uuid import UUID
 import structlog
 from celery import shared_task
 
-from memory import embedding, everyday
+from memory import embedding
 from memory.errors import WidestError, WidthError
+from memory.recall import everyday
 from providers.errors import ProviderUnavailable
 
 log = structlog.get_logger(__name__)

@@ -61,6 +61,21 @@ def test_packages_import_only_downwards(layer: str) -> None:
     assert {path: names for path, names in upwards.items() if names} == {}
 
 
+EDGES = ("api", "pages", "sockets")
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_an_edge_of_companions_imports_no_other_edge(edge: str) -> None:
+    others = tuple(f"companions.{other}." for other in EDGES if other != edge)
+    found = {}
+    for path in sources(ROOT / "companions" / edge):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        names = [f"{node.module}.{alias.name}." for node in nodes for alias in node.names]
+        found[path.name] = [name for name in names if name.startswith(others)]
+    assert any(found)
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
 def test_no_sdk_is_imported_outside_providers() -> None:
     outside = [path for layer, home in HOMES.items() if layer != "providers" for path in sources(home)]
     assert {

@@ -1,37 +1,40 @@
 """The permission matrix: owner, another user, an operator and nobody, at every operation, page and socket frame."""
 
 import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Token, User
-from companions.documents import give_document
-from companions.importing import Line, import_log
+from companions.conversations.log_import import Line, import_log
 from companions.life import timers
+from companions.memories.documents import give_document
+from companions.memories.editing import write_revision
 from companions.models import Companion, Message, Reply
 from companions.replies.start import start
-from companions.understanding import rewrite
 from config.api import api
 from database.threads import in_thread
 from integrations.push.models import Subscription
-from memory.always import set_slot, write_block
+from memory.core_memory import set_slot, write_block
+from memory.goals import begin_goal
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.always import By
-from memory.pursuing import begin_pursuit
-from safety import together
-from tests.companions.portrait.paintings import painted
+from safety import continuous_use
+from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
 from tests.fixtures.turns import Socket, bearer, connected
 from tests.voice.recordings import recorded, spoken
 
 pytestmark = pytest.mark.django_db
+T = TypeVar("T")
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
 
 
@@ -79,11 +82,11 @@ def things(alice: User, mira: Companion) -> Things:
     now = timezone.now()
     job = import_log(mira, [Line(role="user", text="Long ago", at=now)], now)
     started = start(mira, "Hello", None, now)
-    together.note(alice, now, now)
+    continuous_use.record_use(alice, now, now)
     Subscription.objects.create(user=alice, endpoint_digest="d", sealed=b"", created_at=now)
     timers.fire(mira.timers.get(name="morning"), now)
     memory = Memory.objects.get(message=started.message)
-    begin_pursuit(mira.pk, Memory.Kind.GOAL, "Learn to sail", now, [], alice.zone)
+    begin_goal(mira.pk, Memory.Kind.GOAL, "Learn to sail", now, [], alice.zone)
     set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
     write_block(mira.pk, "tea", "green", by=By.USER, now=now)
     night = Consolidation.objects.create(
@@ -100,7 +103,7 @@ def things(alice: User, mira: Companion) -> Things:
         companion=mira, session_id=session, title="Then", started_at=now, ended_at=now, made_at=now
     )
     for about in Revision.About:
-        rewrite(mira, about, ["Calm."], now)
+        write_revision(mira, about, ["Calm."], now)
     recorded(mira, message=started.message)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
@@ -174,17 +177,17 @@ ASYNC |= {"speak", "get_reply_speech", "get_message_speech", "reply_speech", "me
 ASYNC |= {"get_voice", "change_voice", "set_voice_reference"}
 
 
-def case(name: str, *rest: str) -> Any:
-    return pytest.param(name, *rest, marks=[ON_THE_LOOP] if name in ASYNC else [], id=name)
+Operation = tuple[str, str, str]
 
 
-def operations() -> list[Any]:
-    schema = api.get_openapi_schema()["paths"]
-    return [
-        case(one["operationId"], method.upper(), path)
-        for path, of in schema.items()
-        for method, one in of.items()
+def operations(*, is_async: bool) -> list[Operation]:
+    """Return name, method and path of every operation."""
+    found = [
+        (operation["operationId"], method.upper(), path)
+        for path, methods in api.get_openapi_schema()["paths"].items()
+        for method, operation in methods.items()
     ]
+    return [operation for operation in found if (operation[0] in ASYNC) == is_async]
 
 
 def call(who: User | None, things: Things, name: str, method: str, path: str) -> Any:
@@ -197,19 +200,49 @@ def call(who: User | None, things: Things, name: str, method: str, path: str) ->
     return Api(who).call(method, where, BODIES.get(name))
 
 
-@pytest.mark.usefixtures("speech_rehearsal")
-@pytest.mark.parametrize(("name", "method", "path"), operations())
-def test_who_may_call_an_operation(
-    things: Things, alice: User, mallory: User, olive: User, name: str, method: str, path: str
-) -> None:
+def check_operation(things: Things, people: dict[str, User], operation: Operation) -> None:
     """The owner comes last: she finds all there, since the others have changed nothing."""
-    assert call(None, things, name, method, path).status_code == 401
-    for other in (mallory, olive):
-        code = call(other, things, name, method, path).status_code
+    name = operation[0]
+    assert call(None, things, *operation).status_code == 401
+    for other in ("mallory", "olive"):
+        code = call(people[other], things, *operation).status_code
         assert code // 100 == 2 if name in ONES_OWN else code == 404, (other, code)
         assert Companion.objects.get(pk=things.companion.pk).name == "Mira"
-    code = call(alice, things, name, method, path).status_code
+    code = call(people["alice"], things, *operation).status_code
     assert code == 409 if name in IN_THE_WRONG_STATE else code // 100 == 2, code
+
+
+@pytest.fixture
+def people(alice: User, mallory: User, olive: User) -> dict[str, User]:
+    return {"alice": alice, "mallory": mallory, "olive": olive}
+
+
+def find_wrong(cases: Iterable[T], check: Callable[[T], None]) -> list[tuple[T, str]]:
+    """Return what fails its check; each is undone before the next one."""
+    wrong = []
+    for case in cases:
+        with transaction.atomic():
+            try:
+                check(case)
+            except AssertionError as error:
+                wrong.append((case, str(error)))
+            transaction.set_rollback(True)
+    return wrong
+
+
+def test_who_may_call_an_operation(things: Things, people: dict[str, User]) -> None:
+    found = operations(is_async=False)
+    assert len(found) > 60
+    assert not find_wrong(found, lambda operation: check_operation(things, people, operation))
+
+
+@ON_THE_LOOP
+@pytest.mark.usefixtures("speech_rehearsal")
+@pytest.mark.parametrize("operation", operations(is_async=True), ids=lambda operation: operation[0])
+def test_who_may_call_an_operation_on_the_loop(
+    things: Things, people: dict[str, User], operation: Operation
+) -> None:
+    check_operation(things, people, operation)
 
 
 def test_a_child_is_found_only_through_its_own_companion(
@@ -236,10 +269,12 @@ FOR_ALL = {
 NOT_OURS = ("admin", "api", "account_", "jsi18n")
 
 
-def pages() -> list[Any]:
-    """Our own pages by name: those of allauth, the admin and the API have their tests elsewhere."""
-    found = {one.name: route for route, one in routes() if one.name and not one.name.startswith(NOT_OURS)}
-    return [case(name, route) for name, route in found.items() if name not in FOR_ALL]
+def pages(*, is_async: bool) -> list[tuple[str, str]]:
+    """Return our own pages by name and route: those of allauth, the admin and the API have their tests elsewhere."""
+    found = {url.name: route for route, url in routes() if url.name and not url.name.startswith(NOT_OURS)}
+    return [
+        (name, route) for name, route in found.items() if name not in FOR_ALL and (name in ASYNC) == is_async
+    ]
 
 
 def address(route: str, things: Things) -> str:
@@ -249,20 +284,32 @@ def address(route: str, things: Things) -> str:
     return f"/{route}"
 
 
-@pytest.mark.parametrize(("name", "route"), pages())
-def test_a_page_is_its_owners(
-    things: Things, alice: User, mallory: User, olive: User, name: str, route: str
-) -> None:
+def check_page(things: Things, people: dict[str, User], page: tuple[str, str]) -> None:
     """The owner comes last: she finds all there, since the others have changed nothing."""
-    for other, method in product((mallory, olive, None), ("GET", "POST")):
-        _refused(other, method, route, things)
+    name, route = page
+    for other, method in product(("mallory", "olive", ""), ("GET", "POST")):
+        _refused(people.get(other), method, route, things)
         _nothing_is_changed(things)
     client = Client()
-    client.force_login(alice)
+    client.force_login(people["alice"])
     response = client.get(address(route, things) + QUERIES.get(name, ""))
     if response.status_code == 405:
         response = client.post(address(route, things))
     assert response.status_code in (200, 204, 302, 303, 400, 409, 422), response.status_code
+
+
+def test_a_page_is_its_owners(things: Things, people: dict[str, User]) -> None:
+    found = pages(is_async=False)
+    assert len(found) > 60
+    assert not find_wrong(found, lambda page: check_page(things, people, page))
+
+
+@ON_THE_LOOP
+@pytest.mark.parametrize("named", pages(is_async=True), ids=lambda named: named[0])
+def test_a_page_on_the_loop_is_its_owners(
+    things: Things, people: dict[str, User], named: tuple[str, str]
+) -> None:
+    check_page(things, people, named)
 
 
 def _refused(who: User | None, method: str, route: str, things: Things) -> None:

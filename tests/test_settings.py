@@ -1,17 +1,19 @@
 """Settings that would open a door by mistake stop the start."""
 
 import base64
-import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import environ
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
-from config.keys import encryption_keys
-from config.private_storage import private_storage
+from config.setting_rules import encryption_keys, private_storage
 
 PUBLIC = "https://kith.example.org"
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,17 +21,34 @@ SECRET = "a-secret-of-these-tests-0123456789-abcdefghijklmnopqrst"
 KEY = base64.urlsafe_b64encode(b"k" * 32).decode()
 
 
+def load_settings(
+    environment: dict[str, str], without: tuple[str, ...] = ("KITH_", "SECRET_")
+) -> dict[str, Any]:
+    """Return all that the settings module defines where only this environment is set, read in this process."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(without)}
+    with mock.patch.dict(os.environ, kept | environment, clear=True):
+        return runpy.run_path(str(ROOT / "platform" / "config" / "settings.py"))
+
+
 def refusal(**environment: str) -> str:
-    """The last line of what stopped the start; empty where it went on."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KITH_", "SECRET_"))}
+    """Return what stops the start; empty where nothing does."""
+    try:
+        load_settings(environment)
+    except ImproperlyConfigured as error:
+        return str(error)
+    return ""
+
+
+def test_a_refusal_ends_the_process_with_its_reason() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import django; django.setup()"],
-        env=kept | {"DJANGO_SETTINGS_MODULE": "config.settings"} | environment,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "KITH_URL": "kith.example.org"},
         capture_output=True,
         text=True,
         check=False,
     )
-    return done.stderr.strip().splitlines()[-1] if done.returncode else ""
+    assert done.returncode == 1
+    assert "it must begin with http:// or https://" in done.stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -63,9 +82,8 @@ def test_a_public_kith_refuses_a_secret_that_can_be_guessed(key: str) -> None:
     ],
 )
 def test_browsers_come_back_by_https_alone(environment: dict[str, str], seconds: int) -> None:
-    told = "from config.settings import SECURE_HSTS_SECONDS as seconds; print(seconds)"
-    given = os.environ | {"SECRET_KEY": SECRET, "KITH_ENCRYPTION_KEY": KEY} | environment
-    assert int(subprocess.check_output([sys.executable, "-c", told], env=given, text=True)) == seconds
+    secrets = {"SECRET_KEY": SECRET, "KITH_ENCRYPTION_KEY": KEY}
+    assert load_settings(secrets | environment)["SECURE_HSTS_SECONDS"] == seconds
 
 
 def test_djangos_check_of_a_public_kith_finds_nothing() -> None:
@@ -126,16 +144,7 @@ def test_the_key_of_the_wanted_embedder_goes_to_nobody_else(
     environment: dict[str, str], asked: dict[str, str]
 ) -> None:
     wanted = {"EMBEDDING_BASE_URL": "https://new.example.org/v1", "EMBEDDING_API_KEY": "secret"}
-    told = "import json; from config.settings import EMBEDDING_PREVIOUS as p; print(json.dumps(p))"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("EMBEDDING_")}
-    said = subprocess.run(
-        [sys.executable, "-c", told],
-        env=kept | wanted | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    previous = json.loads(said.stdout)
+    previous = load_settings(wanted | environment, without=("EMBEDDING_",))["EMBEDDING_PREVIOUS"]
     assert {name: previous[name] for name in ("base_url", "api_key") if previous} == asked
 
 
@@ -163,14 +172,14 @@ def test_a_bucket_takes_the_folders_place() -> None:
     assert made["OPTIONS"]["endpoint_url"] == "https://s3.example.org"
 
 
-def channels(redis: str) -> str:
-    """What the names of all channels begin with where Kith has this database of a Redis."""
-    told = "from config.settings import CHANNEL_LAYERS as of; print(of['default']['CONFIG']['prefix'])"
-    environment = os.environ | {"REDIS_URL": redis}
-    return subprocess.check_output([sys.executable, "-c", told], env=environment, text=True)
+def channel(redis: str) -> str:
+    """The channel of events where Kith has this database of a Redis."""
+    name = load_settings({"REDIS_URL": redis})["EVENTS_CHANNEL"]
+    assert isinstance(name, str)
+    return name
 
 
 def test_kiths_that_share_a_redis_do_not_hear_each_other() -> None:
     """What is published in one database of a Redis is heard in all of them."""
-    first, second = (channels(f"redis://127.0.0.1:6379/{number}") for number in (1, 2))
+    first, second = (channel(f"redis://127.0.0.1:6379/{number}") for number in (1, 2))
     assert first != second

@@ -7,6 +7,10 @@ class VoiceConfig(AppConfig):
     verbose_name = _("Voice")
 
     def ready(self) -> None:
-        from voice import exporting  # noqa: F401 (its sections of a companion's file)
-        from voice.hearing import leaving  # noqa: F401 (its receiver)
-        from voice.speaking import leaving as of_speech  # noqa: F401 (its receivers)
+        from companions.transfer.archive import SECTIONS
+        from voice.hearing import recordings  # noqa: F401 (its receiver)
+        from voice.models import Recording, Voice
+        from voice.speech import cleanup  # noqa: F401 (its receivers)
+
+        SECTIONS["voices"] = Voice, "companion"
+        SECTIONS["recordings"] = Recording, "companion"

@@ -28,7 +28,7 @@ class SpeakingError(VoiceError):
 class NoEngineError(SpeakingError):
     """`more` is what a browser needs for speaking the sentence itself."""
 
-    def __init__(self, told: Mapping[str, object]) -> None:
+    def __init__(self, more: Mapping[str, object]) -> None:
         detail = _("No speech engine is connected here: your browser can read it aloud.")
         super().__init__("browser_speaks", detail, status=409)
-        self.more = told
+        self.more = more

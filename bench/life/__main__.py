@@ -17,10 +17,9 @@ from random import Random
 from statistics import median
 from time import perf_counter
 
-from bench.command import machine, parser
-from bench.counting import count
+from bench.command import count, machine, parser
 from bench.place import Place
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 
 ROUNDS = 3
 LOOKS = 200
@@ -103,9 +102,9 @@ def _measured(timers: int, due: int) -> int:
 
 def _idle(now: datetime) -> float:
     """Milliseconds of one claim that finds nothing, the median."""
-    from companions.life.tick import claim
+    from companions.life.tick import claim_timers
 
-    return median(_milliseconds(lambda: claim(now, 1000)) for _look in range(LOOKS))
+    return median(_milliseconds(lambda: claim_timers(now, 1000)) for _look in range(LOOKS))
 
 
 def _claims(due: int, now: datetime) -> float:
@@ -113,7 +112,7 @@ def _claims(due: int, now: datetime) -> float:
     from django.db import connection
 
     from bench.life.filling import come_due
-    from companions.life.tick import CLAIMED_AT_ONCE, claim
+    from companions.life.tick import CLAIMED_AT_ONCE, claim_timers
 
     bare, claimed = [], []
     for _round in range(ROUNDS):
@@ -125,7 +124,7 @@ def _claims(due: int, now: datetime) -> float:
                 )
             )
         come_due(due, now)
-        claimed.append(_milliseconds(lambda: _all(lambda: claim(now, CLAIMED_AT_ONCE))))
+        claimed.append(_milliseconds(lambda: _all(lambda: claim_timers(now, CLAIMED_AT_ONCE))))
     a_second, bare_a_second = due / median(claimed) * 1000, due / median(bare) * 1000
     share = a_second / bare_a_second
     say(f"{due:,} due at once: {a_second:,.0f} claimed a second, {CLAIMED_AT_ONCE:,} at a time;")
@@ -136,12 +135,12 @@ def _claims(due: int, now: datetime) -> float:
 
 def _begin(due: int, now: datetime) -> None:
     from bench.life.filling import come_due
-    from companions.life.tick import BEGUN_AT_ONCE, begin, claim
+    from companions.life.tick import BEGUN_AT_ONCE, begin_wakings, claim_timers
 
     come_due(due, now)
-    ids = claim(now, min(due, 5000))
+    ids = claim_timers(now, min(due, 5000))
     parts = [ids[n : n + BEGUN_AT_ONCE] for n in range(0, len(ids), BEGUN_AT_ONCE)]
-    took = _milliseconds(lambda: [begin(part, now) for part in parts])
+    took = _milliseconds(lambda: [begin_wakings(part, now) for part in parts])
     say(
         f"Begun, with a waking each and the timer set to its next day: {len(ids) / took * 1000:,.0f} a second."
     )

@@ -4,18 +4,20 @@ At the end each due time, reckoned apart from Kith's schedules, must have exactl
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import takewhile
 from random import Random
+from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.db import connection
 from django.db.models import Min
 
+from companions.conversations.messages import open_session, say
 from companions.life import tick, timers, waking
 from companions.models import Companion, Message, Timer, Waking
-from companions.saying import open_session, say
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 CRONS = {  # the days of the week (Monday is 0), the day of the month, and the time of each
@@ -112,15 +114,16 @@ class Days:
 
     def _work(self) -> None:
         """What workers do now; some die in it, and what they held is taken over when its time has come."""
-        while ids := tick.claim(self.now, 100):
+        while ids := tick.claim_timers(self.now, 100):
             if self.chance.random() < 0.02:
                 self.lived.deaths += 1
                 continue
-            tick.begin(ids, self.now)
-        for waking_id in waking.due(self.now):
-            point = self.chance.randint(1, 12) if self.chance.random() < 0.03 else 0
+            tick.begin_wakings(ids, self.now)
+        for waking_id in waking.find_due(self.now):
+            number = self.chance.randint(1, 40) if self.chance.random() < 0.03 else 0
             try:
-                waking.run(waking_id, self.now, step=Dying(point))
+                with connection.execute_wrapper(Dying(number)):
+                    waking.run(waking_id, self.now)
             except DeathError:
                 self.lived.deaths += 1
 
@@ -158,14 +161,16 @@ class Days:
 
 @dataclass
 class Dying:
-    """A worker's steps, the last of which it does not survive; 0: it survives them all."""
+    """A worker that dies before so many statements, after which it sends no other; 0: it survives."""
 
-    steps: int
+    number: int
+    sent: int = 0
 
-    def __call__(self, _point: str) -> None:
-        self.steps -= 1
-        if self.steps == 0:
+    def __call__(self, execute: Callable[..., Any], sql: Any, *rest: Any) -> Any:
+        self.sent += 1
+        if 0 < self.number <= self.sent and "SAVEPOINT" not in str(sql):
             raise DeathError
+        return execute(sql, *rest)
 
 
 def due_times(timer: Timer, zone: ZoneInfo) -> Iterator[datetime]:

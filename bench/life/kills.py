@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -18,9 +19,8 @@ from bench.place import Place
 from bench.rows import person
 from companions.life import timers
 from companions.models import Delivery, Life, Message, Timer, Waking
-from config.up.child import Child
-from config.up.programs import Program
-from config.up.servers import beat, worker
+from config.up.processes import Child, Program
+from config.up.servers import worker_program
 
 WORKERS, BEATS = 4, 2
 COMPANIONS, TIMERS = 50, 20
@@ -61,8 +61,11 @@ def _programs(folder: Path) -> list[Program]:
     beats = []
     for number in range(BEATS):
         (folder / f"beat{number}").mkdir()
-        beats.append(beat(folder / f"beat{number}"))
-    return [*(worker() for _n in range(WORKERS)), *beats]
+        command = [sys.executable, *["-m", "celery", "-A", "config", "beat", "--loglevel", "INFO", "-s"]]
+        beats.append(
+            Program("beat", [*command, str(folder / f"beat{number}" / "beat-schedule")], stop_seconds=4)
+        )
+    return [*(worker_program() for _n in range(WORKERS)), *beats]
 
 
 def _set(now: datetime, seconds: float, chance: Random) -> dict[str, datetime]:

@@ -27,10 +27,10 @@ async def embeddings(request: web.Request) -> web.Response:
 
 def embedded(texts: list[str]) -> list[list[float]]:
     """A vector of length 1 for each text, of a long one the mean of its windows'."""
-    from providers.embedding import embedder
-    from providers.vectors import normalised
+    from providers.embedding import get_embedder
+    from providers.embedding.vectors import normalised
 
-    kith = embedder()
+    kith = get_embedder()
     if kith is None:
         raise RuntimeError("Kith's embedder is missing: `make dev` installs its weights.")
     vectors: list[Any] = []

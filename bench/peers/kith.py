@@ -10,7 +10,7 @@ from bench.recall import asking
 from bench.recall.measures import Answer
 from bench.recall.storing import message_of, person, session_of, store, store_all
 from bench.recall.talk import Talk
-from companions.saying import say
+from companions.conversations.messages import say
 from memory.embedding import embed_waiting
 
 MESSAGES = 200  # said one by one

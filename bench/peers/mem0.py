@@ -12,8 +12,8 @@ from typing import Any
 from bench.place import printing_its_port
 from bench.recall.measures import DEPTHS, GIVEN, Answer
 from bench.recall.talk import Question, Talk, Turn
-from memory.cue import without_names
-from providers.rehearsal.running import RehearsalServer
+from memory.recall.query import without_names
+from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate
 
 SIDE = Path(__file__).with_name("mem0_side.py")

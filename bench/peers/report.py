@@ -9,7 +9,7 @@ from bench.peers.mem0 import WAYS, Outcome, PeerError, ask_mem0
 from bench.recall.measures import DEPTHS, GIVEN, measure, median_and_p95
 from bench.recall.tables import percent
 from bench.recall.talk import Talk
-from memory.spaces import serving_space
+from memory.embedding.spaces import serving_space
 
 
 def report(python: Path, talks: Sequence[Talk], *, is_markdown: bool, is_quick: bool) -> None:

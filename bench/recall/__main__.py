@@ -3,7 +3,7 @@
 DATA is one or more files of LoCoMo's or REALTALK's shape, or folders of them. Each talk becomes a companion with a user
 of its own, in a database of its own, stored as talk is; each question goes through the `recall` that a reply uses.
 Beside it, over the same texts and vectors: plain BM25, plain cosine, and reciprocal-rank fusion of the two; then
-recall with one stage at a time switched off, and every question put to every companion that was never told.
+every question put to every companion that was never told.
 """
 
 import argparse
@@ -11,8 +11,7 @@ import sys
 import time
 from dataclasses import replace
 
-from bench.command import amount, machine, parser_of_talks
-from bench.counting import count
+from bench.command import amount, count, machine, parser_of_talks
 from bench.place import Place
 from bench.recall.reading import DataError, talks
 
@@ -35,7 +34,6 @@ def main() -> None:
         report.quality()
         report.speed()
         if not asked.quick:
-            report.ablation()
             report.pool(is_alone=asked.alone)
     print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
 
@@ -45,7 +43,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only-first", type=count, metavar="N", help="only each conversation's first N questions"
     )
-    parser.add_argument("--quick", action="store_true", help="without the ablation and the pool test")
+    parser.add_argument("--quick", action="store_true", help="without the pool test")
     parser.add_argument(
         "--alone",
         action="store_true",

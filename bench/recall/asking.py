@@ -13,13 +13,12 @@ from bench.recall.measures import DEPTHS, GIVEN, Answer
 from bench.recall.storing import Stored
 from bench.recall.talk import Question
 from memory.embedding import embed_cue
+from memory.embedding.spaces import CueVector, serving_space
 from memory.models import Embedding, Memory
-from memory.recall import Found, recall
-from memory.spaces import CueVector, serving_space
-from memory.stages import ALL, Stages
-from memory.terms import terms
+from memory.recall.recall import Found, recall
+from memory.recall.terms import terms
+from providers.embedding.vectors import Floats
 from providers.tokens import estimate
-from providers.vectors import Floats
 
 LIMIT = max(DEPTHS)
 
@@ -47,7 +46,7 @@ def cues(stored: Iterable[Stored]) -> list[Cue]:
     return [_cue(one, question) for one in stored for question in one.talk.questions]
 
 
-def ask(stored: Stored, cue: Cue, stages: Stages = ALL) -> list[Found]:
+def ask(stored: Stored, cue: Cue) -> list[Found]:
     """What the companion recalls for a cue, which may be another's: the one place that calls recall."""
     return recall(
         stored.companion.pk,
@@ -57,13 +56,12 @@ def ask(stored: Stored, cue: Cue, stages: Stages = ALL) -> list[Found]:
         zone=UTC,
         vector=cue.vector,
         names=stored.names,
-        stages=stages,
     )
 
 
-def answers(asked: Sequence[Cue], stages: Stages = ALL) -> list[Timed]:
+def answers(asked: Sequence[Cue]) -> list[Timed]:
     """Each cue's answer from the companion whose talk it is about."""
-    return [_timed(cue, stages) for cue in asked]
+    return [_timed(cue) for cue in asked]
 
 
 def plain_answers(asked: Sequence[Cue]) -> dict[str, list[Answer]]:
@@ -110,9 +108,9 @@ def _cue(stored: Stored, question: Question) -> Cue:
     return Cue(stored, question, vector, (perf_counter() - began) * 1000)
 
 
-def _timed(cue: Cue, stages: Stages) -> Timed:
+def _timed(cue: Cue) -> Timed:
     began = perf_counter()
-    found = ask(cue.stored, cue, stages)
+    found = ask(cue.stored, cue)
     milliseconds = (perf_counter() - began) * 1000
     turns = [cue.stored.turns[one.memory.message_id] for one in found if one.memory.message_id]
     return Timed(_answer(cue, [turn.id for turn in turns]), milliseconds)

@@ -10,7 +10,7 @@ from django.db import transaction
 from bench.recall.asking import Cue, ask
 from bench.recall.storing import Stored
 from companions.models import Companion
-from memory.recall import Found
+from memory.recall.recall import Found
 
 Result = tuple[UUID, float]
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from bench.recall import ablation, asking, pool
-from bench.recall.asking import Timed
+from bench.recall import asking, pool
 from bench.recall.measures import DEPTHS, GIVEN, Answer, Measures, by_category, measure, median_and_p95
 from bench.recall.storing import store_all
-from bench.recall.tables import Row, percent, points, table
-from bench.recall.talk import CATEGORIES, Talk
-from memory.spaces import serving_space
+from bench.recall.tables import Row, percent, table
+from bench.recall.talk import Talk
+from memory.embedding.spaces import serving_space
 
 AT_GIVEN = DEPTHS.index(GIVEN)
 WARM_UP = 5  # the first recalls find everything cold
@@ -48,16 +47,6 @@ class Report:
         rows = [[name, *(f"{one:.1f}" for one in median_and_p95(values))] for name, values in named.items()]
         self._print("milliseconds", ["median", "95th percentile"], rows)
 
-    def ablation(self) -> None:
-        """What is won or lost, in points, without each stage of recall."""
-        every = _shares(self._timed)
-        rows = [["nothing", *map(percent, every), *_rest(self._timed)]]
-        for name, timed in ablation.without_each(self._cues):
-            pairs = zip(_shares(timed), every, strict=True)
-            rows.append([name, *(f"{percent(one)} ({points(one, of)})" for one, of in pairs), *_rest(timed)])
-        several = f"multi-hop @{GIVEN}"
-        self._print("Kith without", [*HEAD[:-1], several, HEAD[-1], "median ms"], rows)
-
     def pool(self, *, is_alone: bool) -> None:
         """Every question of every wrong companion, and on wish the right one's results with nobody else there."""
         asked, strange = pool.ask_everyone(self._stored, self._cues)
@@ -77,19 +66,6 @@ class Report:
 
 def _figures(measured: Measures) -> list[str]:
     return [*map(percent, measured.shares), percent(measured.whole), f"{measured.mrr:.3f}"]
-
-
-def _shares(timed: Sequence[Timed]) -> list[float]:
-    """The shares at each depth, the whole at ten, and the share at ten of the multi-hop questions, 0 without any."""
-    answers = [one.answer for one in timed]
-    measured, multi_hop = measure(answers), by_category(answers).get(CATEGORIES[1])
-    return [*measured.shares, measured.whole, multi_hop.shares[AT_GIVEN] if multi_hop else 0.0]
-
-
-def _rest(timed: Sequence[Timed]) -> list[str]:
-    """The mean reciprocal rank, and the median of the milliseconds."""
-    median, _ = median_and_p95([one.milliseconds for one in timed])
-    return [f"{measure([one.answer for one in timed]).mrr:.3f}", f"{median:.1f}"]
 
 
 def _columns(ways: Mapping[str, Sequence[Answer]]) -> list[Row]:

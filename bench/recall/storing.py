@@ -8,9 +8,9 @@ from django.db import connection, transaction
 
 from accounts.models import User
 from bench.recall.talk import Talk, Turn
-from companions.making import create
+from companions.conversations.messages import say_all
+from companions.creation import create
 from companions.models import Companion, Message, Session
-from companions.saying import say_all
 from memory.embedding import embed_waiting
 
 

@@ -21,11 +21,6 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f}"
 
 
-def points(share: float, of: float) -> str:
-    """By how many percentage points a share differs, with its sign."""
-    return f"{round((share - of) * 100, 1) + 0.0:+.1f}"  # never -0.0
-
-
 def _line(row: Row, widths: Sequence[int], is_markdown: bool) -> str:
     padded = [row[0].ljust(widths[0])] + [cell.rjust(n) for cell, n in zip(row[1:], widths[1:], strict=True)]
     return f"| {' | '.join(padded)} |" if is_markdown else "  ".join(padded).rstrip()

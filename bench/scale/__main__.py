@@ -9,8 +9,7 @@ import argparse
 import os
 import time
 
-from bench.command import machine, parser
-from bench.counting import count
+from bench.command import count, machine, parser
 from bench.place import Place
 
 TOTAL = 1_000_000

@@ -16,8 +16,8 @@ from pgvector import Vector
 from bench.sentences import question
 from companions.models import Companion
 from memory.embedding import embed_cue
-from memory.recall import recall
-from memory.spaces import CueVector
+from memory.embedding.spaces import CueVector
+from memory.recall.recall import recall
 
 LIMIT = 10
 BARE = """

@@ -12,8 +12,8 @@ from bench.scale.figures import Figures
 from bench.scale.filling import live, settle, tell
 from bench.scale.plans import plans
 from companions.models import Companion
+from memory.embedding.spaces import serving_space
 from memory.models import Memory
-from memory.spaces import serving_space
 
 EACH = 1_000
 FEW = 10  # companions that are talked to really

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from bench import probing
+from bench.memorybank.people import Person, people
 from bench.recall.reading import DataError, talks
 from bench.recall.talk import Talk
 
@@ -77,7 +77,7 @@ def read_subjects(
         groups += [
             Group(
                 f"MemoryBank, {name}",
-                [_from_person(one, LANGUAGES[name]) for one in probing.people(folder, name)],
+                [_from_person(one, LANGUAGES[name]) for one in people(folder, name)],
             )
             for name in LANGUAGES
         ]
@@ -121,7 +121,7 @@ def _from_talk(talk: Talk) -> Subject:
     )
 
 
-def _from_person(person: probing.Person, language: str) -> Subject:
+def _from_person(person: Person, language: str) -> Subject:
     """A session a day, as the log has it."""
     days: dict[str, list[Line]] = {}
     texts = {}

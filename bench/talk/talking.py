@@ -12,11 +12,11 @@ from django.db import connection, transaction
 
 from accounts.models import Token, User
 from bench.talk.subjects import Line, Question, Subject
-from companions.making import create
+from companions.conversations.messages import say_all
+from companions.creation import create
 from companions.models import Companion, Message, Prompt, Session
-from companions.saying import say_all
 from memory.embedding import embed_waiting
-from memory.everyday import measure_spaces
+from memory.recall.everyday import measure_spaces
 from providers.tokens import estimate
 
 BEFORE_THE_FIRST = 20

@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from bench.counting import count
+from bench.command import count
 from bench.place import Place
 from bench.ten_days.reading import Person, people
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 
 HEAD = (
     f"{'person':10} sessions  diary  days with a new self-concept  and profile  sentences  memories  unfounded"

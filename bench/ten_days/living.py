@@ -7,9 +7,9 @@ from django.db import transaction
 
 from accounts.models import User
 from bench.ten_days.reading import Day, Person
-from companions.making import create
+from companions.conversations.messages import open_session, say_all
+from companions.creation import create
 from companions.models import Companion, Conversation, Message
-from companions.saying import open_session, say_all
 from companions.sessions import closing, digests, idle
 from memory.embedding import embed_waiting
 

@@ -1,3 +1,6 @@
+"""Companions, their longer work, faces and memories."""
+
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -7,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from companions.deletion import forget
 from companions.models import (
     Closing,
     Companion,
@@ -14,12 +18,15 @@ from companions.models import (
     InnerState,
     Job,
     Message,
+    Picture,
+    Portrait,
     Prompt,
     Reply,
     Session,
     Timer,
     Waking,
 )
+from memory.admin.memories import MemoryAdmin
 from memory.models import (
     Block,
     Consolidation,
@@ -32,7 +39,7 @@ from memory.models import (
     Revision,
     Slot,
 )
-from safety.admin import PrivateAdmin, moment
+from safety.admin import PrivateAdmin, link_to, moment
 
 BELOW: tuple[type[Model], ...] = (
     *(Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
@@ -105,3 +112,39 @@ class JobAdmin(PrivateAdmin):
     @admin.display(description=_("failed"), boolean=True, ordering="error_length")
     def has_failed(self, job: Any) -> bool:
         return bool(job.error_length)
+
+
+@admin.register(Portrait)
+class PortraitAdmin(PrivateAdmin):
+    """What was chosen of a companion's drawn face."""
+
+    words = ("chosen",)
+    search_ids = ("pk",)
+    list_display = ("short_id", "owner", "of_companion", "seed")
+    ordering = ("-pk",)
+    fields = ("owner", "of_companion", "seed")
+
+
+@admin.register(Picture)
+class PictureAdmin(PrivateAdmin):
+    """A picture that takes the portrait's place."""
+
+    list_display = ("id", "owner", "of_companion", "emotion", "of_file")
+    list_filter = ("emotion",)
+    search_ids = ("pk", "companion", "file")
+    ordering = ("-pk",)
+    fields = ("id", "owner", "of_companion", "emotion", "of_file")
+
+    @admin.display(description=_("file"))
+    def of_file(self, picture: Picture) -> str:
+        return link_to("files.storedfile", picture.file_id)
+
+
+@admin.register(Memory)
+class ErasableMemoryAdmin(MemoryAdmin):
+    """A memory that an operator may delete: from every table, and its message from every later prompt."""
+
+    is_erasable = True
+
+    def erase(self, thing: Memory, now: datetime) -> None:
+        forget(thing, now)

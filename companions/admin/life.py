@@ -1,3 +1,5 @@
+"""Timers, wakings, inner states, what a companion may do between talks, and deliveries."""
+
 from datetime import datetime
 from typing import Any
 
@@ -12,13 +14,13 @@ from unfold.decorators import action, display
 
 from companions.admin import trace
 from companions.errors import TimerError
-from companions.life import by_hand, timers
-from companions.models import Timer, Waking
+from companions.life import timers, waking
+from companions.models import Delivery, InnerState, Life, Timer, Waking
 from safety.admin import PrivateAdmin, link_to, moment
 from safety.audit import record
 from safety.models import AuditEntry
 
-TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.SET_ASIDE: "danger"}
+TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
 WAKING_COLOURS = {
     Waking.State.DONE: "success",
     Waking.State.FAILED: "danger",
@@ -83,7 +85,7 @@ class TimerAdmin(DeedsAdmin):
     @action(description=_("Set again"), permissions=["deed"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
         """Let those that were set aside or cancelled run again, from now on."""
-        self.done(request, queryset, by_hand.set_again)
+        self.done(request, queryset, timers.restart)
 
 
 @admin.register(Waking)
@@ -125,18 +127,74 @@ class WakingAdmin(DeedsAdmin):
     @action(description=_("Try again"), permissions=["deed"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
         """Let those that failed go on from where they were."""
-        self.done(request, queryset, by_hand.try_waking_again)
+        self.done(request, queryset, waking.retry)
 
     @action(description=_("Cancel"), permissions=["deed"])  # type: ignore[untyped-decorator]
     def cancel(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
         """Have those not happen that wait."""
-        self.done(request, queryset, by_hand.cancel_waking)
+        self.done(request, queryset, waking.cancel)
 
     def private(self, request: HttpRequest, thing: Waking) -> dict[str, Any]:
         return super().private(request, thing) | {
             "lines": trace.lines(thing.prompt),
             "steps": [
-                one | {"arguments": trace.pretty(one["arguments"]), "result": trace.pretty(one["result"])}
-                for one in thing.steps
+                step | {"arguments": trace.pretty(step["arguments"]), "result": trace.pretty(step["result"])}
+                for step in thing.steps
             ],
         }
+
+
+@admin.register(InnerState)
+class InnerStateAdmin(PrivateAdmin):
+    """How a companion felt and saw the present, in its own words."""
+
+    words = ("text",)
+    list_display = (
+        *("short_id", "owner", "of_companion", "number", "by", "emotion", "valence", "arousal"),
+        moment("made_at", _("made")),
+    )
+    list_filter = ("by", "emotion", "made_at")
+    search_ids = ("pk", "companion", "waking")
+    fields = (
+        *("id", "owner", "of_companion", "number", "by", "emotion", "intensity", "valence", "arousal"),
+        *("until_at", "waking", "made_at"),
+    )
+
+
+@admin.register(Life)
+class LifeAdmin(PrivateAdmin):
+    """What a person lets a companion do between talks."""
+
+    search_ids = ("pk",)
+    list_display = (
+        *("of_companion", "owner", "is_awake", "reaches_out", "is_muted", "most_a_day"),
+        *("by_email", "by_push", "reflect_attempts", moment("drives_at", _("next look for drives"))),
+    )
+    list_display_links = None
+    list_filter = ("is_awake", "reaches_out", "is_muted", "by_email", "by_push")
+    fields = (
+        *("owner", "of_companion", "is_awake", "reaches_out", "is_muted", "most_a_day"),
+        *("quiet_from", "quiet_until", "sleeps_from", "sleeps_until", "by_email", "by_push"),
+        *("drives_at", "reflect_at", "reflect_attempts"),
+    )
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(PrivateAdmin):
+    """One message on its way to its person: by which channel, how far it came, and what went wrong."""
+
+    list_display = (
+        *("short_id", "owner", "of_companion", "of_message", "channel", "state", "error"),
+        *(moment("due_at", _("due")), moment("attempted_at", _("attempted")), moment("ended_at", _("ended"))),
+    )
+    list_filter = ("state", "channel", "error", "due_at")
+    search_ids = ("pk", "companion", "message")
+    ordering = ("-due_at",)
+    fields = (
+        *("id", "owner", "of_companion", "message", "channel", "destination", "state", "due_at"),
+        *("attempted_at", "ended_at", "error"),
+    )
+
+    @admin.display(description=_("message"))
+    def of_message(self, delivery: Delivery) -> str:
+        return link_to("companions.message", delivery.message_id)

@@ -1,3 +1,5 @@
+"""Replies with their traces, and prompts."""
+
 from typing import Any
 
 from django.contrib import admin
@@ -8,7 +10,7 @@ from unfold.decorators import display
 
 from companions.admin import trace
 from companions.models import Prompt, Reply
-from companions.replies.problems import detail_of
+from companions.replies.frames import describe_failure
 from memory.emotion import Emotion
 from safety.admin import PrivateAdmin, link_to, moment
 
@@ -60,9 +62,9 @@ class ReplyAdmin(PrivateAdmin):
             "recalls": trace.recalls(thing),
             "tools_used": trace.tools_used(thing),
             "stretches": trace.stretches(thing),
-            "felt": [(Emotion(one["emotion"]).label, one) for one in thing.emotions],
+            "felt": [(Emotion(emotion["emotion"]).label, emotion) for emotion in thing.emotions],
             "tokens": trace.tokens([round.call for round in rounds]),
-            "told": detail_of(thing.code) if thing.code else "",
+            "told": describe_failure(thing.code) if thing.code else "",
         }
 
 

@@ -75,8 +75,13 @@ def lines(sent: Sequence[Any], earlier: Sequence[Any] = ()) -> list[Line]:
     while same < min(len(sent), len(earlier)) and sent[same] == earlier[same]:
         same += 1
     return [
-        Line(one.get("role", ""), _text(one.get("content")), one.get("tool_calls") or (), number < same)
-        for number, one in enumerate(sent)
+        Line(
+            message.get("role", ""),
+            _text(message.get("content")),
+            message.get("tool_calls") or (),
+            number < same,
+        )
+        for number, message in enumerate(sent)
     ]
 
 

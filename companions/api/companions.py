@@ -1,54 +1,53 @@
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Status
 
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from companions.api.cursor import PageQuery, page
-from companions.api.finding import my_companion, person
-from companions.api.parameters import IdempotencyKey
+from accounts.signed_in import SignedInRequest
+from companions import access
+from companions.api.schemas import CompanionIn, CompanionOut, CompanionPatch, CompanionsOut, IdempotencyKey
+from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
-from companions.making import create
 from companions.models import Companion
-from companions.schemas import CompanionIn, CompanionOut, CompanionPatch, CompanionsOut
-from memory.policies import by_name
+from companions.pagination import PageQuery, paginate
+from memory.scoring import by_name
 
 router = Router(tags=["companions"])
 
 
 @router.get("", response=CompanionsOut, operation_id="list_companions", summary="My companions")
-def list_companions(request: HttpRequest, asked: PageQuery) -> dict[str, object]:
-    items, following = page(Companion.objects.owned_by(person(request)), "created_at", asked)
-    return {"items": items, "next": following}
+def list_companions(request: SignedInRequest, query: PageQuery) -> dict[str, object]:
+    items, next_cursor = paginate(Companion.objects.owned_by(request.user), "created_at", query)
+    return {"items": items, "next": next_cursor}
 
 
 @router.post("", response={201: CompanionOut}, operation_id="create_companion", summary="Make a companion")
 def create_companion(
-    request: HttpRequest, body: CompanionIn, key: IdempotencyKey = None
+    request: SignedInRequest, body: CompanionIn, key: IdempotencyKey = None
 ) -> Status[Companion]:
     def make() -> UUID:
-        admit_to(person(request), "companions", timezone.now())
-        return create(person(request), **body.dict(), now=timezone.now(), id=uuid4()).pk
+        admit_to(request.user, "companions", timezone.now())
+        return create(request.user, **body.dict(), now=timezone.now(), id=uuid4()).pk
 
-    made_id, _ = once(person(request), "create_companion", key, request.body, make)
-    return Status(201, my_companion(request, made_id))
+    made_id, _ = once(request.user, "create_companion", key, request.body, make)
+    return Status(201, access.get_companion(request.user, made_id))
 
 
 @router.get(
     "/{uuid:companion_id}", response=CompanionOut, operation_id="get_companion", summary="One companion"
 )
-def get_companion(request: HttpRequest, companion_id: UUID) -> Companion:
-    return my_companion(request, companion_id)
+def get_companion(request: SignedInRequest, companion_id: UUID) -> Companion:
+    return access.get_companion(request.user, companion_id)
 
 
 @router.patch(
     "/{uuid:companion_id}", response=CompanionOut, operation_id="change_companion", summary="Change it"
 )
-def change_companion(request: HttpRequest, companion_id: UUID, body: CompanionPatch) -> Companion:
-    companion = my_companion(request, companion_id)
+def change_companion(request: SignedInRequest, companion_id: UUID, body: CompanionPatch) -> Companion:
+    companion = access.get_companion(request.user, companion_id)
     changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     if "recall_policy" in changes or "recall_parameters" in changes:
         changes |= _chosen(companion, changes)
@@ -61,8 +60,8 @@ def change_companion(request: HttpRequest, companion_id: UUID, body: CompanionPa
 @router.delete(
     "/{uuid:companion_id}", response={204: None}, operation_id="delete_companion", summary="Delete it"
 )
-def delete_companion(request: HttpRequest, companion_id: UUID) -> Status[None]:
-    delete_for_good(my_companion(request, companion_id))
+def delete_companion(request: SignedInRequest, companion_id: UUID) -> Status[None]:
+    delete_for_good(access.get_companion(request.user, companion_id))
     return Status(204, None)
 
 

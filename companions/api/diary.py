@@ -1,14 +1,13 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
 
-from companions.api.cursor import PageQuery, page
-from companions.api.finding import my_companion, person
+from accounts.signed_in import SignedInRequest
+from companions import access
+from companions.api.schemas import MessagesOut
 from companions.models import Message
-from companions.schemas import MessagesOut
+from companions.pagination import PageQuery, paginate
 from memory.models import DiaryEntry
 
 router = Router(tags=["diary"])
@@ -43,10 +42,10 @@ class DiaryOut(Schema):
     operation_id="list_diary",
     summary="Its diary: an entry for each session that has ended",
 )
-def list_diary(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> Out:
-    entries = DiaryEntry.objects.filter(companion=my_companion(request, companion_id))
-    items, following = page(entries, "started_at", asked)
-    return {"items": items, "next": following}
+def list_diary(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
+    entries = DiaryEntry.objects.filter(companion=access.get_companion(request.user, companion_id))
+    items, next_cursor = paginate(entries, "started_at", query)
+    return {"items": items, "next": next_cursor}
 
 
 @router.get(
@@ -55,8 +54,8 @@ def list_diary(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> Ou
     operation_id="get_diary_entry",
     summary="One entry",
 )
-def get_diary_entry(request: HttpRequest, companion_id: UUID, entry_id: UUID) -> DiaryEntry:
-    return my_entry(request, companion_id, entry_id)
+def get_diary_entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> DiaryEntry:
+    return access.get_diary_entry(request.user, companion_id, entry_id)
 
 
 @router.get(
@@ -65,12 +64,9 @@ def get_diary_entry(request: HttpRequest, companion_id: UUID, entry_id: UUID) ->
     operation_id="list_diary_messages",
     summary="What was said in the entry's session, word for word",
 )
-def list_diary_messages(request: HttpRequest, companion_id: UUID, entry_id: UUID, asked: PageQuery) -> Out:
-    entry = my_entry(request, companion_id, entry_id)
-    items, following = page(Message.objects.filter(session=entry.session_id), "said_at", asked)
-    return {"items": items, "next": following}
-
-
-def my_entry(request: HttpRequest, companion_id: UUID, entry_id: UUID) -> DiaryEntry:
-    mine = DiaryEntry.objects.owned_by(person(request)).filter(companion_id=companion_id)
-    return get_object_or_404(mine, pk=entry_id)
+def list_diary_messages(
+    request: SignedInRequest, companion_id: UUID, entry_id: UUID, query: PageQuery
+) -> Out:
+    entry = access.get_diary_entry(request.user, companion_id, entry_id)
+    items, next_cursor = paginate(Message.objects.filter(session=entry.session_id), "said_at", query)
+    return {"items": items, "next": next_cursor}

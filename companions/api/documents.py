@@ -5,8 +5,6 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
@@ -14,15 +12,16 @@ from pydantic import StringConstraints, ValidationError
 
 from accounts.gate import admit_work
 from accounts.idempotency import once
+from accounts.signed_in import SignedInRequest
 from accounts.usage import Payer
-from companions import documents
-from companions.api.cursor import BAD, CursorError, PageQuery, page
-from companions.api.finding import my_companion, person
-from companions.api.parameters import IdempotencyKey
-from companions.schemas import Told
-from memory.documents.files import read_file
-from memory.documents.looking_up import MOST_PAGES, LookedUp, Question, look_up
-from memory.documents.progress import state_of, with_progress
+from companions import access
+from companions.access import get_companion
+from companions.api.schemas import IdempotencyKey, Told
+from companions.memories import documents
+from companions.pagination import BAD_CURSOR, CursorError, PageQuery, paginate
+from memory.documents.gists import state_of, with_progress
+from memory.documents.intake import read_file
+from memory.documents.lookup import MAX_PAGES, LookedUp, Question, look_up
 from memory.embedding import embed_cue
 from memory.errors import DocumentError
 from memory.models import Document, Page
@@ -68,7 +67,7 @@ class PagesOut(Schema):
 
 class LookUpIn(Schema):
     question: Annotated[Told, StringConstraints(max_length=4_000)]
-    limit: int = Field(MOST_PAGES, ge=1, le=MOST_PAGES)
+    limit: int = Field(MAX_PAGES, ge=1, le=MAX_PAGES)
 
 
 class SaidOut(Schema):
@@ -124,20 +123,20 @@ GIVEN: Out = {
     summary="Give it a long text: JSON, or a file of plain text or Markdown; its gists follow",
     openapi_extra=GIVEN,
 )
-def give_document(request: HttpRequest, companion_id: UUID, key: IdempotencyKey = None) -> Status[Out]:
-    companion = my_companion(request, companion_id)
+def give_document(request: SignedInRequest, companion_id: UUID, key: IdempotencyKey = None) -> Status[Out]:
+    companion = get_companion(request.user, companion_id)
     title, text = given(request)
 
     def make() -> UUID:
-        admit_work(person(request), "documents", timezone.now())
+        admit_work(request.user, "documents", timezone.now())
         return documents.give_document(companion, title, text, timezone.now()).pk
 
     body = orjson.dumps([title, text]) if key else b""
-    made_id, _ = once(person(request), f"give_document {companion_id}", key, body, make)
-    return Status(201, document_out(_my_document(request, companion_id, made_id)))
+    made_id, _ = once(request.user, f"give_document {companion_id}", key, body, make)
+    return Status(201, document_out(access.get_document(request.user, companion_id, made_id)))
 
 
-def given(request: HttpRequest) -> tuple[str, str]:
+def given(request: SignedInRequest) -> tuple[str, str]:
     """Title and text of what was sent; DocumentError, and RequestDataTooBig before anything is read."""
     if int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise RequestDataTooBig
@@ -156,7 +155,7 @@ def _told(body: bytes) -> tuple[str, str]:
     except orjson.JSONDecodeError as error:
         raise HttpError(400, "The body is no JSON.") from error
     except ValidationError as error:
-        wrong = "; ".join(f"{one['loc'][-1:]}: {one['msg']}" for one in error.errors()[:3])
+        wrong = "; ".join(f"{problem['loc'][-1:]}: {problem['msg']}" for problem in error.errors()[:3])
         raise DocumentError("not_valid", wrong) from error
     return sent.title, sent.text
 
@@ -167,10 +166,10 @@ def _told(body: bytes) -> tuple[str, str]:
     operation_id="list_documents",
     summary="What it was given to read",
 )
-def list_documents(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> Out:
-    mine = Document.objects.filter(companion=my_companion(request, companion_id))
-    items, following = page(with_progress(mine), "given_at", asked)
-    return {"items": [document_out(one) for one in items], "next": following}
+def list_documents(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
+    mine = Document.objects.filter(companion=get_companion(request.user, companion_id))
+    items, next_cursor = paginate(with_progress(mine), "given_at", query)
+    return {"items": [document_out(document) for document in items], "next": next_cursor}
 
 
 @router.get(
@@ -179,8 +178,8 @@ def list_documents(request: HttpRequest, companion_id: UUID, asked: PageQuery) -
     operation_id="get_document",
     summary="One document, and how many of its pages have a gist",
 )
-def get_document(request: HttpRequest, companion_id: UUID, document_id: UUID) -> Out:
-    return document_out(_my_document(request, companion_id, document_id))
+def get_document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Out:
+    return document_out(access.get_document(request.user, companion_id, document_id))
 
 
 @router.get(
@@ -189,13 +188,13 @@ def get_document(request: HttpRequest, companion_id: UUID, document_id: UUID) ->
     operation_id="list_pages",
     summary="Its pages in their order, with their gists",
 )
-def list_pages(request: HttpRequest, companion_id: UUID, document_id: UUID, asked: PageQuery) -> Out:
-    document = _my_document(request, companion_id, document_id)
+def list_pages(request: SignedInRequest, companion_id: UUID, document_id: UUID, query: PageQuery) -> Out:
+    document = access.get_document(request.user, companion_id, document_id)
     pages = Page.objects.filter(
-        companion_id=companion_id, document=document, number__gt=_number(asked.cursor)
+        companion_id=companion_id, document=document, number__gt=_number(query.cursor)
     )
-    found = list(pages.order_by("number")[: asked.limit + 1])
-    given = found[: asked.limit]
+    found = list(pages.order_by("number")[: query.limit + 1])
+    given = found[: query.limit]
     return {"items": given, "next": str(given[-1].number) if len(found) > len(given) else None}
 
 
@@ -205,8 +204,8 @@ def list_pages(request: HttpRequest, companion_id: UUID, document_id: UUID, aske
     operation_id="delete_document",
     summary="Delete it with its pages and all that is remembered of them",
 )
-def delete_document(request: HttpRequest, companion_id: UUID, document_id: UUID) -> Status[None]:
-    documents.delete_document(_my_document(request, companion_id, document_id), timezone.now())
+def delete_document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Status[None]:
+    documents.delete_document(access.get_document(request.user, companion_id, document_id), timezone.now())
     return Status(204, None)
 
 
@@ -216,8 +215,8 @@ def delete_document(request: HttpRequest, companion_id: UUID, document_id: UUID)
     operation_id="look_up",
     summary="Find the pages and talks that a question needs, by their gists",
 )
-def look_up_originals(request: HttpRequest, companion_id: UUID, body: LookUpIn) -> Out:
-    companion = my_companion(request, companion_id)
+def look_up_originals(request: SignedInRequest, companion_id: UUID, body: LookUpIn) -> Out:
+    companion = get_companion(request.user, companion_id)
     admit_work(companion.user, "look_ups", timezone.now())
     asked = Question(
         text=body.question,
@@ -227,17 +226,12 @@ def look_up_originals(request: HttpRequest, companion_id: UUID, body: LookUpIn) 
         names=companion.names,
         with_private=True,
     )
-    return {"results": [looked_up_out(one) for one in look_up(companion.pk, asked, body.limit)]}
-
-
-def _my_document(request: HttpRequest, companion_id: UUID, document_id: UUID) -> Document:
-    mine = Document.objects.owned_by(person(request)).filter(companion_id=companion_id)
-    return get_object_or_404(with_progress(mine), pk=document_id)
+    return {"results": [looked_up_out(original) for original in look_up(companion.pk, asked, body.limit)]}
 
 
 def _number(cursor: str | None) -> int:
     if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 9):
-        raise CursorError(*BAD)
+        raise CursorError(*BAD_CURSOR)
     return int(cursor or 0)
 
 
@@ -251,15 +245,15 @@ def document_out(document: Any) -> Out:
     }
 
 
-def looked_up_out(one: LookedUp) -> Out:
+def looked_up_out(original: LookedUp) -> Out:
     return {
-        "kind": one.memory.kind,
-        "title": one.title,
-        "gist": one.memory.text,
-        "score": one.score,
-        "document_id": one.page.document_id if one.page else None,
-        "number": one.page.number if one.page else None,
-        "text": one.page.text if one.page else None,
+        "kind": original.memory.kind,
+        "title": original.title,
+        "gist": original.memory.text,
+        "score": original.score,
+        "document_id": original.page.document_id if original.page else None,
+        "number": original.page.number if original.page else None,
+        "text": original.page.text if original.page else None,
         "said": [
             {
                 "message_id": said.message_id,
@@ -267,6 +261,6 @@ def looked_up_out(one: LookedUp) -> Out:
                 "text": said.text,
                 "happened_at": said.happened_at,
             }
-            for said in one.said
+            for said in original.said
         ],
     }

@@ -3,13 +3,12 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema
 
-from companions.api.cursor import PageQuery, page
-from companions.api.finding import person
+from accounts.signed_in import SignedInRequest
+from companions import access
+from companions.pagination import PageQuery, paginate
 from files.keeping import used_bytes
 from files.models import StoredFile
 from files.serving import served
@@ -46,10 +45,10 @@ class FilesOut(Schema):
 
 
 @router.get("", response=FilesOut, operation_id="list_files", summary="What is stored, newest first")
-def list_files(request: HttpRequest, asked: PageQuery) -> dict[str, Any]:
-    items, following = page(StoredFile.objects.owned_by(person(request)), "created_at", asked)
-    used = {"used_bytes": used_bytes(person(request)), "most_bytes": settings.FILES_BYTES_EACH}
-    return {"items": items, "next": following, **used}
+def list_files(request: SignedInRequest, query: PageQuery) -> dict[str, Any]:
+    items, next_cursor = paginate(StoredFile.objects.owned_by(request.user), "created_at", query)
+    used = {"used_bytes": used_bytes(request.user), "most_bytes": settings.FILES_BYTES_EACH}
+    return {"items": items, "next": next_cursor, **used}
 
 
 @router.get(
@@ -58,15 +57,11 @@ def list_files(request: HttpRequest, asked: PageQuery) -> dict[str, Any]:
     summary="Its content, whole or by `Range`",
     openapi_extra=BINARY,
 )
-def get_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
-    return served(request, my_file(request, file_id))
+def get_file(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
+    return served(request, access.get_file(request.user, file_id))
 
 
 # It says of GET what HTTP says of every GET, so the contract does not name it beside that.
 @router.api_operation(["HEAD"], "/{uuid:file_id}", operation_id="head_file", include_in_schema=False)
-def head_file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
-    return served(request, my_file(request, file_id))
-
-
-def my_file(request: HttpRequest, file_id: UUID) -> StoredFile:
-    return get_object_or_404(StoredFile.objects.owned_by(person(request)), pk=file_id)
+def head_file(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
+    return served(request, access.get_file(request.user, file_id))

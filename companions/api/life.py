@@ -1,16 +1,26 @@
-from datetime import datetime
-from typing import Literal
+"""A companion's life between talks: its log, its inner state, its settings, and what its person has not read."""
+
+from collections.abc import Sequence
+from datetime import datetime, time
+from typing import Any, Literal
 from uuid import UUID
 
-from django.http import HttpRequest
-from ninja import Field, Router, Schema
+from django.http import Http404
+from django.utils import timezone, translation
+from ninja import Field, Router, Schema, Status
+from pydantic import AwareDatetime
 
-from companions.api.cursor import PageQuery, merged
-from companions.api.finding import my_companion
-from companions.life import log
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion, get_notice
+from companions.life import inner_state, log, notifications
+from companions.models import InnerState, Life
+from companions.pagination import PageQuery, paginate, paginate_merged
+from safety import notices
+from safety.models import Notice
 
-router = Router(tags=["life"])
-Out = dict[str, object]
+router = Router()
+my_router = Router(tags=["me"])
+Out = dict[str, Any]
 
 
 class ToolOut(Schema):
@@ -46,10 +56,208 @@ class LifeLogOut(Schema):
     "/{uuid:companion_id}/life",
     response=LifeLogOut,
     operation_id="list_life",
+    tags=["life"],
     summary="Its life log: each waking and what came of it, newest first",
 )
-def list_life(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> Out:
-    companion = my_companion(request, companion_id)
-    rows = [(log.wakings(companion), "due_at"), (log.reflections(companion), "made_at")]
-    items, following = merged(rows, asked)
-    return {"items": [log.entry(companion, one) for one in items], "next": following}
+def list_life(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
+    companion = get_companion(request.user, companion_id)
+    rows = [(log.load_wakings(companion), "due_at"), (log.load_reflections(companion), "made_at")]
+    items, next_cursor = paginate_merged(rows, query)
+    return {"items": [log.write_entry(companion, row) for row in items], "next": next_cursor}
+
+
+class FeelingOut(Schema):
+    valence: float = Field(description="-1 (bad) to 1 (good).")
+    arousal: float = Field(description="0 (calm) to 1 (stirred).")
+    emotion: str
+    intensity: float = Field(description="Of the emotion, 0 to 1.")
+
+
+class InnerStateRevisionOut(FeelingOut):
+    """How it felt and saw the present, as it was written."""
+
+    number: int = Field(description="The highest holds.")
+    text: str = Field(description="In its own words.")
+    by: str
+    made_at: datetime
+    source_ids: list[UUID] = Field(
+        description="The messages that it was drawn from, beside the revision before."
+    )
+    waking_id: UUID | None
+
+    @staticmethod
+    def resolve_source_ids(state: InnerState) -> Sequence[UUID]:
+        return state.seen
+
+
+class InnerStateOut(InnerStateRevisionOut):
+    now: FeelingOut = Field(description="What is left of that by now: moods drift back.")
+
+    @staticmethod
+    def resolve_now(state: InnerState) -> object:
+        return inner_state.get_feeling_now(state, timezone.now())
+
+
+class InnerStateRevisionsOut(Schema):
+    items: list[InnerStateRevisionOut]
+    next: str | None
+
+
+@router.get(
+    "/{uuid:companion_id}/inner-state",
+    response=InnerStateOut,
+    operation_id="get_inner_state",
+    tags=["inner state"],
+    summary="How it feels and sees the present, as it holds",
+)
+def get_inner_state(request: SignedInRequest, companion_id: UUID) -> InnerState:
+    state = inner_state.get_newest(get_companion(request.user, companion_id).pk)
+    if state is None:  # of a companion from before; the sweep begins it within a minute
+        raise Http404
+    return state
+
+
+@router.get(
+    "/{uuid:companion_id}/inner-state/revisions",
+    response=InnerStateRevisionsOut,
+    operation_id="list_inner_state_revisions",
+    tags=["inner state"],
+    summary="Its inner states, the newest first",
+)
+def list_inner_state_revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
+    states = InnerState.objects.filter(companion=get_companion(request.user, companion_id))
+    items, next_cursor = paginate(states, "made_at", query)
+    return {"items": items, "next": next_cursor}
+
+
+class LifeOut(Schema):
+    """Whether a companion lives between talks, and when and how it may reach its person; hours of their zone."""
+
+    is_awake: bool
+    reaches_out: bool = Field(description="Whether it may write first, unasked.")
+    is_muted: bool
+    most_a_day: int
+    quiet_from: time
+    quiet_until: time
+    sleeps_from: time
+    sleeps_until: time
+    by_email: bool
+    by_push: bool
+
+
+class LifePatch(Schema):
+    is_awake: bool | None = None
+    reaches_out: bool | None = None
+    is_muted: bool | None = None
+    most_a_day: int | None = Field(None, ge=0, le=Life.MOST_A_DAY)
+    quiet_from: time | None = None
+    quiet_until: time | None = None
+    sleeps_from: time | None = None
+    sleeps_until: time | None = None
+    by_email: bool | None = None
+    by_push: bool | None = None
+
+
+class ReadIn(Schema):
+    until: AwareDatetime | None = Field(
+        None, description="What was said until then is read; without it, all."
+    )
+
+
+class UnreadOut(Schema):
+    total: int
+    companions: dict[str, int] = Field(description="How many of each companion, by its id.")
+
+
+class NoticeOut(Schema):
+    id: UUID
+    kind: Notice.Kind
+    text: str
+    made_at: datetime
+
+
+class NoticesOut(Schema):
+    items: list[NoticeOut]
+    next: str | None = Field(None, description="Always null: all are given at once.")
+
+
+@router.get(
+    "/{uuid:companion_id}/life/settings",
+    response=LifeOut,
+    operation_id="get_life_settings",
+    tags=["reaching out"],
+    summary="How it lives between talks",
+)
+def get_life_settings(request: SignedInRequest, companion_id: UUID) -> Life:
+    return get_companion(request.user, companion_id).life
+
+
+@router.patch(
+    "/{uuid:companion_id}/life/settings",
+    response=LifeOut,
+    operation_id="change_life_settings",
+    tags=["reaching out"],
+    summary="Change how it lives, when it may write, or mute it",
+)
+def change_life_settings(request: SignedInRequest, companion_id: UUID, body: LifePatch) -> Life:
+    life = get_companion(request.user, companion_id).life
+    changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    for name, value in changes.items():
+        setattr(
+            life,
+            name,
+            value.replace(tzinfo=None, second=0, microsecond=0) if isinstance(value, time) else value,
+        )
+    if changes:
+        life.save(update_fields=list(changes))
+    return life
+
+
+@router.post(
+    "/{uuid:companion_id}/read",
+    response={204: None},
+    operation_id="mark_read",
+    tags=["reaching out"],
+    summary="Say that what it said has been read",
+)
+def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Status[None]:
+    now = timezone.now()
+    notifications.mark_read(get_companion(request.user, companion_id), min(body.until or now, now))
+    return Status(204, None)
+
+
+@my_router.get("/unread", response=UnreadOut, operation_id="count_unread", summary="What I have not read yet")
+def count_unread(request: SignedInRequest) -> dict[str, Any]:
+    counts = notifications.count_unread(request.user)
+    return {"total": sum(counts.values()), "companions": {str(id): count for id, count in counts.items()}}
+
+
+@my_router.get(
+    "/notices",
+    response=NoticesOut,
+    operation_id="list_notices",
+    summary="What I must be told, and have not seen",
+)
+def list_notices(request: SignedInRequest) -> dict[str, Any]:
+    with translation.override(request.user.language or "en"):
+        items = [
+            {
+                "id": notice.pk,
+                "kind": notice.kind,
+                "text": str(notices.describe(notice)),
+                "made_at": notice.made_at,
+            }
+            for notice in notices.list_unseen(request.user, timezone.now())
+        ]
+    return {"items": items}
+
+
+@my_router.post(
+    "/notices/{uuid:notice_id}/seen",
+    response={204: None},
+    operation_id="see_notice",
+    summary="Say that it was seen",
+)
+def see_notice(request: SignedInRequest, notice_id: UUID) -> Status[None]:
+    notices.mark_seen(get_notice(request.user, notice_id), timezone.now())
+    return Status(204, None)

@@ -3,20 +3,19 @@ from time import perf_counter
 from uuid import UUID
 
 from django.db.models import prefetch_related_objects
-from django.http import HttpRequest
 from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from ninja import Query, Router, Status
 
 from accounts.gate import admit_work
 from accounts.idempotency import once
+from accounts.signed_in import SignedInRequest
 from accounts.usage import Payer
-from companions import deletion, retractions
-from companions.api.cursor import PageQuery, page
-from companions.api.finding import my_companion, my_memory, person
-from companions.api.parameters import IdempotencyKey, WithMessage
-from companions.private import keep_private
-from companions.reasons import in_words
-from companions.schemas import (
+from companions import access, deletion
+from companions.api.schemas import (
+    DeletedOut,
+    DeleteIn,
+    IdempotencyKey,
     ListedIn,
     MemoriesOut,
     MemoryIn,
@@ -26,12 +25,18 @@ from companions.schemas import (
     NewsOut,
     RecallIn,
     ResultsOut,
+    WithMessage,
 )
+from companions.errors import CompanionsError
+from companions.memories import editing
+from companions.memories.editing import set_private
+from companions.memories.reasons import in_words
+from companions.pagination import PageQuery, paginate
 from memory.embedding import embed_cue
-from memory.keeping import correct, keep_fact
 from memory.models import Memory, Recall
-from memory.news import Known, find_news
-from memory.recall import Found, recall, record
+from memory.recall.novelty import Known, find_novel
+from memory.recall.recall import Found, recall, record
+from memory.store import correct, keep_fact
 
 router = Router(tags=["memories"])
 Out = dict[str, object]
@@ -40,12 +45,16 @@ Out = dict[str, object]
 @router.get(
     "/{uuid:companion_id}/memories", response=MemoriesOut, operation_id="list_memories", summary="Memories"
 )
-def list_memories(request: HttpRequest, companion_id: UUID, asked: PageQuery, which: Query[ListedIn]) -> Out:
-    among = which.among(*[which.kind] if which.kind else [])
-    memories = among.of(Memory.objects.of(my_companion(request, companion_id).pk)).defer("entry")
+def list_memories(
+    request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[ListedIn]
+) -> Out:
+    filters = which.filters(*[which.kind] if which.kind else [])
+    memories = filters.apply(Memory.objects.of(access.get_companion(request.user, companion_id).pk)).defer(
+        "entry"
+    )
     memories = memories.select_related("message").prefetch_related("sources")
-    items, following = page(memories, "happened_at", asked)
-    return {"items": [memory_out(one) for one in items], "next": following}
+    items, next_cursor = paginate(memories, "happened_at", query)
+    return {"items": [memory_out(memory) for memory in items], "next": next_cursor}
 
 
 @router.post(
@@ -55,19 +64,19 @@ def list_memories(request: HttpRequest, companion_id: UUID, asked: PageQuery, wh
     summary="Add a fact",
 )
 def add_memory(
-    request: HttpRequest,
+    request: SignedInRequest,
     companion_id: UUID,
     body: MemoryIn,
     key: IdempotencyKey = None,
 ) -> Status[Out]:
-    companion, now = my_companion(request, companion_id), timezone.now()
+    companion, now = access.get_companion(request.user, companion_id), timezone.now()
 
     def make() -> UUID:
         admit_work(companion.user, "memories", now)
         return keep_fact(companion.pk, body.text, body.happened_at or now, now, zone=companion.user.zone).pk
 
-    made_id, _ = once(person(request), f"add_memory {companion_id}", key, request.body, make)
-    return Status(201, memory_out(my_memory(request, companion_id, made_id)))
+    made_id, _ = once(request.user, f"add_memory {companion_id}", key, request.body, make)
+    return Status(201, memory_out(access.get_memory(request.user, companion_id, made_id)))
 
 
 @router.post(
@@ -76,10 +85,10 @@ def add_memory(
     operation_id="find_news",
     summary="Which of these observations it does not know yet",
 )
-def memories_news(request: HttpRequest, companion_id: UUID, body: NewsIn) -> Out:
-    companion = my_companion(request, companion_id)
+def memories_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) -> Out:
+    companion = access.get_companion(request.user, companion_id)
     admit_work(companion.user, "news", timezone.now())
-    news = find_news(
+    news = find_novel(
         companion.pk,
         body.observations,
         now=timezone.now(),
@@ -87,7 +96,7 @@ def memories_news(request: HttpRequest, companion_id: UUID, body: NewsIn) -> Out
         threshold=body.threshold,
         payer=Payer(companion.user_id, companion.pk),
     )
-    prefetch_related_objects([one.memory for one in news.known], "sources")
+    prefetch_related_objects([known_fact.memory for known_fact in news.known], "sources")
     return {"new": news.new, "known": known_out(news.known), "by_meaning": news.by_meaning}
 
 
@@ -97,8 +106,8 @@ def memories_news(request: HttpRequest, companion_id: UUID, body: NewsIn) -> Out
     operation_id="get_memory",
     summary="One memory",
 )
-def get_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Out:
-    return memory_out(my_memory(request, companion_id, memory_id))
+def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Out:
+    return memory_out(access.get_memory(request.user, companion_id, memory_id))
 
 
 @router.patch(
@@ -107,12 +116,12 @@ def get_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Out
     operation_id="change_memory",
     summary="Correct it, pin it, keep it from models, or say how important it is",
 )
-def change_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Out:
-    memory = my_memory(request, companion_id, memory_id)
+def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Out:
+    memory = access.get_memory(request.user, companion_id, memory_id)
     if body.text is not None or body.happened_at is not None:
         correct(memory, body.text or memory.text, timezone.now(), body.happened_at)
     if body.is_private is not None:
-        keep_private(memory, body.is_private, timezone.now())
+        set_private(memory, body.is_private, timezone.now())
     marks = body.dict(include={"is_pinned", "importance"}, exclude_none=True)
     for name, value in marks.items():
         setattr(memory, name, value)
@@ -127,9 +136,11 @@ def change_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID, bod
     summary="Delete it everywhere; the message it came from is hidden from later prompts, or deleted too",
 )
 def delete_memory(
-    request: HttpRequest, companion_id: UUID, memory_id: UUID, with_message: WithMessage = False
+    request: SignedInRequest, companion_id: UUID, memory_id: UUID, with_message: WithMessage = False
 ) -> Status[None]:
-    deletion.forget(my_memory(request, companion_id, memory_id), timezone.now(), with_message=with_message)
+    deletion.forget(
+        access.get_memory(request.user, companion_id, memory_id), timezone.now(), with_message=with_message
+    )
     return Status(204, None)
 
 
@@ -139,17 +150,19 @@ def delete_memory(
     operation_id="restore_memory",
     summary="Undo that it was forgotten or revised; 409 where that was changed since",
 )
-def restore_memory(request: HttpRequest, companion_id: UUID, memory_id: UUID) -> Status[None]:
-    companion = my_companion(request, companion_id)
-    retractions.undo(companion, my_memory(request, companion_id, memory_id).pk, timezone.now())
+def restore_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Status[None]:
+    companion = access.get_companion(request.user, companion_id)
+    editing.undo_retraction_of(
+        companion, access.get_memory(request.user, companion_id, memory_id).pk, timezone.now()
+    )
     return Status(204, None)
 
 
 @router.post(
     "/{uuid:companion_id}/recall", response=ResultsOut, operation_id="recall", summary="Search its memory"
 )
-def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) -> Out:
-    companion, now, began = my_companion(request, companion_id), timezone.now(), perf_counter()
+def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn) -> Out:
+    companion, now, began = access.get_companion(request.user, companion_id), timezone.now(), perf_counter()
     admit_work(companion.user, "recalls", now)
     found = recall(
         companion.pk,
@@ -159,7 +172,7 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
         zone=companion.user.zone,
         vector=embed_cue(body.cue, Payer(companion.user_id, companion.pk), companion.names),
         names=companion.names,
-        among=body.among(*body.kinds),
+        filters=body.filters(*body.kinds),
         offset=body.offset,
         policy=companion.policy,
     )
@@ -173,9 +186,26 @@ def recall_memories(request: HttpRequest, companion_id: UUID, body: RecallIn) ->
         policy=companion.recall_policy,
         offset=body.offset,
     )
-    prefetch_related_objects([one.memory for one in found], "message", "sources")
+    prefetch_related_objects([result.memory for result in found], "message", "sources")
     with translation.override(companion.user.language or "en"):
         return {"results": results_out(found)}
+
+
+@router.post(
+    "/{uuid:companion_id}/memories/delete",
+    response=DeletedOut,
+    operation_id="delete_memories",
+    summary="Delete many memories everywhere, or all",
+)
+def delete_memories(request: SignedInRequest, companion_id: UUID, body: DeleteIn) -> dict[str, int]:
+    companion, now = access.get_companion(request.user, companion_id), timezone.now()
+    if not body.all:
+        return {
+            "deleted": deletion.forget_many(companion.pk, body.ids, now, with_messages=body.with_messages)
+        }
+    if body.confirm.strip() != companion.name.strip():
+        raise CompanionsError("not_confirmed", _("This is not its name."))
+    return {"deleted": deletion.forget_every(companion.pk, body.kinds, now, with_messages=body.with_messages)}
 
 
 def memory_out(memory: Memory) -> Out:
@@ -189,27 +219,31 @@ def memory_out(memory: Memory) -> Out:
 
 def known_out(known: Iterable[Known]) -> list[Out]:
     return [
-        {"observation": one.observation, "likeness": one.likeness, "memory": memory_out(one.memory)}
-        for one in known
+        {
+            "observation": known_fact.observation,
+            "likeness": known_fact.likeness,
+            "memory": memory_out(known_fact.memory),
+        }
+        for known_fact in known
     ]
 
 
 def results_out(found: Iterable[Found]) -> list[Out]:
     return [
         {
-            "id": one.memory.pk,
-            "kind": one.memory.kind,
-            "text": one.memory.text,
-            "happened_at": one.memory.happened_at,
-            "score": one.score,
-            "reasons": one.reasons,
-            "why": in_words(one.reasons, one.memory.text),
-            "sources": sources_of(one.memory),
+            "id": result.memory.pk,
+            "kind": result.memory.kind,
+            "text": result.memory.text,
+            "happened_at": result.memory.happened_at,
+            "score": result.score,
+            "reasons": result.reasons,
+            "why": in_words(result.reasons, result.memory.text),
+            "sources": sources_of(result.memory),
         }
-        for one in found
+        for result in found
     ]
 
 
 def sources_of(memory: Memory) -> list[Out]:
     messages = [memory.message] if memory.message else memory.sources.all()
-    return [{"message_id": one.pk, "client_id": one.client_id} for one in messages]
+    return [{"message_id": message.pk, "client_id": message.client_id} for message in messages]

@@ -3,24 +3,21 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 import orjson
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.utils import timezone
 from ninja import Router, Status
 
 from accounts import shares
 from accounts.idempotency import checked
-from companions import history
-from companions.api.cursor import BAD, CursorError, PageQuery
-from companions.api.finding import my_companion
-from companions.api.parameters import Accept, IdempotencyKey, WaitSeconds
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
 from companions.api.replies import reply_out
+from companions.api.schemas import Accept, IdempotencyKey, MessageIn, MessagesOut, TurnOut, WaitSeconds
+from companions.conversations.messages import load_page
 from companions.models import Companion, Message, Reply
-from companions.replies import frames
-from companions.replies.ahead import start_and_look
-from companions.replies.follow import listening
-from companions.replies.start import Started
-from companions.replies.turn import take_up
-from companions.schemas import MessageIn, MessagesOut, TurnOut
+from companions.pagination import BAD_CURSOR, CursorError, PageQuery
+from companions.replies import frames, turn
+from companions.replies.follower import listening
 from database.threads import in_thread
 
 router = Router(tags=["messages"])
@@ -33,13 +30,13 @@ STREAM_SECONDS = 3600.0
     operation_id="list_messages",
     summary="The history, newest first",
 )
-def list_messages(request: HttpRequest, companion_id: UUID, asked: PageQuery) -> dict[str, object]:
-    companion = my_companion(request, companion_id)
+def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
+    companion = get_companion(request.user, companion_id)
     try:
-        before = UUID(asked.cursor) if asked.cursor else None
+        before = UUID(query.cursor) if query.cursor else None
     except ValueError as error:
-        raise CursorError(*BAD) from error
-    messages, following = history.page(companion.conversation, before, asked.limit)
+        raise CursorError(*BAD_CURSOR) from error
+    messages, following = load_page(companion.conversation, before, query.limit)
     return {"items": messages, "next": str(following) if following else None}
 
 
@@ -50,32 +47,25 @@ def list_messages(request: HttpRequest, companion_id: UUID, asked: PageQuery) ->
     summary="Say something and wait for the answer, or follow it as an event stream",
 )
 async def send_message(
-    request: HttpRequest,
+    request: SignedInRequest,
     companion_id: UUID,
     body: MessageIn,
     wait: WaitSeconds = 60,
     key: IdempotencyKey = None,
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
-    companion = await in_thread(my_companion, request, companion_id)
+    companion = await in_thread(get_companion, request.user, companion_id)
     client_id = body.client_id or checked(key)
     if "text/event-stream" in accept:
         await shares.take("streams")
         shares.step_aside()
         return await _streamed(companion, body.text, client_id)
     async with listening(companion) as listener:
-        started = await _begin(companion, body.text, client_id)
+        started = await turn.send(companion, body.text, client_id, timezone.now)
         if wait:
             shares.step_aside()
-            await listener.end_of(started.reply.pk, wait)
+            await listener.wait_for_end(started.reply.pk, wait)
     return Status(201, await in_thread(_turn_out, started.message.pk, started.reply.pk))
-
-
-async def _begin(companion: Companion, text: str, client_id: str | None) -> Started:
-    started, ahead = await start_and_look(companion, text, client_id, timezone.now)
-    if started.is_new:
-        take_up(started, ahead)
-    return started
 
 
 def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
@@ -88,7 +78,7 @@ async def _streamed(companion: Companion, text: str, client_id: str | None) -> S
     opening = listening(companion)
     listener = await opening.__aenter__()
     try:
-        started = await _begin(companion, text, client_id)
+        started = await turn.send(companion, text, client_id, timezone.now)
     except BaseException:
         await opening.__aexit__(None, None, None)
         raise

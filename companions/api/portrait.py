@@ -1,25 +1,27 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
 from pydantic import StringConstraints
 
-from companions.api.finding import my_companion
-from companions.models import Companion, Picture
-from companions.portrait import TABLES, expression, svg
-from companions.portrait.giving import drawn
-from companions.portrait.owned import (
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
+from companions.face.drawing import render_portrait, respond_with_drawing
+from companions.face.expressions import express
+from companions.face.features import TABLES
+from companions.face.portraits import (
     ALWAYS,
     SEEDS,
-    choose,
-    features_of,
-    pictures_of,
+    choose_features,
+    drop_picture,
+    get_features,
+    get_seed,
+    load_pictures,
     put_picture,
-    seed_of,
-    take_back,
 )
+from companions.models import Companion, Picture
 from files.pictures import MOST_BYTES
 from files.uploading import uploaded
 from memory.emotion import Emotion
@@ -87,8 +89,8 @@ GIVEN: Out = {
     operation_id="get_portrait",
     summary="Its drawn face: the seed, and the features",
 )
-def get_portrait(request: HttpRequest, companion_id: UUID) -> Out:
-    return portrait_out(my_companion(request, companion_id))
+def get_portrait(request: SignedInRequest, companion_id: UUID) -> Out:
+    return portrait_out(get_companion(request.user, companion_id))
 
 
 @router.put(
@@ -97,10 +99,10 @@ def get_portrait(request: HttpRequest, companion_id: UUID) -> Out:
     operation_id="put_portrait",
     summary="Choose its drawn face",
 )
-def put_portrait(request: HttpRequest, companion_id: UUID, body: PortraitIn) -> Out:
-    companion = my_companion(request, companion_id)
-    choose(companion, seed_of(companion) if body.seed is None else body.seed, body.features)
-    return portrait_out(my_companion(request, companion_id))
+def put_portrait(request: SignedInRequest, companion_id: UUID, body: PortraitIn) -> Out:
+    companion = get_companion(request.user, companion_id)
+    choose_features(companion, get_seed(companion) if body.seed is None else body.seed, body.features)
+    return portrait_out(get_companion(request.user, companion_id))
 
 
 @router.get(
@@ -109,10 +111,11 @@ def put_portrait(request: HttpRequest, companion_id: UUID, body: PortraitIn) -> 
     summary="Its face as it is drawn, in an emotion",
     openapi_extra={"responses": {200: {"description": "The drawing.", "content": {"image/svg+xml": {}}}}},
 )
-def draw_portrait(request: HttpRequest, companion_id: UUID, asked: Query[FeltIn]) -> HttpResponse:
-    companion = my_companion(request, companion_id)
-    return drawn(
-        request, svg(features_of(companion), expression(asked.emotion, asked.intensity), companion.tint)
+def draw_portrait(request: SignedInRequest, companion_id: UUID, feeling: Query[FeltIn]) -> HttpResponse:
+    companion = get_companion(request.user, companion_id)
+    return respond_with_drawing(
+        request,
+        render_portrait(get_features(companion), express(feeling.emotion, feeling.intensity), companion.tint),
     )
 
 
@@ -122,8 +125,8 @@ def draw_portrait(request: HttpRequest, companion_id: UUID, asked: Query[FeltIn]
     operation_id="list_pictures",
     summary="The pictures in the drawing's place",
 )
-def list_pictures(request: HttpRequest, companion_id: UUID) -> Out:
-    mine = pictures_of(my_companion(request, companion_id))
+def list_pictures(request: SignedInRequest, companion_id: UUID) -> Out:
+    mine = load_pictures(get_companion(request.user, companion_id))
     return {"items": [picture_out(mine[emotion]) for emotion in sorted(mine)], "next": None}
 
 
@@ -134,8 +137,8 @@ def list_pictures(request: HttpRequest, companion_id: UUID) -> Out:
     summary="Show a picture in the drawing's place: always, or for an emotion",
     openapi_extra=GIVEN,
 )
-def add_picture(request: HttpRequest, companion_id: UUID) -> Status[Out]:
-    companion = my_companion(request, companion_id)
+def add_picture(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
+    companion = get_companion(request.user, companion_id)
     content = uploaded(request, MOST_BYTES)
     picture = put_picture(companion, _emotion(request.POST.get("emotion", "")), content, timezone.now())
     return Status(201, picture_out(picture))
@@ -147,8 +150,8 @@ def add_picture(request: HttpRequest, companion_id: UUID) -> Status[Out]:
     operation_id="delete_picture",
     summary="Take a picture back: always, or that for an emotion",
 )
-def delete_picture(request: HttpRequest, companion_id: UUID, emotion: str) -> Status[None]:
-    take_back(my_companion(request, companion_id), _emotion(emotion))
+def delete_picture(request: SignedInRequest, companion_id: UUID, emotion: str) -> Status[None]:
+    drop_picture(get_companion(request.user, companion_id), _emotion(emotion))
     return Status(204, None)
 
 
@@ -157,11 +160,11 @@ def _emotion(name: str) -> str:
 
 
 def portrait_out(companion: Companion) -> Out:
-    features = features_of(companion)
+    features = get_features(companion)
     portrait = getattr(companion, "portrait", None)
     chosen = sorted(set(portrait.chosen) & set(TABLES)) if portrait else []
     return {
-        "seed": seed_of(companion),
+        "seed": get_seed(companion),
         "features": {feature: getattr(features, feature) for feature in TABLES},
         "chosen": chosen,
     }

@@ -3,20 +3,18 @@ from typing import Any, Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
 
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from companions.api.cursor import PageQuery, page
-from companions.api.finding import my_companion, person
-from companions.api.parameters import IdempotencyKey
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion, get_timer, get_waking
+from companions.api.schemas import IdempotencyKey, Text
 from companions.life import timers
 from companions.models import Companion, Timer
 from companions.models.timer import NOTE_CHARACTERS
-from companions.schemas import Text
+from companions.pagination import PageQuery, paginate
 
 router = Router(tags=["timers"])
 Out = dict[str, Any]
@@ -74,11 +72,11 @@ class WakingOut(Schema):
     operation_id="list_timers",
     summary="Timers, newest first",
 )
-def list_timers(request: HttpRequest, companion_id: UUID, asked: PageQuery, which: Query[WhichIn]) -> Out:
-    companion = my_companion(request, companion_id)
-    items, following = page(companion.timers.filter(state=which.state), "created_at", asked)
-    zone = timers.zone_of(companion)
-    return {"items": [timer_out(one, companion, zone) for one in items], "next": following}
+def list_timers(request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[WhichIn]) -> Out:
+    companion = get_companion(request.user, companion_id)
+    items, next_cursor = paginate(companion.timers.filter(state=which.state), "created_at", query)
+    zone = timers.get_zone(companion)
+    return {"items": [timer_out(timer, companion, zone) for timer in items], "next": next_cursor}
 
 
 @router.post(
@@ -88,20 +86,20 @@ def list_timers(request: HttpRequest, companion_id: UUID, asked: PageQuery, whic
     summary="Set a timer",
 )
 def set_timer(
-    request: HttpRequest, companion_id: UUID, body: TimerIn, key: IdempotencyKey = None
+    request: SignedInRequest, companion_id: UUID, body: TimerIn, key: IdempotencyKey = None
 ) -> Status[Out]:
-    companion, now = my_companion(request, companion_id), timezone.now()
+    companion, now = get_companion(request.user, companion_id), timezone.now()
 
     def make() -> UUID:
         admit_to(companion.user, "timers", now)
-        asked = timers.set_timer(
+        timer = timers.set_timer(
             companion, body.schedule, body.note, by=Timer.By.USER, now=now, is_asked_for=True
         )
-        return asked.pk
+        return timer.pk
 
-    made_id, _ = once(person(request), f"set_timer {companion_id}", key, request.body, make)
-    timer = get_object_or_404(companion.timers, pk=made_id)
-    return Status(201, timer_out(timer, companion, timers.zone_of(companion)))
+    made_id, _ = once(request.user, f"set_timer {companion_id}", key, request.body, make)
+    timer = get_timer(request.user, companion_id, made_id)
+    return Status(201, timer_out(timer, companion, timers.get_zone(companion)))
 
 
 @router.delete(
@@ -110,8 +108,8 @@ def set_timer(
     operation_id="cancel_timer",
     summary="Cancel a timer",
 )
-def cancel_timer(request: HttpRequest, companion_id: UUID, timer_id: UUID) -> Status[None]:
-    timers.cancel(_mine(request, companion_id, timer_id), timezone.now())
+def cancel_timer(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> Status[None]:
+    timers.cancel(get_timer(request.user, companion_id, timer_id), timezone.now())
     return Status(204, None)
 
 
@@ -122,26 +120,22 @@ def cancel_timer(request: HttpRequest, companion_id: UUID, timer_id: UUID) -> St
     summary="Let the companion wake for it now; its own due time stays",
 )
 def fire_timer(
-    request: HttpRequest, companion_id: UUID, timer_id: UUID, key: IdempotencyKey = None
+    request: SignedInRequest, companion_id: UUID, timer_id: UUID, key: IdempotencyKey = None
 ) -> Status[Out]:
-    timer, now = _mine(request, companion_id, timer_id), timezone.now()
+    timer, now = get_timer(request.user, companion_id, timer_id), timezone.now()
 
     def make() -> UUID:
-        admit_to(person(request), "timers", now)
+        admit_to(request.user, "timers", now)
         return timers.fire(timer, now, is_asked_for=True).pk
 
-    made_id, _ = once(person(request), f"fire_timer {timer_id}", key, request.body, make)
-    return Status(202, {"waking": get_object_or_404(timer.wakings, pk=made_id)})
-
-
-def _mine(request: HttpRequest, companion_id: UUID, timer_id: UUID) -> Timer:
-    return get_object_or_404(my_companion(request, companion_id).timers, pk=timer_id)
+    made_id, _ = once(request.user, f"fire_timer {timer_id}", key, request.body, make)
+    return Status(202, {"waking": get_waking(request.user, companion_id, made_id)})
 
 
 def timer_out(timer: Timer, companion: Companion, zone: ZoneInfo) -> Out:
     fields = ("id", "schedule", "name", "note", "by", "is_asked_for", "state", "due_at")
     return {
         **{name: getattr(timer, name) for name in (*fields, "created_at", "ended_at")},
-        "in_words": timers.in_words(timer, zone, companion.user.language),
-        "upcoming": timers.upcoming(timer, zone),
+        "in_words": timers.describe(timer, zone, companion.user.language),
+        "upcoming": timers.get_upcoming(timer, zone),
     }

@@ -10,30 +10,33 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from companions.life import seeding
-from companions.life.mood import Feeling, felt_now
-from companions.locking import lock
+from companions.conversations.text_diff import Piece, compare
+from companions.life.first_words import compose_first_words, get_language
+from companions.life.mood import Feeling, fade
+from companions.locks import lock
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
-from memory.text import shortened, storable
+from text.sentences import split_sentences
+from text.shorten import shorten
+from text.storable import storable
 
 SEEDED_AT_ONCE = 200
 BY_A_MODEL = {InnerState.By.REFLECTION, InnerState.By.CLOSING, InnerState.By.WAKING}
 
 
-def newest(companion_id: UUID) -> InnerState | None:
-    """The one that holds; None where the companion has none (yet)."""
+def get_newest(companion_id: UUID) -> InnerState | None:
+    """Return the inner state that holds; None where the companion has none (yet)."""
     return InnerState.objects.filter(companion=companion_id).order_by("-number").first()
 
 
-def feeling_of(state: InnerState) -> Feeling:
-    """What was felt as it was made."""
+def get_feeling(state: InnerState) -> Feeling:
+    """Return what was felt as it was made."""
     return Feeling.clamped(state.valence, state.arousal, state.emotion, state.intensity)
 
 
-def feeling_now(state: InnerState | None, now: datetime) -> Feeling:
-    """What is left of that by now; calm where there is no inner state."""
-    return felt_now(feeling_of(state), state.made_at, now) if state else Feeling()
+def get_feeling_now(state: InnerState | None, now: datetime) -> Feeling:
+    """Return what is left of its feeling by now; calm where there is no inner state."""
+    return fade(get_feeling(state), state.made_at, now) if state else Feeling()
 
 
 @transaction.atomic
@@ -49,18 +52,19 @@ def revise(
     waking: Waking | None = None,
     call_id: int | None = None,
 ) -> InnerState:
-    """The inner state that holds from now on; the one before where the same waking says the very same again.
+    """Return the inner state that holds from now on; the one before where the same waking says the very same again.
 
     Whoever looked at nothing that was said leaves it to the next reflection: its `until_at` is that of the one before.
     ValueError for an empty text; Companion.DoesNotExist.
     """
-    text = shortened(storable(text).strip(), INNER_STATE_CHARACTERS)
+    text = shorten(storable(text).strip(), INNER_STATE_CHARACTERS)
     if not text:
         raise ValueError("An inner state needs words.")
     if not lock(companion_id):
         raise Companion.DoesNotExist
-    before = newest(companion_id)
-    if before and waking and before.waking_id == waking.pk and _says(before) == (text, feeling):
+    before = get_newest(companion_id)
+    is_same = before is not None and (before.text, get_feeling(before)) == (text, feeling)
+    if before and waking and is_same and before.waking_id == waking.pk:
         return before
     return InnerState.objects.create(
         companion_id=companion_id,
@@ -80,32 +84,37 @@ def revise(
     )
 
 
-def _says(state: InnerState) -> tuple[str, Feeling]:
-    return state.text, feeling_of(state)
-
-
 @transaction.atomic
 def seed(companion: Companion, now: datetime) -> InnerState:
-    """The first inner state, drawn from the persona; the one that holds where there is one."""
+    """Return the first inner state, drawn from the persona; the one that holds where there is one."""
     if not lock(companion.pk):
         raise Companion.DoesNotExist
-    before = newest(companion.pk)
+    before = get_newest(companion.pk)
     if before:
         return before
-    language = seeding.language(companion)
-    text, feeling = seeding.beginning(companion.name, companion.persona, companion.greeting, language)
+    text, feeling = compose_first_words(
+        companion.name, companion.persona, companion.greeting, get_language(companion)
+    )
     return revise(companion.pk, text, feeling, by=InnerState.By.SEED, now=now)
 
 
-def drop_states(companion: Companion, ids: Collection[UUID]) -> None:
+def seed_missing(now: datetime, limit: int = SEEDED_AT_ONCE) -> int:
+    """Seed companions that were there before there were inner states; return how many."""
+    missing = list(Companion.objects.filter(inner_states=None).select_related("user")[:limit])
+    for companion in missing:
+        seed(companion, now)
+    return len(missing)
+
+
+def delete_states(companion: Companion, ids: Collection[UUID]) -> None:
     """Delete these inner states; the one before them holds again, but never the beginning.
 
     Where nothing else is left, the feeling that held goes on without words, and a reflection upon what was said is due.
     Call it with the companion locked.
     """
-    lost = newest(companion.pk)
+    lost = get_newest(companion.pk)
     InnerState.objects.filter(companion=companion, pk__in=ids).delete()
-    before = newest(companion.pk)
+    before = get_newest(companion.pk)
     if lost is None or (before and before.by != InnerState.By.SEED):
         return
     InnerState.objects.create(
@@ -121,9 +130,6 @@ def drop_states(companion: Companion, ids: Collection[UUID]) -> None:
     )
 
 
-def seed_missing(now: datetime, most: int = SEEDED_AT_ONCE) -> int:
-    """How many companions, of those that were there before there were inner states, have one from now on."""
-    missing = list(Companion.objects.filter(inner_states=None).select_related("user")[:most])
-    for companion in missing:
-        seed(companion, now)
-    return len(missing)
+def compare_texts(before: str, after: str) -> list[list[Piece]]:
+    """Return the sentences of both inner states in their order, each as its pieces: what is new, and what is gone."""
+    return compare(split_sentences(before), split_sentences(after))

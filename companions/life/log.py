@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from companions.life import timers
-from companions.life.drive import named
 from companions.models import Companion, InnerState, Message, Waking
 
 REFLECTED = (InnerState.By.REFLECTION, InnerState.By.CLOSING)
@@ -40,90 +39,89 @@ class Entry:
     tools: tuple[dict[str, Any], ...] = ()
 
 
-def wakings(companion: Companion) -> QuerySet[Waking]:
-    """Its wakings with what their entries need."""
+def load_wakings(companion: Companion) -> QuerySet[Waking]:
+    """Return its wakings with what their entries need."""
     mine = Waking.objects.filter(companion=companion).select_related("timer", "message")
     return mine.defer("prompt", "shown", "text")
 
 
-def reflections(companion: Companion) -> QuerySet[InnerState]:
-    """What it came to feel by thinking about a talk."""
+def load_reflections(companion: Companion) -> QuerySet[InnerState]:
+    """Return what it came to feel by thinking about a talk."""
     return InnerState.objects.filter(companion=companion, by__in=REFLECTED)
 
 
-def entry(companion: Companion, one: Waking | InnerState) -> Entry:
-    """The entry, in the person's language."""
+def write_entry(companion: Companion, row: Waking | InnerState) -> Entry:
+    """Return the entry, in the person's language."""
     with translation.override(companion.user.language or "en"):
-        return _of_waking(companion, one) if isinstance(one, Waking) else _of_reflection(one)
+        if isinstance(row, Waking):
+            return _write_waking_entry(companion, row)
+        by_reflection = row.by == InnerState.By.REFLECTION
+        return Entry(
+            id=row.pk,
+            kind="reflection",
+            at=row.made_at,
+            why=_("You two had talked for a while.") if by_reflection else _("A talk had come to its end."),
+            what=_("It saw anew how it feels."),
+            state=Waking.State.DONE,
+            thought=row.text,
+        )
 
 
-def _of_waking(companion: Companion, one: Waking) -> Entry:
-    message: Message | None = getattr(one, "message", None)
+def _write_waking_entry(companion: Companion, waking: Waking) -> Entry:
+    message: Message | None = getattr(waking, "message", None)
     return Entry(
-        id=one.pk,
+        id=waking.pk,
         kind="waking",
-        at=one.due_at,
-        why=_why(companion, one),
-        what=_what(one),
-        state=one.state,
-        outcome=one.outcome,
-        code=one.reason,
-        note=one.note,
-        is_asked_for=one.is_asked_for,
-        missed=one.missed,
-        thought=one.thought,
+        at=waking.due_at,
+        why=_explain(companion, waking),
+        what=_tell_outcome(waking),
+        state=waking.state,
+        outcome=waking.outcome,
+        code=waking.reason,
+        note=waking.note,
+        is_asked_for=waking.is_asked_for,
+        missed=waking.missed,
+        thought=waking.thought,
         message_id=message.pk if message else None,
-        tools=tuple({"name": step["name"], "is_error": "error" in step["result"]} for step in one.steps),
+        tools=tuple({"name": step["name"], "is_error": "error" in step["result"]} for step in waking.steps),
     )
 
 
-def _of_reflection(one: InnerState) -> Entry:
-    by_reflection = one.by == InnerState.By.REFLECTION
-    return Entry(
-        id=one.pk,
-        kind="reflection",
-        at=one.made_at,
-        why=_("You two had talked for a while.") if by_reflection else _("A talk had come to its end."),
-        what=_("It saw anew how it feels."),
-        state=Waking.State.DONE,
-        thought=one.text,
-    )
-
-
-def _why(companion: Companion, one: Waking) -> str:
-    told = _woken_by(companion, one)
-    if not one.missed:
-        return told
+def _explain(companion: Companion, waking: Waking) -> str:
+    origin = _tell_origin(companion, waking)
+    if not waking.missed:
+        return origin
     missed = ngettext(
-        "One time before it was missed.", "%(count)d times before it were missed.", one.missed
-    ) % {"count": one.missed}
-    return f"{told} {missed}"
+        "One time before it was missed.", "%(count)d times before it were missed.", waking.missed
+    ) % {"count": waking.missed}
+    return f"{origin} {missed}"
 
 
-def _woken_by(companion: Companion, one: Waking) -> str:
-    if one.origin == Waking.Origin.DRIVE:
-        return _("Something of its own made it wake: %(drive)s.") % {"drive": named(one.drive)}
-    if one.timer is None:
+def _tell_origin(companion: Companion, waking: Waking) -> str:
+    if waking.origin == Waking.Origin.DRIVE:
+        return _("Something of its own made it wake: %(drive)s.") % {"drive": waking.drive_label}
+    if waking.timer is None:
         return _("A timer made it wake, which is gone now.")
-    words = timers.in_words(one.timer, companion.user.zone, companion.user.language)
-    if one.origin == Waking.Origin.FORCED:
+    words = timers.describe(waking.timer, companion.user.zone, companion.user.language)
+    if waking.origin == Waking.Origin.FORCED:
         return _("A timer was fired by hand: %(schedule)s.") % {"schedule": words}
     return _("A timer made it wake: %(schedule)s.") % {"schedule": words}
 
 
-def _what(one: Waking) -> str:
-    if one.state == Waking.State.WAITING:
+def _tell_outcome(waking: Waking) -> str:
+    if waking.state == Waking.State.WAITING:
         return _("It is not done yet.")
-    if one.state == Waking.State.SKIPPED:
-        return _skipped(one.reason)
-    if one.state == Waking.State.FAILED:
+    if waking.state == Waking.State.SKIPPED:
+        return _tell_skip(waking.reason)
+    if waking.state == Waking.State.FAILED:
         return _("It could not make up its mind: the model did not answer.")
-    if one.outcome == Waking.Outcome.SPOKE:
+    if waking.outcome == Waking.Outcome.SPOKE:
         return _("It wrote to you.")
-    return _held(one.reason) if one.outcome == Waking.Outcome.HELD else _("It chose to stay silent.")
+    is_held = waking.outcome == Waking.Outcome.HELD
+    return _tell_refusal(waking.reason) if is_held else _("It chose to stay silent.")
 
 
-def _skipped(code: str) -> str:
+def _tell_skip(code: str) -> str:
     sentences = {
         "life_off": _("It slept on: you have turned its life between talks off."),
         "asleep": _("It slept on: these are its hours of sleep."),
@@ -136,7 +134,7 @@ def _skipped(code: str) -> str:
     return sentences.get(code) or _("It slept on.")
 
 
-def _held(code: str) -> str:
+def _tell_refusal(code: str) -> str:
     sentences = {
         "not_opted_in": _("It would have written to you, but you have not allowed it to write first."),
         "muted": _("It would have written to you, but it is muted."),

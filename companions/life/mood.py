@@ -8,10 +8,10 @@ from datetime import datetime
 from math import exp2
 
 from memory.emotion import Emotion
-from memory.policies.remembered import days_between, require
+from memory.scoring.remembered import days_between, require
 
-HALF_HOURS = 12.0
-LEAST_SHOWN = 0.1  # an emotion weaker than this does not show
+HALF_LIFE_HOURS = 12.0
+MIN_INTENSITY = 0.1  # an emotion weaker than this does not show
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,12 @@ class Feeling:
 
     @classmethod
     def clamped(cls, valence: float, arousal: float, emotion: str, intensity: float) -> "Feeling":
-        """The nearest feeling that there is: numbers within their bounds, 0 for what is no number, neutral for a strange
-        emotion.
-        """
+        """Return the nearest feeling that there is: 0 for what is no number, neutral for a strange emotion."""
         return cls(
-            valence=_within(valence, -1.0),
-            arousal=_within(arousal, 0.0),
+            valence=_clamp(valence, -1.0),
+            arousal=_clamp(arousal, 0.0),
             emotion=Emotion(emotion) if emotion in Emotion.values else Emotion.NEUTRAL,
-            intensity=_within(intensity, 0.0),
+            intensity=_clamp(intensity, 0.0),
         )
 
     @property
@@ -53,22 +51,22 @@ class Feeling:
 CALM = Feeling()
 
 
-def felt_now(feeling: Feeling, since: datetime, now: datetime) -> Feeling:
-    """What is left at `now` of a feeling as it was then: each number times 2^(-hours / 12), neutral once too weak."""
-    left = exp2(-days_between(since, now) * 24 / HALF_HOURS)
+def fade(feeling: Feeling, since: datetime, now: datetime) -> Feeling:
+    """Return what is left at `now` of a feeling: each number times 2^(-hours / 12), neutral once too weak."""
+    left = exp2(-days_between(since, now) * 24 / HALF_LIFE_HOURS)
     intensity = feeling.intensity * left
     return Feeling(
         valence=feeling.valence * left,
         arousal=feeling.arousal * left,
-        emotion=feeling.emotion if intensity >= LEAST_SHOWN else Emotion.NEUTRAL,
+        emotion=feeling.emotion if intensity >= MIN_INTENSITY else Emotion.NEUTRAL,
         intensity=intensity,
     )
 
 
-def swayed(mood: float, valence: float) -> float:
-    """A mood (-1 to 1) with a valence on top of it, still from -1 to 1."""
-    return _within(mood + valence, -1.0)
+def sway(mood: float, valence: float) -> float:
+    """Return a mood (-1 to 1) with a valence on top of it, still from -1 to 1."""
+    return _clamp(mood + valence, -1.0)
 
 
-def _within(value: float, least: float) -> float:
+def _clamp(value: float, least: float) -> float:
     return min(max(value, least), 1.0) if value == value else 0.0  # NaN is not itself

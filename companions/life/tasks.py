@@ -1,29 +1,30 @@
-"""Tasks of lives: nudges, and the sweeps that find the work from rows. Each may run twice."""
+"""Tasks of lives, and the sweeps that find the work from rows. Each may run twice."""
 
 from uuid import UUID
 
 from celery import shared_task
 from django.utils import timezone
 
-from companions.life import drives, inner_state, predefined, reaching, reflection, waking
-from companions.life import tick as ticking
+from companions.life import inner_state, outreach, reflection, timers, triggers, waking
+from companions.life.tick import BEGUN_AT_ONCE, CLAIMED_AT_ONCE, claim_timers
+from companions.life.tick import begin_wakings as begin_claimed
 
 
 @shared_task
 def tick() -> None:
-    """Claim what is due and hand it on, and look after wakings whose nudge was lost: every thirty seconds."""
+    """Claim what is due and hand it on, and look after wakings whose message was lost: every thirty seconds."""
     now = timezone.now()
-    while claimed := ticking.claim(now, ticking.CLAIMED_AT_ONCE):
-        for ids in ticking.batches(claimed, ticking.BEGUN_AT_ONCE):
-            begin_wakings.delay(ids)
-    for waking_id in waking.due(now):
+    while claimed := [str(id) for id in claim_timers(now, CLAIMED_AT_ONCE)]:
+        for start in range(0, len(claimed), BEGUN_AT_ONCE):
+            begin_wakings.delay(claimed[start : start + BEGUN_AT_ONCE])
+    for waking_id in waking.find_due(now):
         wake.delay(str(waking_id))
 
 
 @shared_task
 def begin_wakings(timer_ids: list[str]) -> None:
     """Make wakings of claimed timers."""
-    for waking_id in ticking.begin([UUID(id) for id in timer_ids], timezone.now()):
+    for waking_id in begin_claimed([UUID(id) for id in timer_ids], timezone.now()):
         wake.delay(str(waking_id))
 
 
@@ -36,13 +37,13 @@ def wake(waking_id: str) -> None:
 @shared_task
 def send_deliveries() -> None:
     """Reach whoever has not read what was written to them: the sweep."""
-    reaching.send_due(timezone.now())
+    outreach.send_due_deliveries(timezone.now())
 
 
 @shared_task
 def set_missing_timers() -> None:
     """Give whoever lacks them the timers of evening and morning."""
-    predefined.ensure_missing(timezone.now())
+    timers.set_missing_predefined(timezone.now())
 
 
 @shared_task
@@ -56,7 +57,7 @@ def reflect_waiting() -> None:
     """Let whoever is due reflect, and begin the inner states that are missing: the sweep."""
     now = timezone.now()
     inner_state.seed_missing(now)
-    for companion_id in reflection.due(now):
+    for companion_id in reflection.find_due_companions(now):
         reflect_upon.delay(str(companion_id))
 
 
@@ -64,7 +65,7 @@ def reflect_waiting() -> None:
 def seek() -> None:
     """Look for what moves companions by themselves: the sweep."""
     now = timezone.now()
-    while claimed := drives.claim(now, drives.CLAIMED_AT_ONCE):
+    while claimed := triggers.claim_companions(now, triggers.CLAIMED_AT_ONCE):
         for companion_id in claimed:
             seek_of.delay(str(companion_id))
 
@@ -72,6 +73,6 @@ def seek() -> None:
 @shared_task
 def seek_of(companion_id: str) -> None:
     """Look for what moves one companion by itself."""
-    waking_id = drives.seek(UUID(companion_id), timezone.now())
+    waking_id = triggers.make_waking(UUID(companion_id), timezone.now())
     if waking_id:
         wake.delay(str(waking_id))

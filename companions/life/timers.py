@@ -1,25 +1,46 @@
-"""Timers as they are set, cancelled and fired; each write under the companion's lock."""
+"""Timers as they are set, cancelled, fired and moved with their person; each write under the companion's lock."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import structlog
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.signals import post_save
+from django.dispatch import receiver
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.models import User
 from companions.errors import TimerError
 from companions.life import schedules
-from companions.life.schedules import ScheduleError
-from companions.locking import lock
+from companions.life.schedules import Cron, Once, ScheduleError
+from companions.locks import hold, lock
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
-from memory import nudging
-from memory.text import is_storable
+from jobs.enqueue import enqueue
+from text.storable import is_storable
 
-MOST_ACTIVE = 50  # of one companion
-MOST_AT_ONCE = 10  # set in one turn, or in one waking
-UPCOMING = 5
-SOON = timedelta(minutes=2)
+log = structlog.get_logger(__name__)
+
+MAX_ACTIVE = 50  # of one companion
+MAX_AT_ONCE = 10  # set in one turn, or in one waking
+UPCOMING_COUNT = 5
+TICK_AT_ONCE_WITHIN = timedelta(minutes=2)  # where beat's next tick would be felt as late
+FILLED_AT_ONCE = 500
+TOO_MANY = gettext_lazy("There are 50 timers; there cannot be more. Cancel one first.")
+# The timers that each companion is made with.
+PREDEFINED = {
+    "evening": (
+        "cron:55 22 * * *",
+        gettext_lazy("The day is ending: look back on it, and write your diary."),
+    ),
+    "morning": ("cron:0 8 * * *", gettext_lazy("A new day: think of what it may bring for the two of you.")),
+}
 
 
 @transaction.atomic
@@ -34,28 +55,27 @@ def set_timer(
     message: Message | None = None,
     waking: Waking | None = None,
 ) -> Timer:
-    """The new timer, or the one that this turn or waking has set in the same words; TimerError where it cannot be.
+    """Return the new timer, or the one that this turn or waking has set in the same words.
 
-    What is set in a waking was never asked for.
+    What is set in a waking was never asked for. TimerError where it cannot be set.
     """
-    zone, words = zone_of(companion), _kept(note)
+    zone, note = get_zone(companion), _check_note(note)
     set_here = Timer.objects.filter(companion=companion, message=message, waking=waking)
     lock(companion.pk)
     if message or waking:
-        same = set_here.filter(schedule=schedules.read(schedule).text, note=words)
+        same = set_here.filter(schedule=schedules.parse(schedule).text, note=note)
         if before := same.exclude(state=Timer.State.CANCELLED).first():
             return before
-        _check(
-            set_here, MOST_AT_ONCE, "too_many_at_once", _("No more than 10 timers can be set in one turn.")
-        )
-    full = _("There are 50 timers; there cannot be more. Cancel one first.")
-    _check(planned(companion.pk), MOST_ACTIVE, "too_many_timers", full)
-    planned_for = schedules.parse(schedule, now, zone)
-    due = planned_for.first(now, zone)
+        if set_here.count() >= MAX_AT_ONCE:
+            detail = _("No more than 10 timers can be set in one turn.")
+            raise TimerError("too_many_at_once", detail, 409)
+    _check_room(companion.pk)
+    planned = schedules.parse_new(schedule, now, zone)
+    due = planned.first(now, zone)
     timer = Timer.objects.create(
         companion=companion,
-        schedule=planned_for.text,
-        note=words,
+        schedule=planned.text,
+        note=note,
         by=by,
         is_asked_for=is_asked_for and waking is None,  # there nobody asks: else reminders would set reminders
         message=message,
@@ -64,41 +84,64 @@ def set_timer(
         look_at=due,
         created_at=now,
     )
-    _nudge_tick(timer, now)
+    if due and due - now <= TICK_AT_ONCE_WITHIN:
+        enqueue("companions.life.tasks.tick", delay_seconds=(due - now).total_seconds())
     return timer
 
 
-def _check(there: TimerQuerySet, most: int, code: str, detail: str) -> None:
-    if there.count() >= most:
-        raise TimerError(code, detail, 409)
+def _check_note(note: str) -> str:
+    words = note.strip()
+    if not is_storable(words):
+        raise TimerError("bad_note", _("This holds signs that cannot be kept."))
+    if len(words) > NOTE_CHARACTERS:
+        raise TimerError("note_too_long", _("A note can have 1000 characters at most."))
+    return words
 
 
-def _nudge_tick(timer: Timer, now: datetime) -> None:
-    """Ask for a tick right when the timer is due, where the next one of beat would be felt as late."""
-    from companions.life.tasks import tick
-
-    if timer.due_at and timer.due_at - now <= SOON:
-        nudging.nudge(tick, seconds=(timer.due_at - now).total_seconds())
+def _check_room(companion_id: UUID) -> None:
+    if get_planned(companion_id).count() >= MAX_ACTIVE:
+        raise TimerError("too_many_timers", TOO_MANY, 409)
 
 
 @transaction.atomic
 def cancel(timer: Timer, now: datetime) -> bool:
-    """Whether it was active, or set aside; then it is not any more."""
+    """Return whether it was active, or a dead letter; then it is not any more."""
     lock(timer.companion_id)
-    running = Timer.objects.filter(pk=timer.pk, state__in=[Timer.State.ACTIVE, Timer.State.SET_ASIDE])
+    running = Timer.objects.filter(pk=timer.pk, state__in=[Timer.State.ACTIVE, Timer.State.DEAD_LETTER])
     return bool(running.update(state=Timer.State.CANCELLED, ended_at=now))
 
 
 @transaction.atomic
-def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
-    """A waking by hand, asked for where the timer is or the person fires it; the timer's own due time stays.
+def restart(timer: Timer, now: datetime) -> bool:
+    """Return whether it stood still, cancelled or a dead letter, and has a next due time; then it runs from there on.
 
-    TimerError: the timer has ended, or was cancelled.
+    TimerError where it cannot be read, or where there are too many.
     """
-    from companions.life.tasks import wake
-
     lock(timer.companion_id)
-    if not Timer.objects.filter(pk=timer.pk, state__in=[Timer.State.ACTIVE, Timer.State.SET_ASIDE]).exists():
+    still = Timer.objects.select_related("companion__user").filter(
+        pk=timer.pk, state__in=[Timer.State.CANCELLED, Timer.State.DEAD_LETTER]
+    )
+    stopped = still.first()
+    if stopped is None:
+        return False
+    _check_room(timer.companion_id)
+    due = schedules.parse(stopped.schedule).first(now, get_zone(stopped.companion))
+    if due is None or due <= now:
+        return False
+    fresh = {"state": Timer.State.ACTIVE, "attempts": 0, "error": "", "ended_at": None}
+    return bool(still.update(due_at=due, look_at=due, **fresh))
+
+
+@transaction.atomic
+def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
+    """Return a waking by hand, asked for where the timer is or the person fires it; the timer's own due time stays.
+
+    TimerError where the timer has ended, or was cancelled.
+    """
+    lock(timer.companion_id)
+    if not Timer.objects.filter(
+        pk=timer.pk, state__in=[Timer.State.ACTIVE, Timer.State.DEAD_LETTER]
+    ).exists():
         raise TimerError("timer_over", _("This timer has ended."), 409)
     waking = Waking.objects.create(
         companion_id=timer.companion_id,
@@ -110,39 +153,36 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
         look_at=now,
         created_at=now,
     )
-    nudging.nudge(wake, str(waking.pk))
+    enqueue("companions.life.tasks.wake", str(waking.pk))
     return waking
 
 
-def planned(companion_id: UUID) -> TimerQuerySet:
-    """The active timers of a companion, that which is due first before the others."""
+def get_planned(companion_id: UUID) -> TimerQuerySet:
+    """Return the active timers of a companion, that which is due first before the others."""
     return Timer.objects.active().filter(companion_id=companion_id).order_by("due_at", "pk")
 
 
-def upcoming(timer: Timer, zone: ZoneInfo) -> list[datetime]:
-    """The next five due times; none of a timer that is not active."""
-    found: list[datetime] = []
-    due = timer.due_at if timer.state == Timer.State.ACTIVE else None
-    try:
-        schedule = schedules.read(timer.schedule)
-        while due and len(found) < UPCOMING:
-            found.append(due)
-            due = schedule.next(due, zone)
-    except ScheduleError:  # written by another version of Kith: the tick sets it aside
+def get_upcoming(timer: Timer, zone: ZoneInfo) -> list[datetime]:
+    """Return the next five due times; none of a timer that is not active."""
+    if timer.state != Timer.State.ACTIVE:
         return []
-    return found
-
-
-def in_words(timer: Timer, zone: ZoneInfo, language: str) -> str:
-    """The timer's schedule as a person would say it."""
     try:
-        return schedules.in_words(schedules.read(timer.schedule), zone, language)
+        schedule = schedules.parse(timer.schedule)
+        return schedules.get_due_times(schedule, timer.due_at, zone, UPCOMING_COUNT)
+    except ScheduleError:  # written by another version of Kith: the tick makes it a dead letter
+        return []
+
+
+def describe(timer: Timer, zone: ZoneInfo, language: str) -> str:
+    """Return the timer's schedule as a person would say it."""
+    try:
+        return schedules.describe(schedules.parse(timer.schedule), zone, language)
     except ScheduleError:
         return timer.schedule
 
 
-def zone_of(companion: Companion) -> ZoneInfo:
-    """Where the person lives; TimerError where this machine does not know the zone."""
+def get_zone(companion: Companion) -> ZoneInfo:
+    """Return where the person lives; TimerError where this machine does not know the zone."""
     try:
         return companion.user.zone
     except (ZoneInfoNotFoundError, ValueError) as error:
@@ -150,10 +190,80 @@ def zone_of(companion: Companion) -> ZoneInfo:
         raise TimerError("unknown_zone", detail % {"zone": companion.user.time_zone}) from error
 
 
-def _kept(note: str) -> str:
-    words = note.strip()
-    if not is_storable(words):
-        raise TimerError("bad_note", _("This holds signs that cannot be kept."))
-    if len(words) > NOTE_CHARACTERS:
-        raise TimerError("note_too_long", _("A note can have 1000 characters at most."))
-    return words
+# -- the evening's and the morning's, of every companion
+
+
+@transaction.atomic
+def set_predefined(companion: Companion, now: datetime) -> int:
+    """Set the predefined timers that it lacks; return how many. One that was cancelled stays so: its row is there."""
+    if not lock(companion.pk):
+        return 0
+    known = Timer.objects.filter(companion=companion, name__in=PREDEFINED).values_list("name", flat=True)
+    missing = [_build_predefined(companion, name, now) for name in PREDEFINED.keys() - set(known)]
+    return len(Timer.objects.bulk_create(missing))
+
+
+def _build_predefined(companion: Companion, name: str, now: datetime) -> Timer:
+    schedule, note = PREDEFINED[name]
+    due = schedules.parse(schedule).first(now, get_zone(companion))
+    with translation.override(companion.user.language or "en"):
+        words = str(note)
+    given = {"schedule": schedule, "name": name, "note": words, "by": Timer.By.KITH}
+    return Timer(companion=companion, due_at=due, look_at=due, created_at=now, **given)
+
+
+def set_missing_predefined(now: datetime) -> int:
+    """Set the predefined timers of companions that lack one, some hundreds at once; return how many."""
+    lacks = Q()
+    for name in PREDEFINED:
+        lacks |= ~Q(Exists(Timer.objects.filter(companion=OuterRef("pk"), name=name)))
+    count = 0
+    for companion in Companion.objects.filter(lacks).select_related("user")[:FILLED_AT_ONCE]:
+        try:
+            count += set_predefined(companion, now)
+        except TimerError as error:
+            log.warning("timers_missing", companion_id=str(companion.pk), code=error.code)
+    return count
+
+
+# -- following the person into another time zone: eight in the morning is eight where they are
+
+
+@receiver(post_save, sender=User)
+def follow_saved_user(
+    instance: User, created: bool, update_fields: Collection[str] | None, **_more: Any
+) -> None:
+    if not created and (update_fields is None or "time_zone" in update_fields):
+        follow_time_zone(instance, timezone.now())
+
+
+def follow_time_zone(person: User, now: datetime) -> int:
+    """Return how many timers are due at another moment than before, as the person lives in another zone."""
+    ids = Companion.objects.owned_by(person).values_list("pk", flat=True)
+    return sum(_follow_time_zone(companion_id, now) for companion_id in ids)
+
+
+@transaction.atomic
+def _follow_time_zone(companion_id: UUID, now: datetime) -> int:
+    companion = hold(companion_id)
+    if companion is None:
+        return 0
+    waiting = Timer.objects.active().filter(companion=companion, due_at__gt=now).select_for_update()
+    moved = [timer for timer in waiting if _move(timer, companion, now)]
+    return Timer.objects.bulk_update(moved, ["due_at", "look_at"]) if moved else 0
+
+
+def _move(timer: Timer, companion: Companion, now: datetime) -> bool:
+    """Return whether it is due at another moment now, which it is set to; a time that has passed there is due at once.
+
+    A length of time stays, and what cannot be read is left to the tick.
+    """
+    try:
+        schedule = schedules.parse(timer.schedule)
+        due = schedule.first(now, get_zone(companion)) if isinstance(schedule, Cron | Once) else None
+    except TimerError:
+        return False
+    if due is None or due == timer.due_at:
+        return False
+    timer.due_at = timer.look_at = due
+    return True

@@ -3,112 +3,240 @@
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import IntegrityError
+from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.utils import translation
+from django.utils.translation import gettext as _
 
-from companions.life import skipping
-from companions.life.awake import Awake, WakingOverError
-from companions.life.checking import reminder
-from companions.life.deciding import decide
-from companions.life.speaking import speak
-from companions.models import Waking
-from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, counted, nothing
+from companions.conversations.messages import open_session, say
+from companions.events import notify_companion, notify_person, notify_unread_changed
+from companions.life.decision import decide
+from companions.life.eligibility import Reason, find_refusal, find_skip_reason
+from companions.life.outreach import deliver
+from companions.life.waking_context import LostOwnershipError, WakingContext
+from companions.locks import hold, lock
+from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
+from companions.replies import frames
+from jobs.enqueue import enqueue
+from jobs.lease import Clock, Lease
+from jobs.retry import MAX_ATTEMPTS, note_failures, retry_at
 from providers.errors import ProviderError
+from safety.outgoing import check_outgoing
 
 log = structlog.get_logger(__name__)
 
-BATCH = 200
-LASTS = timedelta(minutes=5)  # longer than a model may take; each step renews it
-BUSY = timedelta(seconds=15)  # until it is tried again to say something where a reply is made
+FOUND_AT_ONCE = 200
+LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step renews it
+BUSY_DELAY = timedelta(seconds=15)  # until it is tried again to say something where a reply is made
+CANCELLED = "cancelled"
+Outcome = Waking.Outcome
 
 
-def due(now: datetime, most: int = BATCH) -> list[UUID]:
-    """The wakings that anybody may go on with now."""
+def find_due(now: datetime, limit: int = FOUND_AT_ONCE) -> list[UUID]:
+    """Return the wakings that anybody may go on with now."""
     waiting = Waking.objects.waiting().filter(look_at__lte=now).order_by("look_at")
-    return list(waiting.values_list("pk", flat=True)[:most])
+    return list(waiting.values_list("pk", flat=True)[:limit])
 
 
-def run(waking_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None = None) -> None:
+def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     """Go on with the waking if it is due. What goes wrong is written down, and it is tried again later.
 
     `now` is the time that the companion is told; leases, waits, and what is written count from what the clock says then,
     else from `now`.
     """
     row = Waking.objects.waiting().filter(pk=waking_id)
-    lease = Lease.take(row, "look_at", clock or (lambda: now), LASTS)
+    lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
     if lease is None:
         return
-    step("claimed")
     try:
-        with counted(partial(_note_failure, lease)), suppress(WakingOverError):
-            _go_on(waking_id, lease, now, step)
+        with note_failures(partial(_note_failure, lease)), suppress(LostOwnershipError):
+            _go_on(waking_id, lease, now)
     except IntegrityError:
         if Waking.objects.filter(pk=waking_id).exists():
             raise  # else its companion was deleted while the model thought
 
 
-def _go_on(waking_id: UUID, lease: Lease, now: datetime, step: Step) -> None:
-    awake = _as_it_stands(waking_id, lease)
-    if awake is None:
-        return
-    waking = awake.waking
-    reason = None if waking.steps or waking.text else skipping.reason(waking, awake.companion, now)
-    plain = reminder(awake) if reason == skipping.Reason.NO_TOKENS else ""
-    if reason and not plain:
-        _end(awake, state=Waking.State.SKIPPED, reason=reason)
-        return
-    awake.write(started_at=waking.started_at or now, text=waking.text or plain)
-    step("started")
-    text = waking.text or _decided(awake, now, step)
-    if not text:
-        _end(awake, state=Waking.State.DONE, outcome=Waking.Outcome.SILENT)
-    elif outcome := speak(awake, text, lease.clock(), step):
-        _log(awake, state=Waking.State.DONE, outcome=outcome)
-    else:
-        lease.give_back(lease.clock() + BUSY)
-    step("ended")
-
-
-def _decided(awake: Awake, now: datetime, step: Step) -> str:
-    """What is to be said; where the model fails again, the bare reminder of what was asked for."""
-    try:
-        return decide(awake, now, step)
-    except ProviderError:
-        plain = reminder(awake) if awake.waking.attempts else ""
-        if not plain:
-            raise
-        awake.write(text=plain)
-        return plain
-
-
-def _as_it_stands(waking_id: UUID, lease: Lease) -> Awake | None:
+def _go_on(waking_id: UUID, lease: Lease, now: datetime) -> None:
     related = ("companion__user", "companion__life", "timer__message", "about__message")
     waking = Waking.objects.waiting().select_related(*related).filter(pk=waking_id).first()
-    return Awake(waking, waking.companion, lease) if waking else None
+    if waking is None:
+        return
+    context = WakingContext(waking, waking.companion, lease)
+    reason = None if waking.steps or waking.text else find_skip_reason(waking, waking.companion, now)
+    reminder = write_reminder(context) if reason == Reason.NO_TOKENS else ""
+    if reason and not reminder:
+        _end(context, state=Waking.State.SKIPPED, reason=reason)
+        return
+    context.write(started_at=waking.started_at or now, text=waking.text or reminder)
+    text = waking.text or _decide(context, now)
+    if not text:
+        _end(context, state=Waking.State.DONE, outcome=Outcome.SILENT)
+    elif outcome := speak(context, text, lease.clock()):
+        _log_end(context, state=Waking.State.DONE, outcome=outcome)
+    else:
+        lease.release(lease.clock() + BUSY_DELAY)
 
 
-def _end(awake: Awake, **fields: str) -> None:
-    awake.lease.give_back(None, ended_at=awake.lease.clock(), **{"reason": "", **fields})
-    _log(awake, **fields)
+def _decide(context: WakingContext, now: datetime) -> str:
+    """Return what is to be said; where the model fails again, the bare reminder of what was asked for."""
+    try:
+        return decide(context, now)
+    except ProviderError:
+        reminder = write_reminder(context) if context.waking.attempts else ""
+        if not reminder:
+            raise
+        context.write(text=reminder)
+        return reminder
 
 
-def _log(awake: Awake, **fields: str) -> None:
-    ids = {"waking_id": str(awake.waking.pk), "companion_id": str(awake.companion.pk)}
-    log.info("waking ended", **ids, **{name: str(value) for name, value in fields.items()})
+def _end(context: WakingContext, **fields: str) -> None:
+    context.lease.release(None, ended_at=context.lease.clock(), **{"reason": "", **fields})
+    _log_end(context, **fields)
+
+
+def _log_end(context: WakingContext, **fields: str) -> None:
+    log.info("waking ended", **_name(context), **{name: str(value) for name, value in fields.items()})
+
+
+def _name(context: WakingContext) -> dict[str, str]:
+    return {"waking_id": str(context.waking.pk), "companion_id": str(context.companion.pk)}
 
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the try; after the last one the operator is told, and the companion has not woken."""
-    lease.mine.update(attempts=F("attempts") + 1, reason=code)
-    waking = lease.mine.first()
+    lease.held_row.update(attempts=F("attempts") + 1, reason=code)
+    waking = lease.held_row.first()
     if waking is None:
         return
-    if waking.attempts < MOST_ATTEMPTS:
-        lease.give_back(again_at(waking.attempts, lease.clock()))
+    if waking.attempts < MAX_ATTEMPTS:
+        lease.release(retry_at(waking.attempts, lease.clock()))
         return
-    lease.give_back(None, state=Waking.State.FAILED, ended_at=lease.clock())
-    ids = {"waking_id": str(waking.pk), "companion_id": str(waking.companion_id)}
-    log.error("waking_failed", **ids, code=code)
+    lease.release(None, state=Waking.State.FAILED, ended_at=lease.clock())
+    log.error("waking_failed", waking_id=str(waking.pk), companion_id=str(waking.companion_id), code=code)
+
+
+# -- saying something unprompted: once, in one transaction, where that is wanted
+
+
+def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
+    """Return what became of it; None where a reply is being made or waits: nothing has changed, and it is said later.
+
+    Where it is held back, the text stays on the waking, with the reason. LostOwnershipError where another has taken over.
+    """
+    waking = context.waking
+    if _is_answering(context.companion):
+        return None
+    # The check may ask a model, so that no lock is held meanwhile; it is looked for refusals again under the lock.
+    refusal = find_refusal(context.companion, waking, now)
+    words, broken_rule = (text, "") if refusal else check_words(context, text)
+    with context.held():
+        companion = hold(context.companion.pk)
+        assert companion is not None  # noqa: S101 (its waking is there)
+        if _is_answering(companion):
+            return None
+        reason = find_refusal(companion, waking, now) or refusal or broken_rule
+        if not reason:
+            message = _save_message(companion, waking, words, now)
+            _notify(message, waking.emotions if words == text else [], now)
+        outcome = Outcome.HELD if reason else Outcome.SPOKE
+        ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": reason, "ended_at": now}
+        context.lease.release(None, text=words if reason else "", **ended)  # else the message says it
+    return outcome
+
+
+def _is_answering(companion: Companion) -> bool:
+    return Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists()
+
+
+def _save_message(companion: Companion, waking: Waking, text: str, now: datetime) -> Message:
+    """Return the message, at the end of the talk."""
+    conversation = companion.conversation
+    message = Message(
+        companion=companion,
+        conversation=conversation,
+        session=open_session(conversation, now),
+        parent_id=conversation.head_id,
+        role=Message.Role.ASSISTANT,
+        author=companion.name,
+        text=text,
+        said_at=now,
+        waking=waking,
+        is_rehearsed=settings.CHAT["is_rehearsal"],
+    )
+    say(message, now)
+    Conversation.objects.filter(pk=conversation.pk).update(head=message)
+    return message
+
+
+def _notify(message: Message, emotions: list[dict[str, Any]], now: datetime) -> None:
+    """Tell whoever listens after the commit; whoever does not may be reached elsewhere."""
+    deliver(message, now)
+    companion, frame = message.companion, frames.message(message)
+    notify_companion(companion.pk, {"type": "message.said", "message": frame, "emotions": emotions})
+    shown = {name: frame[name] for name in ("id", "text", "said_at")}
+    sender = {"id": str(companion.pk), "name": companion.name}
+    notify_person(companion.user_id, {"type": "outreach", "companion": sender, "message": shown})
+    notify_unread_changed(companion.user_id)
+
+
+def check_words(context: WakingContext, text: str) -> tuple[str, str]:
+    """Return the words that may be said, and no rule; else the text, and the rule for which it is held back.
+
+    Of what the person asked for stays the bare reminder, where its words pass; what they wrote themselves always does.
+    """
+    rule = _find_broken_rule(context, text)
+    reminder = write_reminder(context) if rule else ""
+    timer = context.waking.timer
+    is_theirs = timer is not None and timer.by == Timer.By.USER
+    if reminder and (is_theirs or not _find_broken_rule(context, reminder)):
+        return reminder, ""
+    return text, rule
+
+
+def _find_broken_rule(context: WakingContext, text: str) -> str:
+    """Return the rule that the text breaks; the operator is told of that, without the words."""
+    rule = check_outgoing(context.payer, text)
+    if rule:
+        log.warning("held_back", **_name(context), rule=rule)
+    return rule
+
+
+def write_reminder(context: WakingContext) -> str:
+    """Return the bare reminder, of which no model is asked, in the person's language; nothing where none was asked for.
+
+    The note of a timer that Kith has made is written to the companion: it never goes to the person.
+    """
+    timer = context.waking.timer
+    if not (context.waking.is_asked_for and context.note) or timer is None or timer.by == Timer.By.KITH:
+        return ""
+    with translation.override(context.companion.user.language or "en"):
+        return _("You asked to be reminded: %(note)s") % {"note": context.note}
+
+
+# -- by hand
+
+
+@transaction.atomic
+def cancel(waking: Waking, now: datetime) -> bool:
+    """Return whether it still waited; then it does not happen, and whoever was at it stops."""
+    lock(waking.companion_id)
+    waiting = Waking.objects.waiting().filter(pk=waking.pk)
+    ended = {"state": Waking.State.SKIPPED, "reason": CANCELLED, "look_at": None, "ended_at": now}
+    return bool(waiting.update(**ended))
+
+
+@transaction.atomic
+def retry(waking: Waking, now: datetime) -> bool:
+    """Return whether it had failed; then it waits anew, and what it had done already is not done again."""
+    lock(waking.companion_id)
+    failed = Waking.objects.filter(pk=waking.pk, state=Waking.State.FAILED)
+    fresh = {"state": Waking.State.WAITING, "reason": "", "attempts": 0, "look_at": now, "ended_at": None}
+    is_retried = bool(failed.update(**fresh))
+    if is_retried:
+        enqueue("companions.life.tasks.wake", str(waking.pk))
+    return is_retried

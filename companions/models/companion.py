@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from accounts.models.owned import OwnedQuerySet
 from memory.errors import PolicyError
-from memory.policies import CHOICES, DEFAULT, Policy, by_name
+from memory.scoring import CHOICES, DEFAULT, Policy, by_name
 
 
 class CompanionQuerySet(OwnedQuerySet["Companion"]):

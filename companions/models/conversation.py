@@ -7,6 +7,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
 
+DIGEST_MESSAGES = 16  # eight turns are learnt from at once
+REFLECTION_MESSAGES = 10  # of both sides, after which the inner state is written anew
+
 
 class Conversation(models.Model):
     """A thread with a companion; its history is the path from the first message to the head.

@@ -32,7 +32,7 @@ class Timer(models.Model):
         ACTIVE = "active", _("active")
         ENDED = "ended", _("ended")
         CANCELLED = "cancelled", _("cancelled")
-        SET_ASIDE = "set_aside", _("set aside")
+        DEAD_LETTER = "set_aside", _("set aside")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="timers")

@@ -1,4 +1,5 @@
 import uuid
+from typing import TYPE_CHECKING
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -7,6 +8,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.owned import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.timer import NOTE_CHARACTERS, Timer
+
+if TYPE_CHECKING:
+    from memory.models import Memory
 
 
 class WakingQuerySet(OwnedQuerySet["Waking"]):
@@ -26,6 +30,14 @@ class Waking(models.Model):
         TIMER = "timer", _("timer")
         FORCED = "forced", _("fired by hand")
         DRIVE = "drive", _("drive")
+
+    class Drive(models.TextChoices):
+        PROMISE = "promise", _("a promise")
+        EVENT = "event", _("something that is near")
+        BIRTHDAY = "birthday", _("a birthday")
+        LONG_SILENCE = "long_silence", _("a long silence")
+        IDEA = "idea", _("an idea that it likes")
+        GOAL = "goal", _("a goal that stands still")
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -97,3 +109,22 @@ class Waking(models.Model):
 
     def __str__(self) -> str:
         return f"{self.origin} {self.state} {self.id}"
+
+    @property
+    def drive_label(self) -> str:
+        """What the person is told that moved it."""
+        return str(Waking.Drive(self.drive).label) if self.drive in Waking.Drive.values else self.drive
+
+    @property
+    def subject(self) -> "Memory | None":
+        """The memory that it is about, where it still holds and models may be told of it."""
+        about = self.about
+        if about is None or about.is_private or about.is_stale or about.closed_at:
+            return None
+        return None if about.message and about.message.is_hidden else about
+
+    @property
+    def has_lost_subject(self) -> bool:
+        """Whether it woke for a memory that is deleted, closed, or kept from models by now."""
+        has_subject = self.drive in Waking.Drive.values and self.drive != Waking.Drive.LONG_SILENCE
+        return has_subject and self.subject is None

@@ -1,126 +1,219 @@
-"""What a turn needs from the database before the model is asked, and the rows that record the asking."""
+"""What a turn is made from: loaded before the model is asked, and recorded as it is sent."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
 from random import Random
 from time import perf_counter
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 
 from accounts.models import ModelCall
-from companions import history, prompts, tools
-from companions.last_time import FIRST_TURNS, load_last_time
-from companions.models import Message, Prompt, Session
-from companions.replies.ahead import Ahead
-from companions.replies.holding import hold_claimed, holding_claimed
-from companions.replies.material import Turn
-from companions.replies.mind import always_in_mind
-from companions.replies.using import mood_of_session
-from companions.sessions import window
-from memory import flashback
-from memory.among import Among
+from accounts.usage import Payer
+from companions import tools
+from companions.conversations.messages import Spoken, load_path, load_spoken
+from companions.models import Companion, Message, Prompt, Reply, Session
+from companions.prompting import turn_prompt
+from companions.prompting.last_time import FIRST_TURNS, LastTime, load_last_time
+from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
+from companions.prompting.turn_prompt import Facts, Line
+from companions.replies.finish import load_session_mood
+from companions.replies.ownership import hold_claimed
+from companions.sessions.window import without_unsent
+from memory.embedding import embed_cue
+from memory.embedding.spaces import CueVector
 from memory.models import Recall
-from memory.origins import drop_repetitions, load_origins
-from memory.prepared import ONE, Prepared
-from memory.quoting import quoted
-from memory.recall import Found, recall, rows_of
-from memory.text import folded
-from memory.together import Asked, together
-from memory.unasked import unasked
-from memory.writing import insert
-from providers.control_tokens import harmless
+from memory.recall.filters import MemoryFilter
+from memory.recall.flashback import find_flashback, is_flashback_due
+from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origins
+from memory.recall.query import is_follow_up
+from memory.recall.recall import Found, recall, record
+from memory.recall.small_talk import is_small_talk
+from providers.chat.control_tokens import neutralise_messages
+from text.quoting import quoted
+from text.storable import folded
 
-HISTORY_MESSAGES = 400
-SPARE = 4  # recalled beside those that are shown, for some of them say the same thing
-SESSION = Prepared(lambda: Session.objects.filter(messages=ONE).order_by())
-WRITTEN_BEFORE = """ON CONFLICT (reply_id, round) DO UPDATE SET
-messages = excluded.messages, tools = excluded.tools, shown = excluded.shown, created_at = excluded.created_at"""
+MAX_HISTORY_MESSAGES = 400
+SPARE_MEMORIES = 4  # recalled beside those that are shown, for some of them say the same thing
+CUE_LINES = 4  # of the talk before, where a message leans on it: two exchanges
+CUE_LINE_CHARACTERS = 300  # of each, its beginning
 
 
-def look_back(turn: Turn, now: datetime) -> None:
-    """Hold the reply, and fetch all that its prompt needs beside what the message brings to mind; TurnOverError.
+@dataclass(slots=True)
+class TurnContext:
+    """A reply on its way, with what it is made from.
+
+    `known` are the memories of the messages that the prompt shows anyway; `origins` tell where those that were `found`
+    come from; `mood` goes from -1 to 1.
+    """
+
+    reply: Reply
+    companion: Companion = field(init=False)
+    message: Message = field(init=False)
+    history: list[Spoken] = field(default_factory=list)
+    summary: str = ""
+    summarised: list[UUID] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    origins: Origins = NOWHERE
+    last_time: LastTime | None = None
+    prompt: list[Line] = field(default_factory=list)
+    shown: set[UUID] = field(default_factory=set)
+    pinned: PinnedContext = NOTHING_PINNED
+    facts: Facts = field(init=False)
+    known: Collection[UUID] = ()
+    mood: float = 0.0
+    waking: None = None
+    call_id: None = None
+
+    def __post_init__(self) -> None:
+        self.companion, self.message = self.reply.companion, self.reply.message
+
+    @property
+    def whose(self) -> str:
+        """Return the person's name in `accounts.places`."""
+        return f"user:{self.companion.user_id}"
+
+    @property
+    def given(self) -> list[UUID]:
+        """Return the messages that the prompt shows as they are."""
+        return [self.message.pk, *(said.pk for said in self.history)]
+
+    @property
+    def payer(self) -> Payer:
+        return Payer(self.companion.user_id, self.companion.pk, self.reply.pk)
+
+    @property
+    def reply_id(self) -> UUID:
+        return self.reply.pk
+
+    @property
+    def causes(self) -> list[Message]:
+        """Return what it acts upon."""
+        return [self.message]
+
+    def hold(self) -> None:
+        """Keep all as it is until the transaction ends; LostOwnershipError."""
+        hold_claimed(self.reply)
+
+
+def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
+    """Return what memory is asked with, and its meaning: one request to the embedder, in no transaction."""
+    cue = _read_cue(turn.message)
+    return cue, embed_cue(cue, turn.payer, turn.companion.names)
+
+
+def _read_cue(message: Message) -> str:
+    """Return the message's text, after the lines that it leans on: one query where it leans on any.
+
+    Those are the exchange before it, and the one before that where the person leant on it there as well. Small talk is
+    left out.
+    """
+    names = message.companion.names
+    if not is_follow_up(message.text, names):
+        return message.text
+    said: list[str] = []
+    for line in load_path(message.conversation, message.parent_id, CUE_LINES):
+        if line.is_hidden or is_small_talk(line.text):
+            continue
+        said.append(line.text[:CUE_LINE_CHARACTERS])
+        if line.role == Message.Role.USER and not is_follow_up(line.text, names):
+            break
+    return "\n".join([*reversed(said), message.text])
+
+
+@transaction.atomic
+def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> ModelCall:
+    """Load, recall, compose, and record the first call. Nothing is deleted between loading and recording.
+
+    Raises LostOwnershipError.
+    """
+    load_context(turn, now)
+    recall_memories(turn, cue, vector, now)
+    compose(turn)
+    return record_call(turn, 1, now)
+
+
+def load_context(turn: TurnContext, now: datetime) -> None:
+    """Hold the reply, and load all that its prompt needs beside what the message brings to mind; LostOwnershipError.
 
     Most of it is the history: the messages of this session that are sent and fit into the prompt, oldest first. Where
     some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
     """
     companion, message = turn.companion, turn.message
-    _, _, [session], said, mood, mind, spoke = together(
-        *holding_claimed(turn.reply),
-        SESSION.asked({ONE: message.pk}),
-        *_of_the_session(message, now),
-        always_in_mind(companion.pk),
-        prompts.spoke(companion, message),
+    hold_claimed(turn.reply)
+    # Where its session ended meanwhile, the message has gone on to the next.
+    session = message.session = Session.objects.get(messages=message.pk)
+    said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
+    visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
+    unsent = session.unsent
+    if len(said) > MAX_HISTORY_MESSAGES:  # further back there are more
+        unsent -= Message.objects.filter(session=session, is_hidden=False).count() - len(visible) - 1
+    sendable = without_unsent(visible[::-1], max(unsent, 0))[::-1]
+    turn.pinned = replace(
+        load_pinned_context(companion.pk), scratch=session.scratch, pressure=session.pressure
     )
-    if message.session_id != session.pk:  # what was said last went on to the next, and the message with it
-        message.session = session
-        said, mood = together(*_of_the_session(message, now))
-    message.session = session
-    visible = [one for one in said[1:] if not one.is_hidden]
-    unsent = session.unsent - (_further_back(session, visible) if len(said) > HISTORY_MESSAGES else 0)
-    left = window.sent(visible[::-1], max(unsent, 0))[::-1]
-    turn.mind = replace(mind, scratch=session.scratch, pressure=session.pressure)
-    room = prompts.room(companion, message, turn.reply, session.summary, turn.mind)
-    turn.history = prompts.fitting(left, room)
-    turn.summarised = [one.pk for one in visible[len(turn.history) :]]
+    tokens = turn_prompt.history_tokens(companion, message, turn.reply, session.summary, turn.pinned)
+    turn.history = turn_prompt.choose_newest(sendable, tokens)
+    turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
-    turn.facts = prompts.Facts.of(companion, session, spoke, now)
-    turn.mood = mood
-    turn.known = {one.memory_id for one in (said[0], *turn.history) if one.memory_id}
-    is_beginning = sum(one.role == Message.Role.USER for one in visible) < FIRST_TURNS
+    turn.facts = load_facts(companion, session, message, now)
+    turn.mood = load_session_mood(session.pk, now, but=message.pk)
+    turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
+    is_beginning = sum(spoken.role == Message.Role.USER for spoken in visible) < FIRST_TURNS
     turn.last_time = load_last_time(companion, session) if is_beginning else None
 
 
-def _of_the_session(message: Message, now: datetime) -> tuple[Asked[list[history.Spoken]], Asked[float]]:
-    """What was said in the message's session, and the mood that it has made."""
-    return history.said(message, HISTORY_MESSAGES + 1), mood_of_session(
-        message.session_id, now, but=message.pk
+def load_facts(companion: Companion, session: Session, message: Message, now: datetime) -> Facts:
+    """Load the facts of a turn, all in the user's zone."""
+    zone, said = companion.user.zone, Message.objects.filter(companion=companion).order_by("said_at")
+    first = said.values_list("said_at", flat=True).first()
+    by_them = said.filter(role=Message.Role.USER, said_at__lt=message.said_at)
+    last = by_them.values_list("said_at", flat=True).last()
+    return Facts(
+        now=now.astimezone(zone),
+        zone=companion.user.time_zone,
+        first_met=min(first or now, companion.created_at).astimezone(zone),
+        last_spoke=last.astimezone(zone) if last else None,
+        began=session.started_at.astimezone(zone),
     )
 
 
-def _further_back(session: Session, visible: Sequence[history.Spoken]) -> int:
-    """How many messages of a very long session lie before these."""
-    return Message.objects.filter(session=session, is_hidden=False).count() - len(visible) - 1
-
-
-def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
+def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
     """Recall for this turn what bears on the message: nothing that stands in this very prompt anyway.
 
-    What it was read with is not recorded beside it: that stands in the prompt, and would outlast what is deleted. The
-    rows that record it are written with those of the first call.
+    What it was read with is not recorded beside it: that stands in the prompt, and would outlast what is deleted.
     """
     began = perf_counter()
-    companion = turn.companion
-    cue = ahead.cue or turn.message.text
+    companion, text = turn.companion, turn.message.text
     recalled = recall(
         companion.pk,
         cue,
-        settings.RECALL_LIMIT + SPARE,
+        settings.RECALL_LIMIT + SPARE_MEMORIES,
         now=now,
         zone=companion.user.zone,
-        vector=ahead.vector,
+        vector=vector,
         names=companion.names,
         policy=companion.policy,
         mood=turn.mood,
-        among=Among(leaving_out_memories=turn.known),
-        looked=ahead.held,
+        filters=MemoryFilter(leaving_out_memories=turn.known),
         by_itself=True,
     )
-    recalled = [one for one in recalled if folded(one.memory.text) != folded(turn.message.text)]
-    if cue != turn.message.text:
-        recalled = [replace(one, reasons={**one.reasons, "with_talk": True}) for one in recalled]
-    flashbacks = comes_unasked(turn, recalled, now)
-    turn.origins = load_origins(companion.pk, [one.memory for one in (*recalled, *flashbacks)])
-    recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned_texts(turn))
+    recalled = [found for found in recalled if folded(found.memory.text) != folded(text)]
+    if cue != text:
+        recalled = [replace(found, reasons={**found.reasons, "with_talk": True}) for found in recalled]
+    flashbacks = _draw_flashback(turn, recalled, now)
+    turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
+    recalled = drop_repetitions(recalled, turn.origins, turn.given, _read_pinned(turn))
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
-    turn.found = prompts.that_fit(found, companion, turn.mind, now, turn.origins)
+    turn.found = turn_prompt.choose_memories(found, companion, turn.pinned, now, turn.origins)
     milliseconds = round((perf_counter() - began) * 1000)
-    turn.rows = rows_of(
+    record(
         companion.pk,
         Recall.By.TURN,
-        turn.message.text,
+        text,
         turn.found,
         now,
         milliseconds,
@@ -129,25 +222,25 @@ def remember(turn: Turn, ahead: Ahead, now: datetime) -> None:
     )
 
 
-def pinned_texts(turn: Turn) -> list[str]:
+def _read_pinned(turn: TurnContext) -> list[str]:
     """Return the sentences, slots and lines of blocks that stand in the prompt: what does not fit is left out of it."""
-    sent = prompts.system(turn.companion, turn.mind, turn.summary)
-    return [text for text in turn.mind.texts if quoted(text)[1:-1] in sent]
+    sent = turn_prompt.render_system(turn.companion, turn.pinned, turn.summary)
+    return [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]
 
 
-def comes_unasked(turn: Turn, recalled: Sequence[Found], now: datetime) -> list[Found]:
-    """What comes to mind of itself in this turn, now and then; the reply's id decides, so that again it is the same."""
+def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:
+    """Return what comes to mind unasked, now and then; the reply's id decides, so that again it is the same."""
     chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
-    if not flashback.comes_unasked(chance, settings.FLASHBACK_PROBABILITY):
+    if not is_flashback_due(chance, settings.FLASHBACK_PROBABILITY):
         return []
-    known = [*turn.known, *(one.memory.pk for one in recalled)]
-    found = unasked(turn.companion.pk, Among(leaving_out_memories=known), chance, now)
+    known = [*turn.known, *(found.memory.pk for found in recalled)]
+    found = find_flashback(turn.companion.pk, MemoryFilter(leaving_out_memories=known), chance, now)
     return [found] if found else []
 
 
-def compose(turn: Turn) -> None:
-    """Render the prompt from what was looked back on and recalled."""
-    turn.prompt = prompts.render(
+def compose(turn: TurnContext) -> None:
+    """Render the prompt from what was loaded and recalled."""
+    turn.prompt = turn_prompt.render_prompt(
         turn.companion,
         turn.history,
         turn.message,
@@ -155,46 +248,31 @@ def compose(turn: Turn) -> None:
         turn.facts,
         turn.reply,
         turn.summary,
-        turn.mind,
+        turn.pinned,
         turn.origins,
         turn.last_time,
     )
-    turn.shown = {turn.message.pk, *(one.pk for one in turn.history), *(one.memory.pk for one in turn.found)}
-    turn.shown |= {*turn.summarised, *turn.mind.sources}
+    turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}
+    turn.shown |= {*turn.summarised, *turn.pinned.sources}
     turn.shown |= turn.last_time.ids if turn.last_time else set()
 
 
 @transaction.atomic
-def prepare(turn: Turn, looked: Callable[[], Ahead], now: datetime) -> ModelCall:
-    """Look back, recall, compose, and record the first call. Nothing is deleted between looking and recording.
-
-    `looked` gives what was looked for, and may wait a moment for it: that comes while all else is fetched. What it
-    raises undoes all.
-    """
-    look_back(turn, now)
-    remember(turn, looked(), now)
-    compose(turn)
-    return _written(turn, 1, now)
-
-
-@transaction.atomic
-def record_call(turn: Turn, round: int, now: datetime) -> ModelCall:
-    """The rows of one request to the model, written before it is made: the prompt as sent, and a ModelCall."""
+def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
+    """Record one request to the model before it is made: the prompt as sent, and a ModelCall. LostOwnershipError."""
     hold_claimed(turn.reply)
-    return _written(turn, round, now)
-
-
-def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
-    prompt = Prompt(
-        companion=turn.companion,
+    Prompt.objects.update_or_create(
         reply=turn.reply,
         round=round,
-        messages=harmless(turn.prompt),
-        tools=tools.offered(),
-        shown=sorted(turn.shown, key=attrgetter("int")),
-        created_at=now,
+        defaults={
+            "companion": turn.companion,
+            "messages": neutralise_messages(turn.prompt),
+            "tools": tools.offered(),
+            "shown": sorted(turn.shown, key=attrgetter("int")),
+            "created_at": now,
+        },
     )
-    call = ModelCall(
+    return ModelCall.objects.create(
         user=turn.companion.user,
         companion=turn.companion,
         reply=turn.reply,
@@ -203,6 +281,3 @@ def _written(turn: Turn, round: int, now: datetime) -> ModelCall:
         model=settings.CHAT["model"],
         started_at=now,
     )
-    insert(*turn.rows, prompt, call, conflicts={Prompt: WRITTEN_BEFORE})
-    turn.rows = ()
-    return call

@@ -2,27 +2,34 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q
+from django.utils import translation
 
-from companions.life import reflection
-from companions.locking import hold
-from companions.models import Companion, Conversation, Message, Reply
-from companions.replies import after, stream
+from companions.conversations.messages import open_session, say
+from companions.events import notify_person, notify_unread_changed
+from companions.life.mood import Feeling, fade, sway
+from companions.locks import hold
+from companions.models import Companion, Conversation, InnerState, Message, Reply
+from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
+from companions.replies import stream
 from companions.replies.stream import Place
-from companions.replies.using import use_shown
-from companions.saying import open_session, say
-from companions.sessions import digests, window
-from memory.keeping import correct
-from memory.models import Memory
-from memory.reading import read
+from companions.sessions import window
+from jobs.enqueue import enqueue
+from memory.emotion import CALM, HALF_DAYS
+from memory.models import Memory, Recalled
+from memory.recall.reinforcement import reinforce
+from memory.store import correct
+from safety import continuous_use, notices
 
+MOOD_WINDOW = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
+STRENGTHENING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
 # All replies of a process at once: one by one, two hundred keep its streams waiting for a third of a second. Texts go as
 # they are (%b): to quote them took as long again.
 CHECKPOINT = """
@@ -35,6 +42,21 @@ FROM unnest(%(ids)b::uuid[], %(texts)b::text[], %(thoughts)b::text[], %(seqs)b::
   AS said (id, text, thought, seq, calls, felt)
 WHERE reply.id = said.id AND reply.lease_by = %(process)s AND reply.state IN ('thinking', 'streaming')
 RETURNING reply.id
+"""
+# A long session has thousands of them, and every turn waits for this; the formula is memory.emotion's.
+SESSION_MOOD = """
+SELECT coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0))
+FROM companions_message message
+JOIN companions_reply reply ON reply.message_id = message.id
+JOIN memory_recall recall ON recall.reply_id = reply.id
+JOIN memory_recalled found ON found.recall_id = recall.id
+LEFT JOIN memory_memory memory ON memory.id = found.memory_id AND found.is_used AND recall.at > %(since)s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN recall.at > %(since)s  -- of what is much older no floating-point number is left, but an error
+                THEN power(2, -greatest(extract(epoch FROM %(now)s - recall.at), 0)::float8 / %(half_seconds)s)
+                ELSE 0 END AS weight
+) fading
+WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(but)s
 """
 
 
@@ -50,10 +72,10 @@ class Said:
     code: str = ""
 
 
-def said_so_far(reply: Reply) -> Said:
-    """The text on the row, and what its stream holds beyond that; whoever makes the reply adds nothing more."""
+def seal_and_read(reply: Reply) -> Said:
+    """Return the text on the row, and what its stream holds beyond that; whoever makes the reply adds nothing more."""
     said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls, reply.emotions)
-    for entry in stream.unbroken(stream.seal(reply.pk, Place(reply.seq)), reply.seq):
+    for entry in stream.take_unbroken(stream.seal(reply.pk, Place(reply.seq)), reply.seq):
         frame = orjson.loads(entry.json)
         if frame["type"] == "reply.piece":
             said.text += frame["text"]
@@ -66,35 +88,52 @@ def said_so_far(reply: Reply) -> Said:
     return said
 
 
+def save_progress(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> set[UUID]:
+    """Renew the leases and save what was said so far; return those that no other process has taken over."""
+    said = saying.values()
+    parameters: dict[str, Any] = {
+        "process": held_by,
+        "now": now,
+        "ids": list(saying),
+        "seqs": [one.seq for one in said],
+        "texts": [one.text for one in said],
+        "thoughts": [one.thought for one in said],
+        "calls": [orjson.dumps(one.tool_calls).decode() for one in said],
+        "felt": [orjson.dumps(one.emotions).decode() for one in said],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(CHECKPOINT, parameters)
+        return {id for (id,) in cursor.fetchall()}
+
+
 @transaction.atomic
 def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_by: str) -> Reply | None:
-    """The ended reply; None where it is held by another process, is ended already, or is gone."""
+    """End the reply and return it; None where it is held by another process, is ended already, or is gone."""
     companion = hold(reply.companion_id)
     held = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN, lease_by=held_by)
     ended = held.select_related("message", "continues__answer").first() if companion else None
     if companion is None or ended is None:
         return None
     if said.text.strip():
-        ended.answer = _answer(companion, ended, said.text, now)
+        ended.answer = _save_answer(companion, ended, said.text, now)
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
     ended.tool_calls, ended.emotions = said.tool_calls, said.emotions
     ended.code, ended.ended_at = said.code, now
-    ended.first_piece_at = (
-        ended.first_piece_at or reply.first_piece_at
-    )  # a short one ends before it is marked
+    # a short one ends before it is marked
+    ended.first_piece_at = ended.first_piece_at or reply.first_piece_at
     ended.save()
-    use_shown(ended, now)
+    strengthen_shown(ended, now)
     window.adjust(ended)
-    digests.nudge(ended)
-    reflection.nudge(ended, now)
-    after.tell(ended, companion, now)
+    _enqueue_due_work(ended)
+    _note_continuous_use(ended, companion, now)
+    notify_unread_changed(companion.user_id)
     return ended
 
 
-def _answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Message:
-    """The message that the reply became: the one it goes on from, or a new one after what it answers."""
+def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Message:
+    """Return the message that the reply became: the one it goes on from, or a new one after what it answers."""
     if reply.continues and reply.continues.answer:
-        return _grown(reply.continues, text, now)
+        return _extend_answer(reply.continues, reply.continues.answer, text, now)
     earlier = list(Message.objects.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None))
     answer = say(
         Message(
@@ -117,9 +156,7 @@ def _answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Mes
     return answer
 
 
-def _grown(earlier: Reply, text: str, now: datetime) -> Message:
-    answer = earlier.answer
-    assert answer is not None  # noqa: S101 (the caller looked)
+def _extend_answer(earlier: Reply, answer: Message, text: str, now: datetime) -> Message:
     earlier.answer = None
     earlier.save(update_fields=["answer"])
     answer.text = text
@@ -134,22 +171,79 @@ def _take_place(
     """Put the answer into the path: what was said meanwhile follows it; a first message without answer leads to it."""
     meanwhile = Q(role=Message.Role.USER) | Q(waking__isnull=False)
     Message.objects.filter(meanwhile, parent=message).update(parent=answer)
-    ends = [message.pk, *(one.pk for one in earlier)]
+    ends = [message.pk, *(before.pk for before in earlier)]
     Conversation.objects.filter(pk=conversation.pk, head__in=ends).update(head=answer)
     if earlier and not Conversation.objects.filter(pk=conversation.pk, head=answer).exists():
         Conversation.objects.filter(pk=conversation.pk).update(head=answer)
 
 
-def checkpoint(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> set[UUID]:
-    """Renew the leases and save what was said so far; those that no other process has taken over."""
-    said = saying.values()
-    named: dict[str, Any] = {
-        "process": held_by,
-        "now": now,
-        "ids": list(saying),
-        "seqs": [one.seq for one in said],
-    }
-    named |= {"texts": [one.text for one in said], "thoughts": [one.thought for one in said]}
-    named |= {"calls": [orjson.dumps(one.tool_calls).decode() for one in said]}
-    named |= {"felt": [orjson.dumps(one.emotions).decode() for one in said]}
-    return {id for (id,) in read(CHECKPOINT, named)}
+def _enqueue_due_work(reply: Reply) -> None:
+    """Ask for learning from what was said and for reflecting upon it, where enough waits; either task looks itself."""
+    said = Message.objects.filter(session=reply.message.session_id, is_hidden=False)
+    if not reply.answer_id:
+        return
+    if said.filter(is_learnt=False)[:DIGEST_MESSAGES].count() >= DIGEST_MESSAGES:
+        enqueue("companions.sessions.tasks.digest_session", str(reply.message.session_id))
+    states = InnerState.objects.filter(companion=reply.companion_id).order_by("-number")
+    if until_at := states.values_list("until_at", flat=True).first():
+        said = said.filter(said_at__gt=until_at)
+    if said[:REFLECTION_MESSAGES].count() >= REFLECTION_MESSAGES:
+        enqueue("companions.life.tasks.reflect_upon", str(reply.companion_id))
+
+
+def _note_continuous_use(ended: Reply, companion: Companion, now: datetime) -> None:
+    """Count the time that the two are together, whatever the channel; what the person must be told goes to their
+    pages.
+    """
+    said_at = ended.message.said_at
+    is_told = ended.state in (Reply.State.DONE, Reply.State.STOPPED)
+    due = continuous_use.record_use(companion.user, said_at, now if is_told else said_at)
+    with translation.override(companion.user.language or "en"):
+        for notice in due:
+            notify_person(companion.user_id, notices.as_frame(notice))
+
+
+def load_session_mood(session_id: UUID, now: datetime, but: UUID | None = None) -> float:
+    """Return the mood (-1 to 1) that what came to mind in this session, but for that message, makes on top of the valence
+    of the inner state.
+    """
+    parameters = {"session": session_id, "but": but, "now": now, "since": now - MOOD_WINDOW, "calm": CALM}
+    parameters["half_seconds"] = timedelta(days=HALF_DAYS).total_seconds()
+    with connection.cursor() as cursor:
+        cursor.execute(SESSION_MOOD, parameters)
+        [mood] = cursor.fetchone()
+    states = InnerState.objects.filter(companion__sessions=session_id).order_by("-number")
+    felt = states.values_list("valence", "made_at").first()
+    return sway(mood, fade(Feeling(felt[0]), felt[1], now).valence if felt else 0.0)
+
+
+def strengthen_shown(reply: Reply, now: datetime) -> None:
+    """Strengthen what the ended reply was shown, if it said anything, each memory once in a session."""
+    before = reply.continues.text if reply.continues else ""
+    if reply.state not in STRENGTHENING or reply.text.strip() == before.strip():
+        return
+    mood = load_session_mood(reply.message.session_id, now)
+    reinforce(reply.pk, mood, now, _find_earlier_parts(reply), _find_used_before(reply))
+
+
+def _find_used_before(reply: Reply) -> list[UUID]:
+    """Return those of the memories that it was shown which answers to other messages of its session have used."""
+    mine = Recalled.objects.of(reply.companion_id)
+    shown = mine.filter(recall__reply=reply).values("memory")
+    others = mine.filter(
+        is_used=True, memory__in=shown, recall__reply__message__session=reply.message.session_id
+    )
+    return list(others.exclude(recall__reply__message=reply.message_id).values_list("memory", flat=True))
+
+
+def _find_earlier_parts(reply: Reply) -> list[UUID]:
+    """Return the reply that it takes up, the one that this takes up, and so on; another branch's are not among them."""
+    if reply.continues_id is None:
+        return []
+    replies = Reply.objects.filter(message=reply.message_id)
+    continues = dict(replies.values_list("pk", "continues"))
+    found, earlier = [], reply.continues_id
+    while earlier:
+        found.append(earlier)
+        earlier = continues.get(earlier)
+    return found

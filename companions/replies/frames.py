@@ -1,40 +1,50 @@
 """Replies, messages and memories in the form in which sockets and the API give them."""
 
-import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils import translation
+from django.utils.translation import gettext as _
 
+from companions.memories.reasons import in_words
 from companions.models import Companion, Message, Reply
-from companions.reasons import in_words
-from companions.replies.problems import detail_of
-from memory.recall import Found
+from companions.replies.start import Started
+from memory.recall.recall import Found
+from providers.errors import ProviderRefused, ProviderUnavailable
 
-if TYPE_CHECKING:
-    from companions.replies.start import Started
-
-
-def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+SENTENCES = {error.code: error.sentence for error in (ProviderUnavailable, ProviderRefused)}
 
 
-def message(one: Message) -> dict[str, Any]:
+def describe_failure(code: str) -> str:
+    """Return what happened to a failed reply and what to do, kindly and in the active language."""
+    return str(
+        SENTENCES.get(code) or _("Something went wrong on Kith's side. Your message is kept; try again.")
+    )
+
+
+def message(row: Message) -> dict[str, Any]:
     return {
-        "id": str(one.pk),
-        "role": one.role,
-        "text": one.text,
-        "client_id": one.client_id,
-        "said_at": one.said_at.isoformat(),
-        "is_hidden": one.is_hidden,
-        "is_rehearsed": one.is_rehearsed,
+        "id": str(row.pk),
+        "role": row.role,
+        "text": row.text,
+        "client_id": row.client_id,
+        "said_at": row.said_at.isoformat(),
+        "is_hidden": row.is_hidden,
+        "is_rehearsed": row.is_rehearsed,
     }
 
 
-def saved(started: "Started") -> dict[str, Any]:
-    """The frame which says that a message is kept, and which reply it will have."""
+def saved(started: Started) -> dict[str, Any]:
+    """Return the frame which says that a message is kept, and which reply it will have."""
     reply = {"id": str(started.reply.pk), "state": started.reply.state}
     return {"type": "message.saved", "message": message(started.message), "reply": reply}
+
+
+def heard(reply: Reply) -> dict[str, Any]:
+    """Return the frame which says what is left of a reply that was broken off, and of the answer that it became."""
+    answer = message(reply.answer) if reply.answer else None
+    ids = {"id": str(reply.pk), "message_id": str(reply.message_id)}
+    return {"type": "reply.heard", **ids, "text": reply.text, "message": answer}
 
 
 def recalled(found: Iterable[Found]) -> list[dict[str, Any]]:
@@ -54,23 +64,23 @@ def _recalled(memory: Any, score: float, reasons: dict[str, Any]) -> dict[str, A
 
 
 def recalled_for(reply: Reply) -> list[dict[str, Any]]:
-    """What was recalled for the reply, from its rows, best first, each with a sentence that says why."""
+    """Return what was recalled for the reply, from its rows, best first, each with a sentence that says why."""
     recalls = reply.recalls.order_by("at").prefetch_related("found__memory")
-    found = [one for recall in recalls for one in recall.found.all()]
     with translation.override(reply.companion.user.language or "en"):
         return [
             {
-                **_recalled(one.memory, one.score, one.reasons),
-                "why": in_words(one.reasons, one.memory.text),
+                **_recalled(found.memory, found.score, found.reasons),
+                "why": in_words(found.reasons, found.memory.text),
             }
-            for one in found
+            for recall in recalls
+            for found in recall.found.all()
         ]
 
 
 def ending(reply: Reply, companion: Companion) -> dict[str, Any]:
-    """The fields of the frame with which a reply ends."""
+    """Return the fields of the frame with which a reply ends."""
     fields: dict[str, Any] = {"message": message(reply.answer) if reply.answer else None}
     if reply.code:
         with translation.override(companion.user.language or "en"):
-            fields |= {"code": reply.code, "detail": detail_of(reply.code)}
+            fields |= {"code": reply.code, "detail": describe_failure(reply.code)}
     return fields

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from functools import partial
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -10,132 +10,145 @@ import structlog
 from django.utils import timezone
 
 from accounts.places import places
-from companions.models import Reply
+from accounts.shares import at_work
+from companions.events import REDIS_UNAVAILABLE, tell_companion
+from companions.models import Companion, Reply
 from companions.replies import frames, stream
-from companions.replies.ahead import Clock, Looking
-from companions.replies.background import later
-from companions.replies.claim import claim, give_back, next_waiting
-from companions.replies.finish import checkpoint, finish
-from companions.replies.layer import AWAY
-from companions.replies.making import Making, State
-from companions.replies.material import Turn
-from companions.replies.process import process_name
-from companions.replies.publish import tell
-from companions.replies.start import Started
+from companions.replies.context import TurnContext
+from companions.replies.finish import finish, save_progress
+from companions.replies.generation import Clock, Generation, State
+from companions.replies.ownership import claim, find_next_waiting, give_back
+from companions.replies.start import Start, Started, start
 from database.threads import in_thread, in_thread_with_retry
+from jobs.background import run_in_background
+from jobs.process import process_name
 
 log = structlog.get_logger(__name__)
-CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up
-Telling = Callable[[], Awaitable[object]]
+MAX_CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up
+Tell = Callable[[], Awaitable[object]]
 
 
 class Running:
     """The replies that this process makes."""
 
-    makings: ClassVar[dict[UUID, Making]] = {}
+    generations: ClassVar[dict[UUID, Generation]] = {}
     is_draining: ClassVar[bool] = False  # nothing new is begun
 
 
-def take_up(started: Started, ahead: Looking | None, but: str = "") -> None:
-    """Tell everybody who listens of a new message, but for one channel; begin to make its reply if it may begin now.
+async def send(
+    companion: Companion,
+    text: str,
+    client_id: str | None,
+    clock: Clock,
+    *,
+    begin: Start = start,
+    but: str = "",
+) -> Started:
+    """Save a message when it is the person's turn, and begin to make its reply; raises what `begin` raises.
 
-    Both go on where the one who sent it leaves.
+    Everybody who follows the companion is told of a new message, but for the socket of that name.
     """
-    later(_take_up(started, ahead, partial(tell, started.message.companion_id, frames.saved(started), but)))
+
+    def start_now() -> (
+        Started
+    ):  # a reply that seems to have begun long ago would be taken for one that nobody makes
+        return begin(companion, text, client_id, clock(), at_once=True)
+
+    async with at_work(companion.user_id):
+        started = await in_thread(start_now)
+    if started.is_new:
+        run_in_background(_take_up(started, but))
+    return started
 
 
-async def _take_up(started: Started, ahead: Looking | None, telling: Telling) -> None:
-    if started.turn and not Running.is_draining:
-        await make(started.turn, timezone.now, ahead, telling)
+async def _take_up(started: Started, but: str) -> None:
+    """Tell of the message and make its reply, though the one who sent it may be gone."""
+
+    async def tell() -> None:
+        await tell_companion(started.message.companion_id, frames.saved(started), but)
+
+    if started.has_turn and not Running.is_draining:
+        await make(started.reply, timezone.now, tell)
         return
-    await telling()
-    if started.turn is None:
-        spawn(started.reply.pk, ahead=ahead)
+    await tell()
+    if started.has_turn:
+        await in_thread_with_retry(give_back, started.reply)
     else:
-        await in_thread_with_retry(give_back, started.turn)
+        spawn(started.reply.pk)
 
 
-def spawn(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
+def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Begin to make the reply, if it is its turn."""
     if not Running.is_draining:
-        later(run(reply_id, clock, ahead))
+        run_in_background(run(reply_id, clock))
 
 
-async def run(reply_id: UUID, clock: Clock = timezone.now, ahead: Looking | None = None) -> None:
+async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Make the reply if it is its turn."""
-    async with places("turns").at(f"claims:{reply_id.int % CLAIMS_AT_ONCE}"):
-        turn = await in_thread(claim, reply_id, clock())
-    if turn:
-        await make(turn, clock, ahead)
+    async with places("turns").at(f"claims:{reply_id.int % MAX_CLAIMS_AT_ONCE}"):
+        reply = await in_thread(claim, reply_id, clock())
+    if reply:
+        await make(reply, clock)
 
 
-async def make(turn: Turn, clock: Clock, ahead: Looking | None, telling: Telling | None = None) -> None:
+async def make(reply: Reply, clock: Clock, tell: Tell | None = None) -> None:
     """Make the reply, whose turn it is, once its message is told; then hand over to the one that waits behind it."""
-    reply_id = turn.reply.pk
-    if reply_id in Running.makings:  # its message came late to be answered, and the pulse was a moment sooner
-        if telling:
-            await telling()
+    if (
+        reply.pk in Running.generations
+    ):  # its message came late to be answered, and the heartbeat was a moment sooner
+        if tell:
+            await tell()
         return
-    with structlog.contextvars.bound_contextvars(reply_id=str(reply_id), companion_id=str(turn.companion.pk)):
-        making = Running.makings[reply_id] = Making(turn, clock, ahead)
+    with structlog.contextvars.bound_contextvars(
+        reply_id=str(reply.pk), companion_id=str(reply.companion_id)
+    ):
+        generation = Running.generations[reply.pk] = Generation(TurnContext(reply), clock)
+        state = State.FAILED
         try:
-            if telling:
-                await telling()
-            await _see_through(making)
+            if tell:
+                await tell()
+            generation.said.code = "internal_error"
+            try:
+                state = await generation.run()
+                if state != State.FAILED:
+                    generation.said.code = ""
+            finally:
+                await _end(generation, state)
         finally:
-            del Running.makings[reply_id]
-    following = await in_thread_with_retry(next_waiting, turn.companion.pk)
+            del Running.generations[reply.pk]
+    following = await in_thread_with_retry(find_next_waiting, reply.companion_id)
     if following:
         spawn(following, clock)
 
 
-async def _see_through(making: Making) -> None:
-    state = State.FAILED
-    making.said.code = "internal_error"
-    try:
-        state = await _making(making)
-    finally:
-        await _end(making, state)
-
-
-async def _end(making: Making, state: State) -> None:
+async def _end(generation: Generation, state: State) -> None:
     """Write the reply's end down and tell it; where another has ended the reply, tell what was made of it."""
-    reply, publisher = making.turn.reply, making.publisher
-    making.said.seq = publisher.last_seq
-    name = process_name()
-    async with places("turns").at(making.turn.whose):
-        ended = await in_thread_with_retry(finish, reply, state, making.said, making.clock(), held_by=name)
-        ended = ended or await in_thread_with_retry(_as_it_stands, reply)
+    turn, publisher = generation.turn, generation.publisher
+    said, reply, now = generation.said, turn.reply, generation.clock()
+    said.seq = publisher.last_seq
+    async with places("turns").at(turn.whose):
+        ended = await in_thread_with_retry(finish, reply, state, said, now, held_by=process_name())
+        if ended is None:
+            ended = await in_thread_with_retry(
+                Reply.objects.select_related("answer").filter(pk=reply.pk).first
+            )
     if ended is None:
         await publisher.close("reply.stopped", message=None)
-        with contextlib.suppress(*AWAY):
-            await stream.forget(reply.pk)
+        with contextlib.suppress(*REDIS_UNAVAILABLE):
+            await stream.delete(reply.pk)
     elif ended.is_open:  # another process has taken it over, and will end it
         await publisher.close()
     else:
-        await publisher.close(f"reply.{ended.state}", **frames.ending(ended, making.turn.companion))
-    log.info("reply ended", state=ended.state if ended else "gone", code=making.said.code)
+        await publisher.close(f"reply.{ended.state}", **frames.ending(ended, turn.companion))
+    log.info("reply_ended", state=ended.state if ended else "gone", code=said.code)
 
 
-def _as_it_stands(reply: Reply) -> Reply | None:
-    return Reply.objects.select_related("answer").filter(pk=reply.pk).first()
-
-
-async def _making(making: Making) -> State:
-    if making.turn.reply.is_stop_asked:
-        making.said.code = ""
-        return State.STOPPED
-    state = await making.make()
-    if state != State.FAILED:
-        making.said.code = ""
-    return state
-
-
-async def renew(clock: Clock) -> None:
+async def renew_leases(now: datetime) -> None:
     """Renew the leases of what this process makes; let go of what another has ended or taken over."""
-    makings = [one for one in Running.makings.values() if not one.publisher.is_sealed]
-    saying = {one.turn.reply.pk: one.so_far() for one in makings}
-    held = await in_thread(checkpoint, saying, clock(), held_by=process_name()) if saying else set()
-    for making in list(Running.makings.values()):
-        if making.publisher.is_sealed or (making in makings and making.turn.reply.pk not in held):
-            making.end(State.INTERRUPTED)
+    generations = [one for one in Running.generations.values() if not one.publisher.is_sealed]
+    saying = {one.turn.reply.pk: one.said_under_numbers() for one in generations}
+    held = await in_thread(save_progress, saying, now, held_by=process_name()) if saying else set()
+    for generation in list(Running.generations.values()):
+        is_lost = generation in generations and generation.turn.reply.pk not in held
+        if generation.publisher.is_sealed or is_lost:
+            generation.end(State.INTERRUPTED)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from companions.locking import lock
+from companions.locks import lock
 from companions.models import Closing, Job
 from companions.sessions.asking import nudge
 

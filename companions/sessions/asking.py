@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 
-from companions.locking import lock
+from companions.locks import lock
 from companions.models import Closing, Companion, Job, Message, Session
-from companions.sessions.trying import SOON
-from memory import nudging
+from jobs.enqueue import enqueue
+from jobs.retry import RETRY_DELAY
 
 PAUSE = timedelta(minutes=10)
 ASKED = ["until_at", "is_forgetful", "job", "next_at"]
@@ -38,7 +38,7 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
     closing.until_at = newest
     closing.is_forgetful = closing.is_forgetful or is_forgetful
     if closing.error:  # else somebody may be at it
-        closing.next_at = min(closing.next_at, now if is_forgetful else now + SOON)
+        closing.next_at = min(closing.next_at, now if is_forgetful else now + RETRY_DELAY)
     closing.save(update_fields=None if closing._state.adding else ASKED)
     nudge(closing)
     return closing.job
@@ -61,9 +61,7 @@ def _failed_with(closing: Closing) -> str:
 
 def nudge(closing: Closing) -> None:
     """Ask for the work after the commit. An unreachable broker is only logged: beat finds the row within a minute."""
-    from companions.sessions.tasks import close_session
-
-    nudging.nudge(close_session, str(closing.pk))
+    enqueue("companions.sessions.tasks.close_session", str(closing.pk))
 
 
 def _newest(session: Session, is_forgetful: bool) -> datetime | None:

@@ -14,7 +14,8 @@ from companions.sessions import digests
 from companions.sessions.drafting import draft, gather
 from companions.sessions.ending import end, keep_draft
 from companions.sessions.stretch import is_being_answered, size
-from companions.sessions.trying import MOST_ATTEMPTS, SOON, Clock, Lease, Step, again_at, counted, nothing
+from jobs.lease import Clock, Lease, Step, nothing
+from jobs.retry import MAX_ATTEMPTS, RETRY_DELAY, note_failures, retry_at
 
 log = structlog.get_logger(__name__)
 
@@ -38,9 +39,9 @@ def run(closing_id: UUID, now: datetime, step: Step = nothing, clock: Clock | No
     if lease is None:
         return
     step("claimed")
-    with counted(partial(_note_failure, lease)):
+    with note_failures(partial(_note_failure, lease)):
         if later := _go_on(closing_id, lease, now, step):
-            lease.give_back(later.at, error=later.error)
+            lease.release(later.at, error=later.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime, step: Step) -> Later |
             return None
         fresh = _as_it_stands(closing_id)
         if fresh is None or is_being_answered(fresh.session, fresh.until_at):
-            return Later(lease.clock() + SOON)
+            return Later(lease.clock() + RETRY_DELAY)
         if later := _draft(fresh, lease, now, step):
             return later
-    return None if end(closing_id, now, step) else Later(lease.clock() + SOON)
+    return None if end(closing_id, now, step) else Later(lease.clock() + RETRY_DELAY)
 
 
 def _draft(closing: Closing, lease: Lease, now: datetime, step: Step) -> Later | None:
@@ -106,15 +107,15 @@ def _as_it_stands(closing_id: UUID) -> Closing | None:
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the try; after the last one the operator is told, and the session stays open until it is asked anew."""
-    lease.mine.update(attempts=F("attempts") + 1, error=code, drafts={}, seen=[])
-    closing = lease.mine.first()
+    lease.held_row.update(attempts=F("attempts") + 1, error=code, drafts={}, seen=[])
+    closing = lease.held_row.first()
     if closing is None:
         return
-    if closing.attempts < MOST_ATTEMPTS:
-        lease.give_back(again_at(closing.attempts, lease.clock()))
+    if closing.attempts < MAX_ATTEMPTS:
+        lease.release(retry_at(closing.attempts, lease.clock()))
         return
     Job.objects.filter(closing=closing).update(error=code)
-    lease.mine.update(state=Closing.State.FAILED, ended_at=lease.clock())
+    lease.held_row.update(state=Closing.State.FAILED, ended_at=lease.clock())
     log.error(
         "session_not_closed", closing_id=str(closing.pk), companion_id=str(closing.companion_id), code=code
     )

@@ -13,21 +13,22 @@ from django.db import connection, transaction
 from accounts.models import ModelCall
 from accounts.sparing import waits_until
 from accounts.usage import Payer, charged
-from companions.locking import lock
+from companions.locks import lock
 from companions.models import Message, Reply, Session
 from companions.sessions.drafting import is_new
 from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
-from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, counted, nothing
-from memory import nudging
+from jobs.enqueue import enqueue
+from jobs.lease import Clock, Lease, Step, nothing
+from jobs.retry import MAX_ATTEMPTS, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.applying import learn
 from memory.learning.neighbours import known_to, neighbours
-from memory.learning.prompting import digest_request
+from memory.learning.requests import digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
+from memory.learning.verdicts import learn
 from memory.models import Memory
+from providers.chat.structured import ask
 from providers.errors import ProviderUnavailable
-from providers.structured import ask
 
 log = structlog.get_logger(__name__)
 
@@ -61,9 +62,7 @@ def nudge(reply: Reply) -> None:
     session_id = reply.message.session_id
     waiting = Message.objects.filter(session=session_id, is_learnt=False, is_hidden=False)
     if reply.answer_id and waiting[:MESSAGES].count() >= MESSAGES:
-        from companions.sessions.tasks import digest_session
-
-        nudging.nudge(digest_session, str(session_id))
+        enqueue("companions.sessions.tasks.digest_session", str(session_id))
 
 
 def run(session_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None = None) -> None:
@@ -79,8 +78,8 @@ def run(session_id: UUID, now: datetime, step: Step = nothing, clock: Clock | No
     if lease is None or session is None:
         return
     step("claimed")
-    with counted(partial(_note_failure, session, lease)):
-        lease.give_back(_go_on(session, lease, now, step))
+    with note_failures(partial(_note_failure, session, lease)):
+        lease.release(_go_on(session, lease, now, step))
 
 
 def _go_on(session: Session, lease: Lease, now: datetime, step: Step) -> datetime | None:
@@ -90,7 +89,7 @@ def _go_on(session: Session, lease: Lease, now: datetime, step: Step) -> datetim
     if tomorrow := waits_until(session.companion.user, lease.clock()):
         return tomorrow
     if learn_batch(session, now, step):
-        lease.mine.update(digest_attempts=0)
+        lease.held_row.update(digest_attempts=0)
     return None
 
 
@@ -208,13 +207,13 @@ def _note_failure(session: Session, lease: Lease, code: str) -> None:
     A model that is not reached is no fault of the batch: then it is tried on, at most every six hours.
     """
     attempts = session.digest_attempts + 1
-    if attempts >= MOST_ATTEMPTS and code != ProviderUnavailable.code:
+    if attempts >= MAX_ATTEMPTS and code != ProviderUnavailable.code:
         _pass_over(session)
-        lease.give_back(None, digest_attempts=0)
+        lease.release(None, digest_attempts=0)
         log.error("batch_passed_over", session_id=str(session.pk), code=code)
         return
-    lease.give_back(again_at(attempts, lease.clock()), digest_attempts=attempts)
-    if attempts == MOST_ATTEMPTS:
+    lease.release(retry_at(attempts, lease.clock()), digest_attempts=attempts)
+    if attempts == MAX_ATTEMPTS:
         log.error("nothing_learnt", session_id=str(session.pk), code=code)
 
 

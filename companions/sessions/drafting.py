@@ -9,24 +9,24 @@ from zlib import crc32
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
-from companions.life.inner_state import newest
-from companions.life.reflecting import in_short, standing
+from companions.life.inner_state import get_newest
+from companions.life.reflection import keep_grounded, shorten_state
 from companions.models import Closing, Companion, InnerState, Message, Session
 from companions.sessions.stretch import marks, room, said, size, talk_of, told
 from companions.sessions.tracing import traced
-from memory.closing import Sentences, Written
 from memory.learning.answers import Ending, Learnt, Sentence
-from memory.learning.echoes import without_echoes
+from memory.learning.diary import Sentences, Written
+from memory.learning.evidence import without_echoes
 from memory.learning.grounding import grounded
 from memory.learning.neighbours import neighbours
-from memory.learning.prompting import ending_request
+from memory.learning.requests import ending_request
+from memory.learning.revisions import current
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
 from memory.models import Memory, Revision
-from memory.quoting import one_line
-from memory.understanding import current
+from providers.chat.structured import ask
 from providers.errors import MalformedError
-from providers.structured import ask
+from text.quoting import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Material:
         """The inner state, cut where it is long, if something was said since; empty where it may stay as it is."""
         before, since = self.inner_state, self.inner_state.until_at if self.inner_state else None
         is_moved = any(since is None or one.said_at > since for one in self.messages)
-        return in_short(before) if before and is_moved else ""
+        return shorten_state(before) if before and is_moved else ""
 
     @property
     def seen(self) -> list[str]:
@@ -76,7 +76,7 @@ def gather(closing: Closing) -> Material:
         messages=list(told(said(session, closing.until_at))),
         self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
-        inner_state=newest(companion.pk),
+        inner_state=get_newest(companion.pk),
     )
 
 
@@ -162,7 +162,7 @@ def _felt(material: Material, ending: Ending, whole: Talk) -> dict[str, Any] | N
     answer, before = ending.inner_state, material.felt_before
     if answer is None or not before:
         return None
-    text = standing(answer.text, whole, before, material.companion.names.values())
+    text = keep_grounded(answer.text, whole, before, material.companion.names.values())
     return answer.model_dump(mode="json") | {"text": text} if text else None
 
 

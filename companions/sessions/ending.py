@@ -8,18 +8,18 @@ from uuid import UUID
 from django.db import transaction
 
 from companions.life.inner_state import revise
-from companions.life.reflecting import feeling_of
-from companions.locking import hold
+from companions.life.reflection import read_feeling
+from companions.locks import hold
 from companions.models import Closing, InnerState, Message
 from companions.sessions.drafting import Draft, Material, gather, mark
 from companions.sessions.following import end_session
 from companions.sessions.forgetting import forget
 from companions.sessions.stretch import talk_of
-from companions.sessions.trying import Step, nothing
-from memory.closing import Ended, keep
+from jobs.lease import Step, nothing
 from memory.learning.answers import Learnt, Reflection
-from memory.learning.applying import learn
+from memory.learning.diary import ClosedSession, keep_session
 from memory.learning.neighbours import known_to
+from memory.learning.verdicts import learn
 from memory.models import Memory
 
 
@@ -104,13 +104,13 @@ def _learn(
 
 
 def _keep(closing: Closing, material: Material, draft: Draft, now: datetime) -> None:
-    ended = Ended(
+    ended = ClosedSession(
         session_id=closing.session_id,
         started_at=material.messages[0].said_at,
         ended_at=material.messages[-1].said_at,
         written=draft,
     )
-    keep(closing.companion_id, ended, now, closing.companion.user.zone)
+    keep_session(closing.companion_id, ended, now, closing.companion.user.zone)
     if draft.inner_state:
         _feel(material, Reflection.model_validate(draft.inner_state), draft.call_id, now)
 
@@ -119,7 +119,7 @@ def _feel(material: Material, felt: Reflection, call_id: int | None, now: dateti
     revise(
         material.companion.pk,
         felt.text,
-        feeling_of(felt),
+        read_feeling(felt),
         by=InnerState.By.CLOSING,
         now=now,
         seen=[one.pk for one in material.messages],

@@ -7,7 +7,7 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from companions.locking import lock
+from companions.locks import lock
 from companions.models import Closing, Session
 from companions.sessions.asking import nudge
 

@@ -10,12 +10,13 @@ from django.db.models import F
 
 from accounts.sparing import waits_until
 from companions.deletion import forget_many
-from companions.locking import hold
+from companions.locks import hold
 from companions.models import Companion, Session
 from companions.sessions.drafting import Draft, Material, draft, mark
 from companions.sessions.stretch import said, told
-from companions.sessions.trying import MOST_ATTEMPTS, Clock, Lease, Step, again_at, counted, nothing
-from memory.closing import rewrite
+from jobs.lease import Clock, Lease, Step, nothing
+from jobs.retry import MAX_ATTEMPTS, note_failures, retry_at
+from memory.learning.diary import rewrite
 from memory.learning.neighbours import known_to
 from memory.models import DiaryEntry
 
@@ -32,7 +33,7 @@ def due(now: datetime, most: int = BATCH) -> list[UUID]:
 
 
 def run(entry_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None = None) -> None:
-    """Write the entry anew, if it is due. What goes wrong is counted, and it is tried again later.
+    """Write the entry anew, if it is due. What goes wrong is note_failures, and it is tried again later.
 
     `now` is the time of what is written; leases and waits count from what the clock says then, else from `now`.
     """
@@ -41,11 +42,11 @@ def run(entry_id: UUID, now: datetime, step: Step = nothing, clock: Clock | None
     if lease is None:
         return
     step("claimed")
-    with counted(partial(_note_failure, entry_id, lease)):
+    with note_failures(partial(_note_failure, entry_id, lease)):
         for _try in range(MOST_DRAFTS):
             if _is_written(entry_id, lease, now, step):
                 return
-        lease.give_back(again_at(1, lease.clock()))
+        lease.release(retry_at(1, lease.clock()))
 
 
 def _is_written(entry_id: UUID, lease: Lease, now: datetime, step: Step) -> bool:
@@ -60,7 +61,7 @@ def _is_written(entry_id: UUID, lease: Lease, now: datetime, step: Step) -> bool
     if not lease.renew():
         return True
     if tomorrow := waits_until(entry.companion.user, lease.clock()):
-        lease.give_back(tomorrow)
+        lease.release(tomorrow)
         return True
     made = draft(material, now)
     step("asked")
@@ -122,8 +123,8 @@ def _note_failure(entry_id: UUID, lease: Lease, code: str) -> None:
     entry = mine.first()
     if entry is None:
         return
-    is_last = entry.attempts >= MOST_ATTEMPTS
-    lease.give_back(None if is_last else again_at(entry.attempts, lease.clock()))
+    is_last = entry.attempts >= MAX_ATTEMPTS
+    lease.release(None if is_last else retry_at(entry.attempts, lease.clock()))
     if is_last:
         log.error(
             "diary_not_written_anew", entry_id=str(entry_id), companion_id=str(entry.companion_id), code=code

@@ -9,8 +9,8 @@ from zlib import crc32
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
+from companions.conversations.messages import SPEAKERS
 from companions.models import Message, Reply, Session
-from companions.saying import SPEAKERS
 from memory.learning.talk import Line, Talk
 from memory.models import Memory, Recalled
 from providers.tokens import estimate, split

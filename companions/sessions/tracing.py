@@ -2,7 +2,7 @@
 
 from memory.learning.answers import Sentence
 from memory.learning.talk import Talk
-from memory.terms import terms
+from memory.recall.terms import terms
 
 MOST_SOURCES = 5
 

@@ -27,7 +27,7 @@ def moved(unsent: int, pressure: float, messages: int) -> int:
     return max(0, min(unsent + step(pressure), messages - 1))
 
 
-def sent(messages: Sequence[One], unsent: int) -> list[One]:
+def without_unsent(messages: Sequence[One], unsent: int) -> list[One]:
     """The messages, oldest first, without the oldest so many, but always with the newest."""
     return list(messages[min(unsent, max(len(messages) - 1, 0)) :])
 

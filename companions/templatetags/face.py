@@ -4,22 +4,18 @@ from typing import Any
 
 from django import template
 from django.urls import reverse
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
+from companions.face.drawing import PALETTE, render_portrait
+from companions.face.expressions import express
+from companions.face.features import TABLES, Features, draw_features
+from companions.face.portraits import get_features, load_pictures
+from companions.face.poses import build_poses
 from companions.life.mood import CALM, Feeling
 from companions.models import Companion, Reply
-from companions.portrait import TABLES, Features, expression, of_seed, poses, svg
-from companions.portrait.colours import CLOTHS, HAIRS, IRISES, SKINS
-from companions.portrait.owned import features_of, pictures_of
 from memory.emotion import Emotion
 
 register = template.Library()
-COLOURS: dict[str, dict[str, str]] = {
-    "skin": {name: skin.base for name, skin in SKINS.items()},
-    "hair_colour": {name: dye.base for name, dye in HAIRS.items()},
-    "eye_colour": IRISES,
-    "cloth_colour": {name: dye.base for name, dye in CLOTHS.items()},
-}
 
 
 @register.inclusion_tag("parts/live_face.html")
@@ -33,16 +29,15 @@ def live_face(
 
     With `features` it is drawn so, whatever is kept and uploaded.
     """
-    shown = features or features_of(companion)
-    pictures = {} if features else pictures_of(companion)
-    felt = expression(feeling.emotion, feeling.intensity)
+    shown = features or get_features(companion)
+    pictures = {} if features else load_pictures(companion)
+    felt = express(feeling.emotion, feeling.intensity)
     return {
         "size": size,
         "feeling": feeling,
-        # Drawn by Kith from its own tables: shapes and numbers alone.
-        "drawing": mark_safe(svg(shown, felt, companion.tint, ids=f"live-{size}", is_live=True)),  # noqa: S308
-        "poses": poses(shown),
-        "pictures": {emotion or "always": _url(one.file_id) for emotion, one in pictures.items()},
+        "drawing": render_portrait(shown, felt, companion.tint, ids=f"live-{size}", is_live=True),
+        "poses": build_poses(shown),
+        "pictures": {emotion or "always": _url(picture.file_id) for emotion, picture in pictures.items()},
     }
 
 
@@ -53,7 +48,7 @@ def _url(file_id: object) -> str:
 @register.simple_tag
 def drawn_face(seed: int, tint: int) -> SafeString:
     """The face of somebody who is not there yet, such as a starting character."""
-    return mark_safe(svg(of_seed(seed), hue=tint, ids=f"face-{seed}"))  # noqa: S308
+    return render_portrait(draw_features(seed), hue=tint, ids=f"face-{seed}")
 
 
 @register.filter
@@ -66,7 +61,7 @@ def felt_in(reply: Reply | None) -> str:
 @register.filter
 def swatch(name: str, feature: str) -> str:
     """The colour that a choice stands for; none for what is no colour."""
-    return COLOURS.get(feature, {}).get(name, "")
+    return PALETTE.get(feature, {}).get(name, {}).get("base", "")
 
 
 @register.filter

@@ -11,7 +11,7 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from companions.life import timers
-from companions.life.inner_state import feeling_of
+from companions.life.inner_state import get_feeling
 from companions.life.mood import Feeling
 from companions.models import InnerState, Timer
 from companions.templatetags.talk import clock
@@ -26,7 +26,7 @@ STIRRED = 0.4
 @register.filter
 def mood(feeling: Feeling | InnerState) -> str:
     """A mood in a word or two: the emotion that shows, else how good and how stirred it is."""
-    feeling = feeling_of(feeling) if isinstance(feeling, InnerState) else feeling
+    feeling = get_feeling(feeling) if isinstance(feeling, InnerState) else feeling
     if feeling.emotion == Emotion.NEUTRAL:
         return _undertone(feeling)
     name = str(Emotion(feeling.emotion).label)
@@ -68,7 +68,7 @@ def tone(feeling: Feeling | InnerState) -> str:
 @register.filter
 def in_words(timer: Timer) -> str:
     """Its schedule as a person would say it, in the reader's language and zone."""
-    return timers.in_words(timer, timezone.get_current_timezone(), get_language() or "en")
+    return timers.describe(timer, timezone.get_current_timezone(), get_language() or "en")
 
 
 @register.filter
@@ -80,7 +80,7 @@ def comes_again(timer: Timer) -> bool:
 @register.filter
 def upcoming(timer: Timer) -> list[datetime]:
     """Its next due times."""
-    return timers.upcoming(timer, timezone.get_current_timezone())
+    return timers.get_upcoming(timer, timezone.get_current_timezone())
 
 
 @register.filter
@@ -96,7 +96,7 @@ def weekday(at: datetime) -> str:
 def deeds(tools: Iterable[dict[str, object]]) -> list[str]:
     """What it did beside speaking, each once, in a few words; what failed is left out."""
     words = _deeds()
-    done = [str(one["name"]) for one in tools if not one["is_error"]]
+    done = [str(tool["name"]) for tool in tools if not tool["is_error"]]
     return list(dict.fromkeys(words[name] for name in done if name in words))
 
 

@@ -3,7 +3,7 @@
 from django import template
 from django.utils.translation import gettext as _
 
-from companions.reasons import as_percent
+from companions.memories.reasons import as_percent
 from memory.models import Change, Pursuit
 
 register = template.Library()
@@ -14,7 +14,7 @@ def is_open(change: Change) -> bool:
     """Whether it is a contradiction that can be settled: both memories are there and hold."""
     both = [change.memory, *change.others.all()]
     is_there = change.kind == Change.Kind.CONTRADICTION and not change.settled and len(both) == 2
-    return is_there and all(one.closed_at is None for one in both)
+    return is_there and all(memory.closed_at is None for memory in both)
 
 
 @register.filter

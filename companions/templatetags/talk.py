@@ -9,13 +9,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from companions.markdown import as_html
-from companions.reasons import Named, as_percent, factors_of, in_words, parts_of
-from companions.replies.problems import detail_of
-from companions.tints import PRESETS, nearest
+from companions.conversations.markdown import as_html
+from companions.memories.reasons import Named, as_percent, factors_of, in_words, parts_of
+from companions.pages.forms.companions import PRESET_HUES, find_nearest_preset
+from companions.replies.frames import describe_failure
 from memory.emotion import depth
 from memory.models import Memory, Recalled
-from memory.recall import Found
+from memory.recall.recall import Found
 
 register = template.Library()
 
@@ -28,7 +28,7 @@ def markdown(text: str) -> SafeString:
 @register.filter
 def tint(hue: int) -> str:
     """The classes that give a companion's colour to all within."""
-    return f"tinted tint-{nearest(hue)}"
+    return f"tinted tint-{find_nearest_preset(hue)}"
 
 
 @register.filter
@@ -78,7 +78,7 @@ def depth_name(memory: Memory) -> str:
 @register.filter
 def problem(code: str) -> str:
     """What happened to a reply that failed, and what to do."""
-    return detail_of(code)
+    return describe_failure(code)
 
 
 @register.filter
@@ -107,7 +107,7 @@ def hue_name(hue: int | str) -> str:
         _("rose"), _("ember"), _("amber"), _("olive"), _("leaf"), _("jade"),
         _("teal"), _("sky"), _("blue"), _("violet"), _("plum"), _("berry"),
     ]  # fmt: skip
-    return names[PRESETS.index(nearest(int(hue)))]
+    return names[PRESET_HUES.index(find_nearest_preset(int(hue)))]
 
 
 @register.filter

@@ -6,10 +6,10 @@ from typing import Any
 from django.db import transaction
 from pydantic import BaseModel, Field
 
-from companions.tools.acting import Acting
 from companions.tools.sources import sources
 from companions.tools.tool import Tool
-from memory.always import append_to_block, replace_in_block
+from companions.tools.tool_context import ToolContext
+from memory.core_memory import append_to_block, replace_in_block
 from memory.models import Block
 from memory.models.always import By
 
@@ -30,18 +30,18 @@ class ReplaceIn(BaseModel):
 
 
 @transaction.atomic
-def _append(acting: Acting, arguments: AppendIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
-    ids = sources(acting, arguments.text)
-    pk, text = acting.companion.pk, arguments.text
+def _append(context: ToolContext, arguments: AppendIn, now: datetime) -> dict[str, Any]:
+    context.hold()
+    ids = sources(context, arguments.text)
+    pk, text = context.companion.pk, arguments.text
     return _now(append_to_block(pk, arguments.block, text, by=By.COMPANION, now=now, source_ids=ids))
 
 
 @transaction.atomic
-def _replace(acting: Acting, arguments: ReplaceIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
-    ids = sources(acting, arguments.new) if arguments.new.strip() else []
-    pk, old, new = acting.companion.pk, arguments.old, arguments.new
+def _replace(context: ToolContext, arguments: ReplaceIn, now: datetime) -> dict[str, Any]:
+    context.hold()
+    ids = sources(context, arguments.new) if arguments.new.strip() else []
+    pk, old, new = context.companion.pk, arguments.old, arguments.new
     return _now(replace_in_block(pk, arguments.block, old, new, by=By.COMPANION, now=now, source_ids=ids))
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.conf import settings
 
-from companions.prompts import tools_tokens
-from companions.tools.acting import Acting
-from memory.text import storable
-from providers.pieces import ToolCall
+from companions.prompting.turn_prompt import tools_tokens
+from companions.tools.tool_context import ToolContext
+from providers.chat.events import ToolCall
 from providers.tokens import estimate, estimate_messages
+from text.storable import storable
 
 AROUND_TOKENS = 40  # the names around what is given
 CUT = " … (cut)"
@@ -23,11 +23,11 @@ def bounded(call: ToolCall) -> ToolCall:
     return ToolCall(storable(call.id[:200]), storable(call.name[:100]), storable(call.arguments[:most]))
 
 
-def room(acting: Acting) -> int:
+def room(context: ToolContext) -> int:
     """How many tokens a tool may give now, none in a full context."""
     most: int = settings.CONTEXT_TOKENS
-    offered = tools_tokens() + (LIVING_TOKENS if acting.waking else 0)
-    left: int = most - settings.ANSWER_TOKENS - estimate_messages(acting.prompt) - offered
+    offered = tools_tokens() + (LIVING_TOKENS if context.waking else 0)
+    left: int = most - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - offered
     return max(min(left - AROUND_TOKENS, most_given(most)), 0)
 
 

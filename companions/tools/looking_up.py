@@ -6,16 +6,15 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room, weight
 from companions.tools.days import Day, begins, ends
 from companions.tools.pages import by_number, by_question
 from companions.tools.showing import originals, show
 from companions.tools.tool import Tool, ToolError
-from memory.documents.looking_up import MOST_PAGES
+from companions.tools.tool_context import ToolContext
+from memory.documents.lookup import MAX_PAGES
 from memory.models import DiaryEntry
-from memory.recall import Found
-from memory.searching import told
+from memory.recall.recall import Found, told
 
 
 class LookUpIn(BaseModel):
@@ -25,45 +24,45 @@ class LookUpIn(BaseModel):
     day: Day | None = Field(None, description="Of the diary entry.")
     entry: int | None = Field(None, ge=1)
     document: str = Field("", max_length=200, description="Title.")
-    pages: list[int] = Field([], max_length=MOST_PAGES)
+    pages: list[int] = Field([], max_length=MAX_PAGES)
     after: int = Field(0, ge=0, description="Messages or characters read already.")
 
 
-def _look_up(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+def _look_up(context: ToolContext, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
     if arguments.day or arguments.entry:
-        return _entry(acting, arguments, now)
+        return _entry(context, arguments, now)
     if arguments.question.strip() and not arguments.pages:
-        return by_question(acting, arguments.question, arguments.document, now)
+        return by_question(context, arguments.question, arguments.document, now)
     if arguments.document or arguments.pages:
-        return by_number(acting, arguments.document, arguments.pages or [1], arguments.after, now)
-    return _list(acting)
+        return by_number(context, arguments.document, arguments.pages or [1], arguments.after, now)
+    return _list(context)
 
 
-def _entries(acting: Acting) -> list[tuple[int, DiaryEntry]]:
+def _entries(context: ToolContext) -> list[tuple[int, DiaryEntry]]:
     """The diary that models may read, each entry with its number, the first being 1."""
-    mine = DiaryEntry.objects.filter(companion_id=acting.companion.pk).select_related("memory")
+    mine = DiaryEntry.objects.filter(companion_id=context.companion.pk).select_related("memory")
     numbered = enumerate(mine.order_by("started_at", "id").defer("memory__entry"), start=1)
     return [(n, one) for n, one in numbered if not (one.memory and one.memory.is_private)]
 
 
-def _entry(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
-    began, zone = perf_counter(), acting.companion.user.zone
+def _entry(context: ToolContext, arguments: LookUpIn, now: datetime) -> dict[str, Any]:
+    began, zone = perf_counter(), context.companion.user.zone
     since, until = begins(arguments.day, zone), ends(arguments.day, zone)
     meant = [
         (n, one)
-        for n, one in _entries(acting)
+        for n, one in _entries(context)
         if n == arguments.entry or (since and until and one.started_at < until and one.ended_at >= since)
     ]
     if not meant:
         raise ToolError("There is no such diary entry. Call look_up with nothing named for a list.")
     number, entry = meant[0]
-    said = told(acting.companion.pk).filter(message__session=entry.session_id).order_by("happened_at", "id")
+    said = told(context.companion.pk).filter(message__session=entry.session_id).order_by("happened_at", "id")
     rest = list(said[arguments.after : arguments.after + 200])
-    head = _listed(number, entry, acting)
-    given = fitting(originals(rest, acting.companion), room(acting) - weight(head))
+    head = _listed(number, entry, context)
+    given = fitting(originals(rest, context.companion), room(context) - weight(head))
     shown = [*([entry.memory] if entry.memory else []), *rest[: len(given)]]
-    show(acting, [Found(one, 0.0, {}) for one in shown], entry.title, now, began)
-    acting.shown.add(entry.pk)
+    show(context, [Found(one, 0.0, {}) for one in shown], entry.title, now, began)
+    context.shown.add(entry.pk)
     return {
         **head,
         "messages": given,
@@ -72,21 +71,21 @@ def _entry(acting: Acting, arguments: LookUpIn, now: datetime) -> dict[str, Any]
     }
 
 
-def _list(acting: Acting) -> dict[str, Any]:
+def _list(context: ToolContext) -> dict[str, Any]:
     """The newest of the diary, and the documents, each within half of the room."""
-    entries = [_listed(n, one, acting) | {"text": one.title} for n, one in reversed(_entries(acting))]
-    kept = fitting(entries, room(acting) // 2)
-    documents = acting.companion.documents.values("title", "pages__number").filter(pages__number=1)
+    entries = [_listed(n, one, context) | {"text": one.title} for n, one in reversed(_entries(context))]
+    kept = fitting(entries, room(context) // 2)
+    documents = context.companion.documents.values("title", "pages__number").filter(pages__number=1)
     titles = [{"text": one["title"]} for one in documents.order_by("-given_at")[:50]]
-    given = fitting(titles, room(acting) // 2)
+    given = fitting(titles, room(context) // 2)
     return {
         "diary": [{name: one[name] for name in ("entry", "from", "title")} for one in kept],
         "documents": [one["text"] for one in given],
     }
 
 
-def _listed(number: int, entry: DiaryEntry, acting: Acting) -> dict[str, Any]:
-    zone = acting.companion.user.zone
+def _listed(number: int, entry: DiaryEntry, context: ToolContext) -> dict[str, Any]:
+    zone = context.companion.user.zone
     return {"entry": number, "from": f"{entry.started_at.astimezone(zone):%Y-%m-%d}", "title": entry.title}
 
 

@@ -7,8 +7,8 @@ from django.db import transaction
 from pydantic import BaseModel, Field
 
 from companions.models import Message, Session
-from companions.tools.acting import Acting
 from companions.tools.tool import Tool, ToolError
+from companions.tools.tool_context import ToolContext
 
 SCRATCH_CHARACTERS = 4000
 
@@ -20,22 +20,22 @@ class NoteIn(BaseModel):
 
 
 @transaction.atomic
-def _note(acting: Acting, arguments: NoteIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
+def _note(context: ToolContext, arguments: NoteIn, now: datetime) -> dict[str, Any]:
+    context.hold()
     line = " ".join(arguments.text.split())
     if not line:
         raise ToolError("text: is empty")
-    session = _session(acting)
+    session = _session(context)
     session.scratch = bounded(f"{session.scratch}\n{line}".strip())
     session.save(update_fields=["scratch"])
     return {"noted": line, "full": f"{len(session.scratch)} of {SCRATCH_CHARACTERS} characters"}
 
 
-def _session(acting: Acting) -> Session:
+def _session(context: ToolContext) -> Session:
     """The talk's: that of the message, or in a waking the open one, where the person has said something in it."""
-    mine = Session.objects.filter(companion=acting.companion)
-    if acting.message:
-        return mine.get(pk=acting.message.session_id)
+    mine = Session.objects.filter(companion=context.companion)
+    if context.message:
+        return mine.get(pk=context.message.session_id)
     session = mine.filter(ended_at=None, messages__role=Message.Role.USER).first()
     if session is None:
         raise ToolError("No talk is under way: there is nothing that this could be noted for.")

@@ -6,13 +6,13 @@ from functools import cache
 import regex
 
 from companions.models import Message
-from companions.tools.acting import Acting
 from companions.tools.tool import ToolError
-from memory.reference import HAN
-from memory.small_talk import tells_something, words_of
-from memory.telling import DENIAL
-from memory.terms import is_question, terms
-from memory.text import folded
+from companions.tools.tool_context import ToolContext
+from memory.recall.fact_signature import DENIAL
+from memory.recall.query import HAN
+from memory.recall.small_talk import tells_something, words_of
+from memory.recall.terms import is_question, terms
+from text.storable import folded
 
 Words = frozenset[str]
 
@@ -25,63 +25,63 @@ NOT_ASKED = (
 )
 
 
-def check_letting_go(acting: Acting, text: str) -> None:
+def check_letting_go(context: ToolContext, text: str) -> None:
     """Raise `ToolError` unless the person asked in this talk to let go of what this text says.
 
     One of their messages says so, in a word for it, and shares a telling word with the text; where it names nothing
     itself ("forget that"), one of the two messages before it does.
     """
-    wanted = _telling(acting, text)
-    for words, before in _own_words(acting):
+    wanted = _telling(context, text)
+    for words, before in _own_words(context):
         bare, asks = _without_asking(words)
-        named = _telling(acting, bare) or _telling(acting, *before)
+        named = _telling(context, bare) or _telling(context, *before)
         if asks and wanted & named:
             return
-    raise ToolError(_not_asked(acting))
+    raise ToolError(_not_asked(context))
 
 
-def check_new_text(acting: Acting, old: str, new: str) -> None:
+def check_new_text(context: ToolContext, old: str, new: str) -> None:
     """Raise `ToolError` unless the person told in this talk what the new text says.
 
     At least half of the telling words that are new must be theirs. Where none is new, a message that is no question must
     share a telling word with what changed, and deny something or let it go where the new text denies more.
     """
-    before, after = _telling(acting, old), _telling(acting, new)
-    theirs = [words for words, _before in _own_words(acting)]
+    before, after = _telling(context, old), _telling(context, new)
+    theirs = [words for words, _before in _own_words(context)]
     if fresh := after - before:
-        is_told = 2 * len(fresh & _telling(acting, *theirs)) >= len(fresh)
+        is_told = 2 * len(fresh & _telling(context, *theirs)) >= len(fresh)
     else:
         denies = _denials(new) > _denials(old)
         is_told = any(
-            _telling(acting, text) & ((before - after) or before)
+            _telling(context, text) & ((before - after) or before)
             and not is_question(text)
             and (not denies or _denials(text) or _without_asking(text)[1])
             for text in theirs
         )
     if not is_told:
-        raise ToolError(_not_asked(acting) + " If they have, keep it in their own words.")
+        raise ToolError(_not_asked(context) + " If they have, keep it in their own words.")
 
 
-def _not_asked(acting: Acting) -> str:
-    return NOT_ASKED.format(name=acting.companion.user.name or "The person")
+def _not_asked(context: ToolContext) -> str:
+    return NOT_ASKED.format(name=context.companion.user.name or "The person")
 
 
-def _own_words(acting: Acting) -> Iterator[tuple[str, list[str]]]:
+def _own_words(context: ToolContext) -> Iterator[tuple[str, list[str]]]:
     """The person's last messages in this talk, newest first, each with what was said just before it; none in a waking.
 
     A "yes" stands for the question that it answers.
     """
-    said = [*acting.history, acting.message] if acting.message else []
+    said = [*context.history, context.message] if context.message else []
     places = [place for place, message in enumerate(said) if message.role == Message.Role.USER]
     for place in reversed(places[-RECENT:]):
         words, before = said[place].text, [one.text for one in said[max(place - BEFORE, 0) : place]]
-        is_assent = words.strip() and not _denials(words) and not _telling(acting, words)
+        is_assent = words.strip() and not _denials(words) and not _telling(context, words)
         yield (before[-1] if is_assent and before and is_question(before[-1]) else words), before
 
 
-def _telling(acting: Acting, *texts: str) -> Words:
+def _telling(context: ToolContext, *texts: str) -> Words:
     """The terms that say what these texts are about; whose talk it is says nothing."""
-    names = _names(acting.companion.names)
+    names = _names(context.companion.names)
     every = (term for text in texts for term in terms(text))
     return frozenset(term for term in every if len(term) > 1 and tells_something(term) and term not in names)
 

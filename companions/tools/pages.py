@@ -5,56 +5,56 @@ from datetime import datetime
 from time import perf_counter
 from typing import Any
 
-from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room, shortened, weight
 from companions.tools.showing import show
 from companions.tools.survey import Survey, survey
 from companions.tools.tool import ToolError
-from memory.documents.looking_up import Question, find_pages, named, ranked
+from companions.tools.tool_context import ToolContext
+from memory.documents.lookup import Question, find_pages, named, ranked
 from memory.embedding import embed_cue
 from memory.models import Page
-from memory.recall import Found
+from memory.recall.recall import Found
 
 
-def by_question(acting: Acting, question: str, document: str, now: datetime) -> dict[str, Any]:
+def by_question(context: ToolContext, question: str, document: str, now: datetime) -> dict[str, Any]:
     """The gists that may answer it, as many as fit, and the best pages beside them; of one document where it is named."""
-    began, companion = perf_counter(), acting.companion
+    began, companion = perf_counter(), context.companion
     asked = Question(
         text=question,
         now=now,
         zone=companion.user.zone,
-        vector=embed_cue(question, acting.payer, companion.names),
+        vector=embed_cue(question, context.payer, companion.names),
         names=companion.names,
     )
     every = named(companion.pk, ranked(companion.pk, asked))
     title = document.strip().casefold()
     mine = [one for one in every if not title or one.title.casefold() == title]
-    found = survey(mine, companion.user.zone, room(acting))
-    _show(acting, found, question, now, began)
+    found = survey(mine, companion.user.zone, room(context))
+    _show(context, found, question, now, began)
     return {"gists": found.gists, "best_pages": found.pages}
 
 
-def _show(acting: Acting, found: Survey, question: str, now: datetime, began: float) -> None:
-    show(acting, [Found(one.memory, one.score, {}) for one in found.shown], question, now, began)
-    acting.shown |= {one.page.document_id for one in found.shown if one.page}
-    acting.shown |= {one.entry.pk for one in found.shown if one.entry}
+def _show(context: ToolContext, found: Survey, question: str, now: datetime, began: float) -> None:
+    show(context, [Found(one.memory, one.score, {}) for one in found.shown], question, now, began)
+    context.shown |= {one.page.document_id for one in found.shown if one.page}
+    context.shown |= {one.entry.pk for one in found.shown if one.entry}
 
 
 def by_number(
-    acting: Acting, document: str, numbers: Sequence[int], after: int, now: datetime
+    context: ToolContext, document: str, numbers: Sequence[int], after: int, now: datetime
 ) -> dict[str, Any]:
     """These pages as they stand there, the first of them that fit; one that is too long is cut, to be read on."""
     began = perf_counter()
-    pages = find_pages(acting.companion.pk, document, numbers)
+    pages = find_pages(context.companion.pk, document, numbers)
     there = [one for one in pages if not one.is_deleted]
     if not there:
         raise ToolError(_missing(pages))
     head = {"document": there[0].document.title, "not_shown": list(numbers)}
-    given = _fitting([_told(one, after) for one in there], room(acting) - weight(head))
+    given = _fitting([_told(one, after) for one in there], room(context) - weight(head))
     shown = there[: len(given)]
     gists = [Found(one.memory, 0.0, {}) for one in shown if one.memory]
-    show(acting, gists, there[0].document.title, now, began)
-    acting.shown |= {one.document_id for one in shown}
+    show(context, gists, there[0].document.title, now, began)
+    context.shown |= {one.document_id for one in shown}
     left = [number for number in dict.fromkeys(numbers) if number not in {one.number for one in shown}]
     return {"document": there[0].document.title, "pages": given} | ({"not_shown": left} if left else {})
 

@@ -6,16 +6,25 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from companions.conversations.emotion_tags import without_tags
 from companions.errors import TimerError
-from companions.expressing import without_tags
-from companions.prompts import tools_tokens
-from companions.tools import blocks, living, looking_up, notes, recalling, remembering, searching, timers
-from companions.tools.acting import Acting
+from companions.prompting.turn_prompt import tools_tokens
+from companions.tools import (
+    blocks,
+    looking_up,
+    notes,
+    recalling,
+    remembering,
+    searching,
+    timers,
+    waking_tools,
+)
 from companions.tools.bounds import AROUND_TOKENS, room, weight
 from companions.tools.tool import ToolError
-from memory.errors import AlwaysError
+from companions.tools.tool_context import ToolContext
+from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
-from memory.text import is_storable
+from text.storable import is_storable
 
 FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes, timers)
 TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
@@ -30,7 +39,7 @@ FIRST = (
 )  # in a small context
 ONLY_ASKED = {"revise", "forget"}  # for what the person asked in the talk: in a waking nobody asks
 IN_WAKINGS = {name: tool for name, tool in TOOLS.items() if name not in ONLY_ASKED}
-IN_WAKINGS |= {tool.name: tool for tool in living.TOOLS}
+IN_WAKINGS |= {tool.name: tool for tool in waking_tools.TOOLS}
 ASKING = {"recall", "look_up"}  # they ask a model for a vector, and only look: no transaction is to be open
 KEEPING = {"remember", "revise", "block_append", "block_replace", "note", "set_timer"} | {
     "feel",
@@ -71,21 +80,21 @@ def _fitting(tokens: int) -> list[dict[str, Any]]:
 
 @cache
 def _living() -> list[dict[str, Any]]:
-    return [tool.offer for tool in living.TOOLS]
+    return [tool.offer for tool in waking_tools.TOOLS]
 
 
-def call(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, Any]:
+def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict[str, Any]:
     """What the tool gives back; an unknown name or wrong arguments give an `error` that the model can mend."""
     try:
-        return _called(acting, name, arguments, now)
+        return _called(context, name, arguments, now)
     except ToolError as error:
         return {"error": str(error)[:ERROR_CHARACTERS]}
-    except (AlwaysError, TimerError) as error:
+    except (CoreMemoryError, TimerError) as error:
         return {"error": str(error.detail)[:ERROR_CHARACTERS]}
 
 
-def _called(acting: Acting, name: str, arguments: str, now: datetime) -> dict[str, Any]:
-    there = IN_WAKINGS if acting.waking else TOOLS
+def _called(context: ToolContext, name: str, arguments: str, now: datetime) -> dict[str, Any]:
+    there = IN_WAKINGS if context.waking else TOOLS
     if name not in there:
         raise ToolError(f"There is no tool {name!r}. There are: {', '.join(there)}.")
     try:
@@ -97,11 +106,13 @@ def _called(acting: Acting, name: str, arguments: str, now: datetime) -> dict[st
         raise ToolError("arguments: not storable text")
     if name in KEEPING and _holds_secret(checked):
         raise ToolError(NOT_KEPT)
-    if not room(acting):
+    if not room(context):
         raise ToolError(FULL)
-    result = there[name].handler(acting, checked, now)
+    result = there[name].handler(context, checked, now)
     return (
-        result if weight(result) <= room(acting) + AROUND_TOKENS else {"done": True, "too_long_to_show": True}
+        result
+        if weight(result) <= room(context) + AROUND_TOKENS
+        else {"done": True, "too_long_to_show": True}
     )
 
 

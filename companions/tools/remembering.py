@@ -9,18 +9,18 @@ from typing import Any, Self
 from django.db import transaction
 from pydantic import BaseModel, Field, model_validator
 
-from companions.tools.acting import Acting
 from companions.tools.own_words import check_letting_go, check_new_text
 from companions.tools.sources import sources
 from companions.tools.tool import Tool, ToolError
-from memory.always import delete_slot, find_slot, set_slot
-from memory.among import Among
-from memory.keeping import keep_fact
+from companions.tools.tool_context import ToolContext
+from memory.core_memory import delete_slot, find_slot, set_slot
 from memory.models import Memory
 from memory.models.always import By
-from memory.revising import keep_earlier, note_retraction, retract, revise
-from memory.searching import LEARNT, search, told
-from memory.text import folded, storable
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import LEARNT, search, told
+from memory.retraction import keep_earlier, note_retraction
+from memory.store import keep_fact, retract, revise
+from text.storable import folded, storable
 
 NAMED_AT_ONCE = 5  # of several that are meant by the same words
 
@@ -54,70 +54,70 @@ class ForgetIn(WhichIn):
 
 
 @transaction.atomic
-def _remember(acting: Acting, arguments: RememberIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
+def _remember(context: ToolContext, arguments: RememberIn, now: datetime) -> dict[str, Any]:
+    context.hold()
     if arguments.slot:
-        return _set(acting, arguments.slot, arguments.text, now)
-    ids, zone = sources(acting, arguments.text), acting.companion.user.zone
-    memory = _kept_before(acting, arguments.text) or keep_fact(
-        acting.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone
+        return _set(context, arguments.slot, arguments.text, now)
+    ids, zone = sources(context, arguments.text), context.companion.user.zone
+    memory = _kept_before(context, arguments.text) or keep_fact(
+        context.companion.pk, arguments.text, now, now, source_ids=ids, zone=zone
     )
-    acting.shown.add(memory.pk)
+    context.shown.add(memory.pk)
     return {"remembered": memory.text}
 
 
-def _kept_before(acting: Acting, text: str) -> Memory | None:
+def _kept_before(context: ToolContext, text: str) -> Memory | None:
     """What was kept in these words in answer to this message: a call is run again where its commit got no answer."""
-    mine = Memory.objects.of(acting.companion.pk).open().filter(sources__in=acting.causes)
+    mine = Memory.objects.of(context.companion.pk).open().filter(sources__in=context.causes)
     return mine.filter(kind=Memory.Kind.FACT, text=storable(text)).first()
 
 
-def _set(acting: Acting, name: str, text: str, now: datetime) -> dict[str, Any]:
+def _set(context: ToolContext, name: str, text: str, now: datetime) -> dict[str, Any]:
     """What stood in the slot before is kept as past; in other words only where the person told them in this talk."""
-    ids = sources(acting, text)
-    earlier = acting.companion.slots.filter(name=name.strip()).first()
+    ids = sources(context, text)
+    earlier = context.companion.slots.filter(name=name.strip()).first()
     if earlier and earlier.text != text:
-        check_new_text(acting, f"{earlier.name}: {earlier.text}", text)
-        past = keep_earlier(earlier, now, acting.companion.user.zone)
-        note_retraction(past, acting.reply_id, now, slot=earlier.name)
-    slot = set_slot(acting.companion.pk, name, text, by=By.COMPANION, now=now, source_ids=ids)
+        check_new_text(context, f"{earlier.name}: {earlier.text}", text)
+        past = keep_earlier(earlier, now, context.companion.user.zone)
+        note_retraction(past, context.reply_id, now, slot=earlier.name)
+    slot = set_slot(context.companion.pk, name, text, by=By.COMPANION, now=now, source_ids=ids)
     return {"slot": slot.name, "remembered": slot.text}
 
 
 @transaction.atomic
-def _revise(acting: Acting, arguments: ReviseIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
+def _revise(context: ToolContext, arguments: ReviseIn, now: datetime) -> dict[str, Any]:
+    context.hold()
     if arguments.slot:
-        return _set(acting, find_slot(acting.companion.pk, arguments.slot).name, arguments.text, now)
-    old, ids = _learnt(acting, arguments.memory, now), sources(acting, arguments.text)
-    check_new_text(acting, old.text, arguments.text)
-    new = revise(old, arguments.text, now, ids, acting.companion.user.zone)
-    note_retraction(old, acting.reply_id, now)
-    acting.shown.update({old.pk, new.pk})
+        return _set(context, find_slot(context.companion.pk, arguments.slot).name, arguments.text, now)
+    old, ids = _learnt(context, arguments.memory, now), sources(context, arguments.text)
+    check_new_text(context, old.text, arguments.text)
+    new = revise(old, arguments.text, now, ids, context.companion.user.zone)
+    note_retraction(old, context.reply_id, now)
+    context.shown.update({old.pk, new.pk})
     return {"revised": old.text, "remembered": new.text}
 
 
 @transaction.atomic
-def _forget(acting: Acting, arguments: ForgetIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
+def _forget(context: ToolContext, arguments: ForgetIn, now: datetime) -> dict[str, Any]:
+    context.hold()
     if arguments.slot:
-        slot = find_slot(acting.companion.pk, arguments.slot)
-        check_letting_go(acting, f"{slot.name}: {slot.text}")
-        past = keep_earlier(slot, now, acting.companion.user.zone)
-        note_retraction(past, acting.reply_id, now, slot=slot.name)
-        return {"forgotten": delete_slot(acting.companion.pk, arguments.slot).text}
-    memory = _learnt(acting, arguments.memory, now)
-    check_letting_go(acting, memory.text)
+        slot = find_slot(context.companion.pk, arguments.slot)
+        check_letting_go(context, f"{slot.name}: {slot.text}")
+        past = keep_earlier(slot, now, context.companion.user.zone)
+        note_retraction(past, context.reply_id, now, slot=slot.name)
+        return {"forgotten": delete_slot(context.companion.pk, arguments.slot).text}
+    memory = _learnt(context, arguments.memory, now)
+    check_letting_go(context, memory.text)
     retract(memory, now)
-    note_retraction(memory, acting.reply_id, now)
-    acting.shown.add(memory.pk)
+    note_retraction(memory, context.reply_id, now)
+    context.shown.add(memory.pk)
     return {"forgotten": memory.text}
 
 
-def _learnt(acting: Acting, words: str, now: datetime) -> Memory:
+def _learnt(context: ToolContext, words: str, now: datetime) -> Memory:
     """The one learnt memory that holds with these words; ToolError where none does, or several."""
-    ids = search(acting.companion.pk, words, Among(kinds=LEARNT), now, acting.companion.user.zone)
-    found = list(told(acting.companion.pk).filter(pk__in=ids).newest(NAMED_AT_ONCE))
+    ids = search(context.companion.pk, words, MemoryFilter(kinds=LEARNT), now, context.companion.user.zone)
+    found = list(told(context.companion.pk).filter(pk__in=ids).newest(NAMED_AT_ONCE))
     same = [one for one in found if folded(one.text.strip()) == folded(words.strip())]
     if len(same or found) == 1:
         return (same or found)[0]

@@ -6,16 +6,15 @@ from typing import Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room
 from companions.tools.days import Day, begins, ends
 from companions.tools.showing import originals, show
 from companions.tools.tool import Tool
-from memory.among import Among
+from companions.tools.tool_context import ToolContext
 from memory.models import Memory
 from memory.models.memory import MemoryQuerySet
-from memory.recall import Found
-from memory.searching import search, told
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import Found, search, told
 
 MOST_GIVEN = 20
 
@@ -36,23 +35,23 @@ class SearchIn(BaseModel):
         return self
 
 
-def _search(acting: Acting, arguments: SearchIn, now: datetime) -> dict[str, Any]:
-    began, said = perf_counter(), _said(acting, arguments, now)
+def _search(context: ToolContext, arguments: SearchIn, now: datetime) -> dict[str, Any]:
+    began, said = perf_counter(), _said(context, arguments, now)
     count, newest = said.count(), list(said.newest(MOST_GIVEN))
-    given = fitting(originals(newest, acting.companion), room(acting))
+    given = fitting(originals(newest, context.companion), room(context))
     found = [Found(one, 0.0, {}) for one in newest[: len(given)]]
-    show(acting, found, arguments.words, now, began)
+    show(context, found, arguments.words, now, began)
     return {"messages": given, "older_ones_not_shown": count - len(given)}
 
 
-def _said(acting: Acting, arguments: SearchIn, now: datetime) -> MemoryQuerySet:
-    zone, mine = acting.companion.user.zone, told(acting.companion.pk)
+def _said(context: ToolContext, arguments: SearchIn, now: datetime) -> MemoryQuerySet:
+    zone, mine = context.companion.user.zone, told(context.companion.pk)
     since, until = begins(arguments.since, zone), ends(arguments.until, zone)
-    asked = [acting.message.pk] if acting.message else []
-    among = Among(kinds=[Memory.Kind.SAID], since=since, until=until, leaving_out=asked)
+    asked = [context.message.pk] if context.message else []
+    filters = MemoryFilter(kinds=[Memory.Kind.SAID], since=since, until=until, leaving_out=asked)
     if not arguments.words.strip():
-        return among.of(mine)
-    return mine.filter(pk__in=search(acting.companion.pk, arguments.words, among, now, zone))
+        return filters.apply(mine)
+    return mine.filter(pk__in=search(context.companion.pk, arguments.words, filters, now, zone))
 
 
 TOOLS = [Tool("search_conversation", SearchIn, _search)]

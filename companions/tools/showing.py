@@ -8,19 +8,19 @@ from typing import Any
 from django.db import transaction
 
 from companions.models import Companion
-from companions.tools.acting import Acting
+from companions.tools.tool_context import ToolContext
 from memory.models import Memory, Recall
-from memory.recall import Found, record
+from memory.recall.recall import Found, record
 
 
 def show(
-    acting: Acting, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = ""
+    context: ToolContext, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = ""
 ) -> None:
     """Record that the model was shown these; without a policy they were not ranked, but looked up."""
     with transaction.atomic():
-        acting.hold()
+        context.hold()
         milliseconds = round((perf_counter() - began) * 1000)
-        companion_id = acting.companion.pk
+        companion_id = context.companion.pk
         record(
             companion_id,
             Recall.By.TOOL,
@@ -28,12 +28,12 @@ def show(
             found,
             now,
             milliseconds,
-            reply_id=acting.reply_id,
+            reply_id=context.reply_id,
             policy=policy,
         )
-    acting.found += found
-    acting.shown |= {one.memory.pk for one in found}
-    acting.shown |= {one.memory.message_id for one in found if one.memory.message_id}
+    context.found += found
+    context.shown |= {one.memory.pk for one in found}
+    context.shown |= {one.memory.message_id for one in found if one.memory.message_id}
 
 
 def originals(memories: Iterable[Memory], companion: Companion) -> list[dict[str, Any]]:

@@ -4,21 +4,21 @@ from collections.abc import Collection
 from uuid import UUID
 
 from companions.models import Message
-from companions.tools.acting import Acting
+from companions.tools.tool_context import ToolContext
 from memory.models import Memory
-from memory.terms import terms
+from memory.recall.terms import terms
 
 
-def sources(acting: Acting, text: str) -> list[UUID]:
+def sources(context: ToolContext, text: str) -> list[UUID]:
     """The messages that are acted upon, and the fewest others shown that hold the words which the text has besides."""
-    shown = {message.pk: set(terms(message.text)) for message in acting.history}
+    shown = {message.pk: set(terms(message.text)) for message in context.history}
     shown |= {
-        one.memory.message_id: set(terms(one.memory.text)) for one in acting.found if one.memory.message_id
+        one.memory.message_id: set(terms(one.memory.text)) for one in context.found if one.memory.message_id
     }
-    shown |= _behind_learnt(acting)
-    shown |= _behind_all_else(acting, shown.keys())
-    ids = [message.pk for message in acting.causes]
-    missing = set(terms(text)).difference(*(terms(message.text) for message in acting.causes))
+    shown |= _behind_learnt(context)
+    shown |= _behind_all_else(context, shown.keys())
+    ids = [message.pk for message in context.causes]
+    missing = set(terms(text)).difference(*(terms(message.text) for message in context.causes))
     for id in sorted(shown, key=lambda id: -len(missing & shown[id])):
         if id not in ids and missing & shown[id]:
             ids.append(id)
@@ -26,22 +26,24 @@ def sources(acting: Acting, text: str) -> list[UUID]:
     return ids
 
 
-def _behind_all_else(acting: Acting, known: Collection[UUID]) -> dict[UUID, set[str]]:
+def _behind_all_else(context: ToolContext, known: Collection[UUID]) -> dict[UUID, set[str]]:
     """The messages behind what is always in mind, and behind the inner state, each with its words."""
-    mine = Message.objects.filter(companion=acting.companion.pk, pk__in=acting.shown, is_hidden=False)
+    mine = Message.objects.filter(companion=context.companion.pk, pk__in=context.shown, is_hidden=False)
     return {id: set(terms(text)) for id, text in mine.exclude(pk__in=known).values_list("pk", "text")}
 
 
-def _behind_learnt(acting: Acting) -> dict[UUID, set[str]]:
+def _behind_learnt(context: ToolContext) -> dict[UUID, set[str]]:
     """The messages behind the learnt memories that were shown, each with the words of those."""
-    learnt = {one.memory.pk: set(terms(one.memory.text)) for one in acting.found if not one.memory.message_id}
+    learnt = {
+        one.memory.pk: set(terms(one.memory.text)) for one in context.found if not one.memory.message_id
+    }
     behind: dict[UUID, set[str]] = {}
     for memory_id, message_id in (
-        Memory.sources.through.objects.filter(memory__companion=acting.companion.pk, memory__in=learnt)
+        Memory.sources.through.objects.filter(memory__companion=context.companion.pk, memory__in=learnt)
         .exclude(
             message__in=[
-                *acting.given,
-                *(one.memory.message_id for one in acting.found if one.memory.message_id),
+                *context.given,
+                *(one.memory.message_id for one in context.found if one.memory.message_id),
             ]
         )
         .values_list("memory", "message")

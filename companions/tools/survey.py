@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Any
 
 from companions.tools.bounds import fitting, weight
-from memory.documents.looking_up import MOST_PAGES, LookedUp
+from memory.documents.lookup import MAX_PAGES, LookedUp
 
 GISTS_TOKENS = 4000
 SHARE = 2  # of the room, what gists take where a whole page fits beside them
@@ -38,7 +38,7 @@ def survey(ranked: Sequence[LookedUp], zone: tzinfo, tokens: int) -> Survey:
 def _whole(ranked: Sequence[LookedUp], tokens: int) -> list[LookedUp]:
     """The best pages as long as they fit; no page is left out for a shorter one that is worse."""
     kept: list[LookedUp] = []
-    for one in [one for one in ranked if one.page][:MOST_PAGES]:
+    for one in [one for one in ranked if one.page][:MAX_PAGES]:
         tokens -= weight(_page(one))
         if tokens < 0:
             break

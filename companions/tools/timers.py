@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 
 from companions.life import timers
 from companions.models import Timer
-from companions.tools.acting import Acting
 from companions.tools.bounds import fitting, room
 from companions.tools.tool import Tool, ToolError
-from memory.text import shortened
+from companions.tools.tool_context import ToolContext
+from text.shorten import shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other
 NOTE_SHOWN = 200
@@ -40,44 +40,44 @@ class CancelIn(BaseModel):
 
 
 @transaction.atomic
-def _set(acting: Acting, arguments: SetIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
+def _set(context: ToolContext, arguments: SetIn, now: datetime) -> dict[str, Any]:
+    context.hold()
     timer = timers.set_timer(
-        acting.companion,
+        context.companion,
         arguments.schedule,
         arguments.note,
         by=Timer.By.COMPANION,
         now=now,
         is_asked_for=arguments.they_asked,
-        message=acting.message,
-        waking=acting.waking,
+        message=context.message,
+        waking=context.waking,
     )
-    return _told(acting, timer)
+    return _told(context, timer)
 
 
-def _list(acting: Acting, arguments: ListIn, now: datetime) -> dict[str, Any]:
-    planned = list(timers.planned(acting.companion.pk))
-    told = [_told(acting, one) | {"text": shortened(one.note, NOTE_SHOWN)} for one in planned]
-    given = fitting(told, room(acting))
-    acting.shown.update(one.pk for one in planned[: len(given)])
+def _list(context: ToolContext, arguments: ListIn, now: datetime) -> dict[str, Any]:
+    planned = list(timers.get_planned(context.companion.pk))
+    told = [_told(context, one) | {"text": shorten(one.note, NOTE_SHOWN)} for one in planned]
+    given = fitting(told, room(context))
+    context.shown.update(one.pk for one in planned[: len(given)])
     return {"timers": given, "more": len(planned) - len(given)}
 
 
 @transaction.atomic
-def _cancel(acting: Acting, arguments: CancelIn, now: datetime) -> dict[str, Any]:
-    acting.hold()
+def _cancel(context: ToolContext, arguments: CancelIn, now: datetime) -> dict[str, Any]:
+    context.hold()
     wanted = arguments.timer.strip().lower()
-    found = [one for one in timers.planned(acting.companion.pk) if str(one.pk).startswith(wanted)]
+    found = [one for one in timers.get_planned(context.companion.pk) if str(one.pk).startswith(wanted)]
     if len(found) != 1 or len(wanted) < ID_CHARACTERS:
         raise ToolError("There is no such timer. Call list_timers for their ids.")
     timers.cancel(found[0], now)
-    return {"cancelled": str(found[0].pk)[:ID_CHARACTERS], "text": shortened(found[0].note, NOTE_SHOWN)}
+    return {"cancelled": str(found[0].pk)[:ID_CHARACTERS], "text": shorten(found[0].note, NOTE_SHOWN)}
 
 
-def _told(acting: Acting, timer: Timer) -> dict[str, Any]:
+def _told(context: ToolContext, timer: Timer) -> dict[str, Any]:
     """The timer's short id, when it is due in words, and when next, in the person's zone."""
-    zone, language = timers.zone_of(acting.companion), acting.companion.user.language
-    told = {"timer": str(timer.pk)[:ID_CHARACTERS], "when": timers.in_words(timer, zone, language)}
+    zone, language = timers.get_zone(context.companion), context.companion.user.language
+    told = {"timer": str(timer.pk)[:ID_CHARACTERS], "when": timers.describe(timer, zone, language)}
     return told | ({"next": f"{timer.due_at.astimezone(zone):%Y-%m-%d %H:%M:%S}"} if timer.due_at else {})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from companions.tools.acting import Acting
+from companions.tools.tool_context import ToolContext
 
 
 class ToolError(Exception):
@@ -18,7 +18,7 @@ class ToolError(Exception):
 class Tool:
     name: str
     arguments: type[BaseModel]
-    handler: Callable[[Acting, Any, datetime], dict[str, Any]]
+    handler: Callable[[ToolContext, Any, datetime], dict[str, Any]]
 
     @property
     def offer(self) -> dict[str, Any]:

@@ -7,33 +7,32 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.models import ModelCall
 from accounts.sparing import NO_TOKENS, waits_until
 from accounts.usage import Payer, charged
-from memory.documents.answers import MOST_PAGES, Gists
-from memory.documents.requesting import fitting, request
-from memory.keeping import entry_of, nudge
+from jobs.lease import Lease
+from jobs.retry import MAX_ATTEMPTS, retry_at
+from memory.documents.request import MAX_PAGES, Gists, fitting, request
 from memory.models import Document, Memory, Page
-from memory.text import storable
-from providers import structured
+from memory.store import entry_of, nudge
+from providers.chat import structured
 from providers.errors import ProviderError
+from text.storable import storable
 
 log = structlog.get_logger(__name__)
 
-LEASE = timedelta(minutes=20)  # longer than any call takes; then another worker may try
-MOST_TRIES = 8  # after them the operator hears of it; it is still tried, four times a day
-LONGEST_WAIT = 360  # minutes
 INCOMPLETE = "malformed_answer"
 
 Lock = Callable[[UUID], bool]
 
 
-def due(now: datetime) -> list[UUID]:
+def find_due(now: datetime) -> list[UUID]:
     """The ids of the documents that have pages without a gist and may be tried: the sweep's work."""
     without = Page.objects.waiting().filter(document=OuterRef("pk"))
-    return list(Document.objects.filter(_is_due(now), Exists(without)).values_list("pk", flat=True))
+    is_due = Q(next_at=None) | Q(next_at__lte=now)
+    return list(Document.objects.filter(is_due, Exists(without)).values_list("pk", flat=True))
 
 
 def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
@@ -42,12 +41,13 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     0 where nothing waits, where another worker is at it, where it is gone, and where the model failed: then it is put
     off. `lock` locks a companion and tells whether it is there; no transaction is open while the model works.
     """
-    if not Document.objects.filter(_is_due(now), pk=document_id).update(next_at=now + LEASE):
+    lease = Lease.take(Document.objects.filter(pk=document_id), "next_at", lambda: now)
+    if lease is None:
         return 0
     document = Document.objects.select_related("companion__user").filter(pk=document_id).first()
-    waiting = list(Page.objects.waiting().filter(document=document_id).order_by("number")[:MOST_PAGES])
+    waiting = list(Page.objects.waiting().filter(document=document_id).order_by("number")[:MAX_PAGES])
     if document is None or not waiting:
-        Document.objects.filter(pk=document_id).update(next_at=None)
+        lease.release(None)
         return 0
     return _ask_and_keep(document, waiting, now, lock) if _may_spend(document, now) else 0
 
@@ -114,10 +114,6 @@ def _row(document: Document) -> QuerySet[Document]:
     return Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
 
 
-def _is_due(now: datetime) -> Q:
-    return Q(next_at=None) | Q(next_at__lte=now)
-
-
 def _may_spend(document: Document, now: datetime) -> bool:
     """Whether half of the person's tokens of today are left: the other half is for talk. Else it waits for tomorrow."""
     tomorrow = waits_until(document.companion.user, now)
@@ -129,8 +125,25 @@ def _may_spend(document: Document, now: datetime) -> bool:
 def _put_off(document: Document, code: str, now: datetime) -> None:
     """Try again later, and later each time."""
     attempts = document.attempts + 1
-    later = now + timedelta(minutes=min(2**attempts, LONGEST_WAIT))
-    _row(document).update(attempts=attempts, next_at=later, error=code)
+    _row(document).update(attempts=attempts, next_at=retry_at(attempts, now), error=code)
     log.warning("gists_put_off", document=str(document.pk), code=code, attempts=attempts)
-    if attempts == MOST_TRIES:
+    if attempts == MAX_ATTEMPTS:  # it is still tried, four times a day
         log.error("gists_failed", document=str(document.pk), code=code)
+
+
+DONE_WITH = ~Q(pages__gist="") | Q(pages__text="")  # written, or deleted
+WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
+
+
+def with_progress(documents: QuerySet[Document]) -> QuerySet[Document]:
+    """The documents, each with `done` and `total`: how many of its pages wait for no gist, and how many it has."""
+    return documents.annotate(total=Count("pages"), done=Count("pages", filter=DONE_WITH))
+
+
+def state_of(document: Document, done: int, total: int) -> str:
+    """waiting, running, done or failed; a failed one is still tried, four times a day."""
+    if done == total:
+        return DONE
+    if document.attempts >= MAX_ATTEMPTS:
+        return FAILED
+    return RUNNING if done or document.next_at else WAITING

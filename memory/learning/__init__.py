@@ -3,7 +3,9 @@
 talk        what was said, as it is put before a model: numbered lines
 answers     what a model may answer, validated
 neighbours  which memories are offered for comparison
-prompting   the requests: a digest of a batch, and the end of a session
-guards      what stops a verdict, whatever the model says
-applying    add, reinforce, revise, retract: the rows
+requests    a digest of a batch, the end of a session, a reflection
+evidence    what stops a verdict, whatever the model says; grounding, subjects and secrets are its rules
+verdicts    add, reinforce, revise, retract: the rows
+revisions   what a companion thinks of itself, and knows of its user
+diary       the diary entry of a session
 """

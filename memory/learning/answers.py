@@ -7,14 +7,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
 from memory.emotion import Emotion
-from memory.text import is_storable, shortened
+from text.shorten import shorten
+from text.storable import is_storable
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]
-MOST_LEARNT = 30
-MOST_SENTENCES = 20
-MOST_SUMMARY = 6000  # characters
-MOST_INNER_STATE = 4000  # characters
+MAX_LEARNT = 30
+MAX_SENTENCES = 20
+MAX_SUMMARY = 6000  # characters
+MAX_INNER_STATE = 4000  # characters
 
 
 def _storable(text: Any) -> Any:
@@ -82,15 +83,15 @@ def each(adapter: TypeAdapter[Any], most: int) -> BeforeValidator:
 class Digest(BaseModel):
     """The answer about a batch: the session's summary, revised, and what is to be learnt."""
 
-    summary: text(MOST_SUMMARY)  # type: ignore[valid-type]
-    memories: Annotated[list[Learnt], each(LEARNT, MOST_LEARNT)]
+    summary: text(MAX_SUMMARY)  # type: ignore[valid-type]
+    memories: Annotated[list[Learnt], each(LEARNT, MAX_LEARNT)]
 
 
-Sentences = Annotated[list[Sentence], each(SENTENCE, MOST_SENTENCES)]
+Sentences = Annotated[list[Sentence], each(SENTENCE, MAX_SENTENCES)]
 
 
 def _cut(text: Any) -> Any:
-    return shortened(text.strip(), MOST_INNER_STATE) if isinstance(text, str) else text
+    return shorten(text.strip(), MAX_INNER_STATE) if isinstance(text, str) else text
 
 
 def _clamped(number: Any, least: float) -> Any:
@@ -112,7 +113,7 @@ class Reflection(BaseModel):
     neutral, and too long a text is cut; but nothing may be missing.
     """
 
-    text: Annotated[text(MOST_INNER_STATE), BeforeValidator(_cut)]  # type: ignore[valid-type]
+    text: Annotated[text(MAX_INNER_STATE), BeforeValidator(_cut)]  # type: ignore[valid-type]
     valence: UpAndDown
     arousal: Share
     emotion: Annotated[Emotion, BeforeValidator(_known)]
@@ -136,7 +137,7 @@ class Ending(Digest):
     The inner state is None where it stays as it was.
     """
 
-    summary: str = Field("", max_length=MOST_SUMMARY)
+    summary: str = Field("", max_length=MAX_SUMMARY)
     title: text(120)  # type: ignore[valid-type]
     diary: Annotated[Sentences, Field(min_length=1)]
     emotion: Emotion = Emotion.NEUTRAL

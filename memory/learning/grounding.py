@@ -6,12 +6,12 @@ from typing import Any
 
 import regex
 
-from memory.dates import read_dates
 from memory.learning.answers import Sentence
 from memory.learning.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
-from memory.terms import STOP_WORDS
-from memory.text import folded
+from memory.recall.terms import STOP_WORDS
+from text.dates import read_dates
+from text.storable import folded
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
 STARTS = regex.compile(r"(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*$")

@@ -5,29 +5,29 @@ from datetime import datetime, tzinfo
 from itertools import zip_longest
 from uuid import UUID
 
+import numpy as np
 import structlog
 from pgvector import Vector
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
-from memory.cue import NOBODY, Names, read, without_names
-from memory.entries import Entries
+from database.binary import fetch_binary_from
+from memory.embedding.spaces import embedder_of, serving_space
 from memory.errors import WidthError
 from memory.models import Memory, Space
 from memory.models.memory import MemoryQuerySet
-from memory.news import vectors
-from memory.picking import best as best_of
-from memory.reading import read_from
-from memory.spaces import embedder_of, serving_space
-from memory.surroundings import Surroundings
-from memory.text import storable
-from memory.words import Words
+from memory.recall.bm25 import match_words
+from memory.recall.novelty import vectors
+from memory.recall.packed_index import PackedIndex
+from memory.recall.query import NOBODY, Names, parse_cue, without_names
+from memory.recall.ranking import best as best_of
+from providers.embedding.vectors import Floats
 from providers.errors import ProviderError
-from providers.vectors import Floats
+from text.storable import storable
 
 log = structlog.get_logger(__name__)
 
-MOST_NEIGHBOURS = 80  # some 2,400 tokens of a request
+MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
 BY_MEANING, BY_WORDS = 16, 4  # of one line; the first number stands in NEAREST too
 EVERY = BY_MEANING // BY_WORDS
 OF_ANSWERS = 2
@@ -57,7 +57,7 @@ def neighbours(
     now: datetime,
     zone: tzinfo,
     payer: Payer | None = None,
-    limit: int = MOST_NEIGHBOURS,
+    limit: int = MAX_NEIGHBOURS,
     names: Names = NOBODY,
     answers: Sequence[str] = (),
 ) -> list[Memory]:
@@ -71,10 +71,10 @@ def neighbours(
     asked = [without_names(storable(text), names) for text in (*texts, *answers) if text.strip()]
     own = sum(bool(text.strip()) for text in texts)
     known = known_to(companion_id)
-    [(ids, packed)] = read_from(known.values_list("id", "entry"), PACKED)
+    [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
     if not ids or not asked or limit < 1:
         return []
-    words = _by_words(asked, Entries.unpack(packed), now.astimezone(zone))
+    words = _by_words(asked, PackedIndex.unpack(packed), now.astimezone(zone))
     meaning = _by_meaning(companion_id, asked, ids, known, payer)
     best = list(dict.fromkeys(_in_turn(meaning[:own], words[:own])))[:limit]
     best += [place for ranked in _in_turns_of(meaning[own:], words[own:]) for place in ranked[:OF_ANSWERS]]
@@ -82,10 +82,10 @@ def neighbours(
     return [there[ids[place]] for place in dict.fromkeys(best) if ids[place] in there]
 
 
-def _by_words(texts: Sequence[str], entries: Entries, when: datetime) -> list[list[int]]:
+def _by_words(texts: Sequence[str], index: PackedIndex, when: datetime) -> list[list[int]]:
     """For each text the places of the memories that share most words with it."""
-    around = Surroundings.of(entries, reach=False)
-    rows = [Words.of(read(text, when, NOBODY).terms, entries, around).scores for text in texts]
+    apart = np.arange(len(index.times))  # neighbours lend nothing
+    rows = [match_words(parse_cue(text, when, NOBODY).terms, index, apart).scores for text in texts]
     return [best_of(row, row > 0, BY_WORDS) for row in rows]
 
 
@@ -99,7 +99,7 @@ def _by_meaning(
     given = list(range(len(texts))), [Vector(one).to_text() for one in meant], companion_id, space.pk
     places = {id: place for place, id in enumerate(ids)}
     near: list[list[int]] = [[] for _ in texts]
-    for row, nearest in read_from(known.values_list("id"), NEAREST, *given):
+    for row, nearest in fetch_binary_from(known.values_list("id"), NEAREST, *given):
         near[row] = [places[id] for id in nearest if id in places]
     return near
 

@@ -5,11 +5,11 @@ from datetime import datetime
 
 import regex
 
-from memory.cue import without_names
 from memory.learning.talk import Line
-from memory.telling import telling
-from memory.terms import STOP_CHARACTERS, terms
-from memory.text import folded
+from memory.recall.fact_signature import sign_facts
+from memory.recall.query import without_names
+from memory.recall.terms import STOP_CHARACTERS, terms
+from text.storable import folded
 
 # Terms that stand in texts about anything.
 COMMON = frozenset(
@@ -154,14 +154,14 @@ def is_same_subject(
 
 def tells_the_same(new: str, at: datetime, known: str, known_at: datetime) -> bool:
     """Whether the new text names no day or number that the known one does not, and denies what that denies."""
-    one, other = telling(new, at), telling(known, known_at)
+    one, other = sign_facts(new, at), sign_facts(known, known_at)
     is_within = one.days <= other.days and one.numbers <= other.numbers
     return is_within and bool(one.denials) == bool(other.denials)
 
 
 def denies(text: str, when: datetime) -> bool:
     """Whether a text takes something back."""
-    return telling(text, when).denials > 0 or bool(DENIES.search(folded(text)))
+    return sign_facts(text, when).denials > 0 or bool(DENIES.search(folded(text)))
 
 
 def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:

@@ -2,10 +2,10 @@ from django.apps.registry import Apps
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from memory.traits import Trait, tells_nothing
+from memory.recall.traits import Trait, tells_nothing
 
 BATCH = 1000
-TRAITS = 11  # the last of the four bytes that hold an entry's traits (memory.entries)
+TRAITS = 11  # the last of the four bytes that hold an entry's traits (memory.recall.packed_index)
 
 
 def mark_what_tells_nothing(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:

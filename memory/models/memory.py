@@ -8,7 +8,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
-from memory.text import storable
+from text.storable import storable
 
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
@@ -122,7 +122,9 @@ class Memory(models.Model):
     aversion = models.FloatField(_("aversion"), default=0.0, validators=SHARE)
     times_recalled = models.PositiveIntegerField(_("times recalled"), default=0, editable=False)
     recalled_at = models.DateTimeField(_("last recalled"), null=True, blank=True, editable=False)
-    entry = models.BinaryField(default=b"", editable=False)  # what recall reads of it (memory.entries)
+    entry = models.BinaryField(
+        default=b"", editable=False
+    )  # what recall reads of it (memory.recall.packed_index)
 
     objects = MemoryQuerySet.as_manager()
 

@@ -3,7 +3,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from providers.manner import Manner
+from providers.embedding.profile import EmbeddingProfile
 
 WIDEST = 16_000  # pgvector's own limit
 
@@ -27,7 +27,7 @@ class Space(models.Model):
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
     answered_width = models.PositiveIntegerField(_("wrong width answered"), null=True, blank=True)
     answered_at = models.DateTimeField(_("wrong width since"), null=True, blank=True)
-    everyday = models.BinaryField(default=b"", editable=False)  # means of sentences (memory.everyday)
+    everyday = models.BinaryField(default=b"", editable=False)  # means of sentences (memory.recall.everyday)
 
     class Meta:
         verbose_name = _("embedding space")
@@ -50,8 +50,10 @@ class Space(models.Model):
         return f"{self.model} ({self.width}{edition})"
 
     @property
-    def manner(self) -> Manner:
-        return Manner(self.query_prefix, self.document_prefix, self.query_fields, self.document_fields)
+    def profile(self) -> EmbeddingProfile:
+        return EmbeddingProfile(
+            self.query_prefix, self.document_prefix, self.query_fields, self.document_fields
+        )
 
     def note_wrong_width(self, width: int) -> bool:
         """Keep that its server answered so wide; whether that is news."""

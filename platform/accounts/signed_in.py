@@ -4,6 +4,6 @@ from accounts.models import User
 
 
 class SignedInRequest(HttpRequest):
-    """A request that `login_required` has let through."""
+    """A request of a person whom `login_required` or a bearer token has let through."""
 
     user: User

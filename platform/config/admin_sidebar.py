@@ -9,7 +9,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from config.troubles import badges
+from config.alerts import count_badges
 
 Entry = dict[str, Any]
 
@@ -81,13 +81,13 @@ def navigation(request: HttpRequest) -> list[Entry]:
         _("Safety"): {
             "safety.AuditEntry": "visibility",
             "safety.Notice": "info",
-            "safety.Together": "timelapse",
+            "safety.ContinuousUse": "timelapse",
             "safety.OperatorAccess": "key",
             "auth.Group": "group",
         },
     }
     home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
-    counted = badges()
+    counted = count_badges()
     groups = [
         {"title": title, "separator": True, "items": _seen(models, request, counted)}
         for title, models in rooms.items()

@@ -20,7 +20,7 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
         return csp_replace(POLICY)(super().admin_view(view, cacheable))
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        from config.sound_desk import sound_desk  # this module is loaded before there are models
+        from config.speech_admin import sound_desk  # this module is loaded before there are models
 
         urls: list[URLPattern | URLResolver] = super().get_urls()
         return [path("sound/", self.admin_view(sound_desk), name="sound"), *urls]

@@ -18,26 +18,22 @@ from redis.exceptions import RedisError
 from accounts.api_auth import BearerToken
 from accounts.errors import IdempotencyConflictError, IdempotencyKeyError, RefusedError
 from companions.api import (
-    blocks,
     companions,
-    deleting,
+    consolidation,
+    core_memory,
     diary,
     documents,
     files,
-    inner_state,
+    goals,
+    jobs,
     life,
-    logs,
     memories,
     messages,
-    moving,
-    nights,
     portrait,
-    pursuits,
-    reaching,
     replies,
-    slots,
+    revisions,
     timers,
-    understanding,
+    transfer,
 )
 from integrations.push import api as push
 from memory.errors import PolicyError
@@ -45,32 +41,25 @@ from voice import api as voice
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
-for router in (
-    one.router
-    for one in (
-        companions,
-        messages,
-        memories,
-        deleting,
-        moving,
-        nights,
-        diary,
-        understanding,
-        documents,
-        logs,
-        slots,
-        blocks,
-        timers,
-        reaching,
-        life,
-        inner_state,
-        pursuits,
-        portrait,
-    )
+for module in (
+    companions,
+    messages,
+    memories,
+    transfer,
+    consolidation,
+    diary,
+    revisions,
+    documents,
+    jobs,
+    core_memory,
+    timers,
+    life,
+    goals,
+    portrait,
 ):
-    api.add_router("/companions", router)
+    api.add_router("/companions", module.router)
 api.add_router("/replies", replies.router)
-api.add_router("", reaching.mine)
+api.add_router("", life.my_router)
 api.add_router("/push", push.router)
 api.add_router("/files", files.router)
 for router in voice.of_companions:

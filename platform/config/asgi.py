@@ -13,12 +13,9 @@ from django.urls import path, re_path
 
 django.setup(set_prefix=False)
 
-from companions.consumers import CompanionConsumer
-from companions.me_consumer import MeConsumer
-from config.body_limit import BodyLimit
-from config.handler import Handler
-from config.lifespan import Lifespan
-from config.own_context import OwnContext
+from companions.sockets.companion import CompanionConsumer
+from companions.sockets.person import MeConsumer
+from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext
 from voice.call.consumer import CallConsumer
 
 

@@ -1,12 +1,55 @@
 """The Celery application; its tasks are nudges, what is still to do is found from rows."""
 
 import os
+import signal
+import threading
+from typing import Any
 
-from celery import Celery
+from celery import Celery, bootsteps
+from celery.beat import Service
+from celery.utils.log import get_logger
+from click import Option
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+logger = get_logger(__name__)
 
 app = Celery("kith")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["companions.sessions", "companions.life"])
+app.user_options["worker"].add(Option(["--with-beat"], is_flag=True, help="Run beat in this worker as well."))
+
+
+class BeatThread(bootsteps.StartStopStep):
+    """Run beat in a thread of a worker that was started with --with-beat: a process of its own takes 150 MB.
+
+    Celery's own --beat forks a process, which would live on where the worker is killed.
+    """
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, parent: Any, with_beat: bool = False, **options: Any) -> None:
+        self.enabled = with_beat
+        super().__init__(parent, **options)
+
+    def create(self, parent: Any) -> Any:
+        self.service = Service(parent.app, max_interval=1)
+        return self
+
+    def start(self, parent: Any) -> None:
+        threading.Thread(target=self._run, name="beat", daemon=True).start()
+
+    def stop(self, parent: Any) -> None:
+        self.service.stop(wait=True)
+
+    terminate = stop
+
+    def _run(self) -> None:
+        try:
+            self.service.start()
+        except Exception:
+            logger.exception("beat_failed")
+            os.kill(os.getpid(), signal.SIGTERM)  # whoever runs the worker starts both again
+
+
+app.steps["worker"].add(BeatThread)

@@ -13,9 +13,9 @@ from django.utils.translation import ngettext
 
 from accounts.models import ModelCall, SoundCall, User
 from companions.models import Companion, Message, Reply
+from config.alerts import list_alerts
 from config.health import checks
-from config.troubles import alarms as troubles
-from memory.space_admin import alarms
+from memory.admin.spaces import alarms
 
 FAILED = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
 
@@ -31,7 +31,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "numbers": [one for right, count in NUMBERS.items() if may(right) for one in count(midnight)],
         "replies": replies(midnight) if may("companions.view_reply") else [],
         "health": health,
-        "alarms": [*troubles(may), *(alarms() if may("memory.view_space") else [])],
+        "alarms": [*list_alerts(may), *(alarms() if may("memory.view_space") else [])],
         "is_well": set(health.values()) == {"ok"},
     }
 

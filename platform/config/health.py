@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.tasks import BEAT_KEY, WORKER_KEY
-from providers.clients import chat
+from providers.clients import get_chat_client
 
 NEEDED = ("database", "redis")
 SECONDS = 2.0
@@ -78,7 +78,7 @@ _probes: WeakKeyDictionary[asyncio.AbstractEventLoop, ChatProbe] = WeakKeyDictio
 
 def chat_probe() -> ChatProbe:
     """Return the probe of the running event loop, of which a web process has one."""
-    return _probes.setdefault(asyncio.get_running_loop(), ChatProbe(lambda: chat().is_up()))
+    return _probes.setdefault(asyncio.get_running_loop(), ChatProbe(lambda: get_chat_client().is_up()))
 
 
 async def _check_stores() -> dict[str, bool]:

@@ -9,8 +9,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from accounts.arrivals import arrive, leave
 
-LEAST_BYTES = 8_000  # of a body, in each stretch of HTTP_BODY_SECONDS
-MOST_HEAD_BYTES = 64_000  # of an address and headers, or of what follows a body
+MIN_BODY_BYTES = 8_000  # of a body, in each stretch of HTTP_BODY_SECONDS
+MAX_HEAD_BYTES = 64_000  # of an address and headers, or of what follows a body
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -37,7 +37,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._has_moved_on = False
         super().data_received(data)
         self._head_bytes = 0 if self._has_moved_on else self._head_bytes + len(data)
-        if self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
+        if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self.transport.write(TOO_LARGE)
             self.transport.close()
 
@@ -102,7 +102,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._asking = self.loop.call_later(seconds, then)
 
     def _look_at_body(self) -> None:
-        is_enough = self._body_bytes >= LEAST_BYTES or self.flow.read_paused
+        is_enough = self._body_bytes >= MIN_BODY_BYTES or self.flow.read_paused
         if not is_enough:
             self._cut_off()
             return

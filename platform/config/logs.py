@@ -74,7 +74,7 @@ LOGGING: dict[str, Any] = {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "psycopg.pool": {"level": "WARNING"},  # three lines for each visit to the database
-        # These name the address, in which a key may stand; config.request_log has the same event with the route.
+        # These name the address, in which a key may stand; config.middleware has the same event with the route.
         "django.request": {"level": "CRITICAL"},
         "django.security.csrf": {"level": "CRITICAL"},
         # Uvicorn and Django bring handlers of their own, which write an error's words.

@@ -11,17 +11,25 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from config.keys import encryption_keys, require_strong_secret, vapid_key
-from config.limits import break_after
-from config.private_storage import private_storage
+from config.setting_rules import (
+    break_after,
+    encryption_keys,
+    private_storage,
+    require_strong_secret,
+    vapid_key,
+)
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 env = environ.Env()
 
+#: `KITH_HOME` | `.kith` | data, logs, mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
 if (KITH_HOME / "running").exists():  # manage.py beside a running `make up`: its addresses and secrets
     env.read_env(KITH_HOME / "running")
+#: `PORT` | `8000` | where `make up` listens, on 127.0.0.1
 PORT = env.int("PORT", 8000)
+#: `KITH_URL` | `http://127.0.0.1:PORT` | the public address; one that is not this machine makes it production,
+#:   which refuses to start without its secrets
 KITH_URL = env.str("KITH_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
 HOST = urlsplit(KITH_URL).hostname or "127.0.0.1"
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
@@ -43,20 +51,25 @@ def secret(name: str, *, default: str) -> str:
     return value or default
 
 
+#: `SECRET_KEY` | made and kept in `KITH_HOME` | signing; needed in production
 SECRET_KEY = secret("SECRET_KEY", default="kith-on-this-machine-only")
 if IS_PRODUCTION:
     require_strong_secret(SECRET_KEY)
-# What seals secrets at rest, newest first: with commas, the others open what was sealed before.
+#: `KITH_ENCRYPTION_KEY` | made and kept in `KITH_HOME` | seals secrets in the database; needed in production. 32
+#:   bytes in base64url; several, newest first, with commas: the first seals, each opens
 ENCRYPTION_KEYS = encryption_keys(
     secret("KITH_ENCRYPTION_KEY", default="a2l0aC1vbi10aGlzLW1hY2hpbmUtb25seS0tLS0tLS0=")
 )
-VAPID_KEY = vapid_key(env.str("KITH_VAPID_KEY", ""))  # signs notifications; without it there are none
+#: `KITH_VAPID_KEY` | made and kept in `KITH_HOME` | signs notifications; none are sent without it. A private key on
+#:   P-256, 32 bytes in base64url
+VAPID_KEY = vapid_key(env.str("KITH_VAPID_KEY", ""))
 ALLOWED_HOSTS = [HOST] if IS_PRODUCTION else sorted(LOOPBACK)
 CSRF_TRUSTED_ORIGINS = [KITH_URL]
 SECURE_SSL_REDIRECT = False  # the proxy in front of a public Kith redirects
 IS_HTTPS = KITH_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
-# How long browsers come back by https alone: a year.
+#: `KITH_HSTS_SECONDS` | a year where `KITH_URL` is a public https address, else `0` | how long browsers come back
+#:   by https alone
 SECURE_HSTS_SECONDS = env.int("KITH_HSTS_SECONDS", 31_536_000 if IS_PRODUCTION and IS_HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_PRODUCTION else None
 SESSION_COOKIE_HTTPONLY = True
@@ -93,7 +106,7 @@ INSTALLED_APPS = [
     "integrations.push",
 ]
 MIDDLEWARE = [
-    "config.host.host_port_middleware",
+    "config.middleware.host_port_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -105,7 +118,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "config.request_log.RequestLog",
+    "config.middleware.RequestLog",
     "accounts.middleware.PersonMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -122,7 +135,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.pages.platform",
+                "config.context_processors.platform",
             ],
         },
     }
@@ -131,7 +144,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # -- data -------------------------------------------------------------------------------------------
 
+#: `DATABASE_URL`, `REDIS_URL` | embedded | PostgreSQL ≥ 16 with pgvector ≥ 0.8; Redis ≥ 6.2 or Valkey
 DATABASES = {"default": env.db_url("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kith")}
+#: `DATABASE_POOL` | `24` | connections of one process at most
 POOL = {"min_size": 1, "max_size": env.int("DATABASE_POOL", 24), "timeout": 5, "reconnect_timeout": 5}
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
@@ -141,6 +156,7 @@ DATABASES["default"] |= {
         "pool": POOL,
     },  # DATABASE_URL may say sslmode and more
 }
+#: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for one query; `0`: as long as it takes
 STATEMENT_SECONDS = env.float("KITH_STATEMENT_SECONDS", 0)  # of one query; 0: as long as it takes
 if STATEMENT_SECONDS:
     options = DATABASES["default"]["OPTIONS"].get("options", "")
@@ -160,17 +176,10 @@ CACHES = {
         },
     }
 }
-CHANNEL_LAYERS = {
-    "default": {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {
-            # in RESP 3 redis-py formats every push for its log
-            "hosts": [{"address": REDIS_URL, "protocol": 2}],
-            # what is published in one of a Redis' databases is heard in all of them
-            "prefix": f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}",
-        },
-    }
-}
+# what is published in one of a Redis' databases is heard in all of them
+EVENTS_CHANNEL = f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}:events"
+#: `S3_BUCKET`, `S3_ENDPOINT`, `S3_REGION`, `S3_ACCESS_KEY`, `S3_SECRET_KEY` | a folder in `KITH_HOME` | a bucket of
+#:   this Kith's own for sound and pictures, private; `docs/files.md`
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "private": private_storage(env, KITH_HOME / "media"),
@@ -184,23 +193,39 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
     21_000_000  # one imported log of 20 MB; each operation sets its own, smaller limit
 )
 
+#: `KITH_HTTP_HEAD_SECONDS`, `KITH_HTTP_BODY_SECONDS`, `KITH_HTTP_READ_SECONDS` | `20`, `30`, `60` | how long a
+#:   request's head may take, each stretch of its body, and each stretch of reading the answer; then the connection
+#:   is cut off
 # -- patience with whoever asks: how long a request's head may take, and parts of its body, and of reading the answer
 HTTP_HEAD_SECONDS = env.float("KITH_HTTP_HEAD_SECONDS", 20.0)
 HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
 HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
+#: `KITH_LIMITS` | `true` | whether the limits that follow hold, and those of how often each person may ask
 LIMITS = env.bool("KITH_LIMITS", True)  # those that follow
+#: `KITH_REQUESTS_AT_ONCE` | `120` | how many requests of one person, or of one address where nobody is signed in,
+#:   may be under way, those that wait too
+#: `KITH_STREAMS_AT_ONCE`, `KITH_SOCKETS_AT_ONCE`, `KITH_EXPORTS_AT_ONCE` | `40`, `40`, `4` | what one person may
+#:   have open at once
 AT_ONCE = {  # of one person, or of one address where nobody is signed in
     "requests": env.int("KITH_REQUESTS_AT_ONCE", 120),
     "streams": env.int("KITH_STREAMS_AT_ONCE", 40),
     "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
     "exports": env.int("KITH_EXPORTS_AT_ONCE", 4),
 }
+#: `KITH_CONNECTIONS_AT_ONCE`, `KITH_ARRIVALS_AT_ONCE`, `KITH_BODIES_AT_ONCE` | `1000`, `240`, `20` | how many
+#:   connections, requests of whom it is not yet known, and bodies above 64 kB one address may have at once in a
+#:   process
 OF_ONE_ADDRESS = {  # in a process, before it is known whose it is
     "connections": env.int("KITH_CONNECTIONS_AT_ONCE", 1000),  # not behind proxies: all come from there
     "arrivals": env.int("KITH_ARRIVALS_AT_ONCE", 240),
     "bodies": env.int("KITH_BODIES_AT_ONCE", 20),  # larger than LARGE_BODY
 }
 LARGE_BODY = 64_000
+#: `KITH_WORK_AT_ONCE`, `KITH_WORK_AT_ONCE_EACH` | two thirds and a quarter of `DATABASE_POOL` | how many requests
+#:   are worked on at once in a process: in all, and of one person, or of one address where nobody is signed in; the
+#:   others wait their turn, person after person
+#: `KITH_TURNS_AT_ONCE`, `KITH_TURNS_AT_ONCE_EACH` | a quarter and an eighth of `DATABASE_POOL` | the same of
+#:   answers that are begun or ended; while their model speaks they take no place
 AT_WORK = {  # in a process: in all, and of one person; the others wait for their turn
     "visits": (
         env.int("KITH_WORK_AT_ONCE", max(2, POOL["max_size"] * 2 // 3)),
@@ -247,6 +272,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+#: `KITH_SIGNUP` | `open`; `closed` in production | `open`, `invite` or `closed`
 KITH_SIGNUP = env.str("KITH_SIGNUP", "closed" if IS_PRODUCTION else "open")
 if KITH_SIGNUP not in {"open", "invite", "closed"}:
     raise ImproperlyConfigured(f"KITH_SIGNUP is {KITH_SIGNUP!r}; it must be open, invite or closed.")
@@ -269,8 +295,11 @@ ACCOUNT_FORMS = {
 ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # of one visitor, who could try addresses else
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+#: `KITH_PROXIES` | `1` in production, else `0` | how many proxies stand in front and add to `X-Forwarded-For`
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)  # to tell visitors apart
 
+#: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | sending mail; with it, sign-up asks for
+#:   verification
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
     vars().update(env.email_url("EMAIL_URL"))
@@ -282,32 +311,46 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = (
     "mandatory" if EMAIL_URL else "optional"
 )  # without a mail server nobody must wait
+#: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | what each person may use; the admin can set
+#:   others for one
 MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # keys to the API that one person holds at once
 COMPANIONS_EACH = 200
+#: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000  # what one person's files may take
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond
 REPLIES_WAITING = 50  # of one companion
 
 # -- models -----------------------------------------------------------------------------------------
 
+#: `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` | Ollama or the rehearsal model | any OpenAI-compatible chat
 CHAT = {
     "base_url": env.str("LLM_BASE_URL", ""),
     "api_key": env.str("LLM_API_KEY", ""),
     "model": env.str("LLM_MODEL", ""),
     "is_rehearsal": env.bool("KITH_REHEARSAL", False),
 }
+#: `LLM_CONNECT_SECONDS`, `LLM_FIRST_PIECE_SECONDS`, `LLM_SILENCE_SECONDS`, `LLM_RETRIES` | `5`, `120`, `60`, `2` |
+#:   patience with the model
 CHAT_TIMEOUTS = {
     "connect_seconds": env.float("LLM_CONNECT_SECONDS", 5.0),
     "first_piece_seconds": env.float("LLM_FIRST_PIECE_SECONDS", 120.0),
     "silence_seconds": env.float("LLM_SILENCE_SECONDS", 60.0),
 }
 CHAT_RETRIES = env.int("LLM_RETRIES", 2)
+#: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | how much the model reads at once, and how much of
+#:   that is left for its answer
 CONTEXT_TOKENS = env.int("LLM_CONTEXT_TOKENS", 8192)
 ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
 
 
+#: `EMBEDDING_BASE_URL`, `EMBEDDING_API_KEY`, `EMBEDDING_MODEL` | built in | any OpenAI-compatible embedding
+#: `EMBEDDING_QUERY_PREFIX`, `EMBEDDING_DOCUMENT_PREFIX` | none | what the model wants before a question, and before
+#:   what is remembered
+#: `EMBEDDING_QUERY_FIELDS`, `EMBEDDING_DOCUMENT_FIELDS` | none | JSON objects: what else a request holds
+#: `EMBEDDING_MAX_TOKENS` | `480` | how much the embedding model reads at once, prefix included; longer texts are
+#:   embedded in windows
 def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str | int]:
     """How one embedder is asked, by the settings that begin with that name; the fields are read when used."""
     return {
@@ -323,6 +366,8 @@ def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str
 
 
 EMBEDDING = embedding("EMBEDDING")
+#: `EMBEDDING_PREVIOUS_MODEL` and, like those above, `EMBEDDING_PREVIOUS_…` | none | the remote embedder before this
+#:   one, asked until all is embedded again; its address is this one's where not set, and then its key too
 # The one before it, asked until all is embedded anew: on the same server, where nothing else is said.
 EMBEDDING_PREVIOUS = (
     embedding(
@@ -350,6 +395,16 @@ def json_object(name: str) -> dict[str, Any]:
     return given
 
 
+#: `SPEECH_ENGINE` | by what is there | `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`; empty: `openai`
+#:   where `SPEECH_BASE_URL` is set, else espeak-ng where it is installed, else the browser speaks
+#: `SPEECH_BASE_URL`, `SPEECH_API_KEY`, `SPEECH_MODEL` | none | where the engine answers
+#: `SPEECH_VOICE`, `SPEECH_VOICES` | the engine's | the voice of whoever chose none; the voices to choose from, with
+#:   commas
+#: `SPEECH_REFERENCES` | none | voices of F5-TTS and GPT-SoVITS, a JSON object: name → `{"path": …, "text": what is
+#:   said in it, "language": …}`; the path is on this machine for F5-TTS, on the engine's for GPT-SoVITS
+#: `SPEECH_FORMAT` | `mp3` | what a server of OpenAI's shape is asked for: `mp3`, `wav`, `opus`, `aac` or `flac`
+#: `SPEECH_AT_ONCE`, `SPEECH_CONNECT_SECONDS`, `SPEECH_SECONDS` | `2`, `5`, `60` | sentences made at once for one
+#:   person; patience with the engine
 # Read when used. `engine` empty: openai where base_url is set, else espeak where it is installed, else the browser.
 SPEECH = {
     "engine": env.str("SPEECH_ENGINE", ""),
@@ -364,6 +419,9 @@ SPEECH = {
     "connect_seconds": env.float("SPEECH_CONNECT_SECONDS", 5.0),
     "seconds": env.float("SPEECH_SECONDS", 60.0),
 }
+#: `TRANSCRIPTION_BASE_URL`, `TRANSCRIPTION_API_KEY`, `TRANSCRIPTION_MODEL` | none: the browser listens | any
+#:   OpenAI-compatible transcription
+#: `TRANSCRIPTION_CONNECT_SECONDS`, `TRANSCRIPTION_SECONDS` | `5`, `60` | patience with it
 TRANSCRIPTION = {
     "base_url": env.str("TRANSCRIPTION_BASE_URL", ""),
     "api_key": env.str("TRANSCRIPTION_API_KEY", ""),
@@ -371,7 +429,10 @@ TRANSCRIPTION = {
     "connect_seconds": env.float("TRANSCRIPTION_CONNECT_SECONDS", 5.0),
     "seconds": env.float("TRANSCRIPTION_SECONDS", 60.0),
 }
+#: `KITH_SPEECH_CHARACTERS_PER_DAY`, `KITH_HEARING_SECONDS_PER_DAY` | `200000`, `14400` | what each person may have
+#:   spoken and transcribed
 SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)  # of one person
+#: `KITH_SPEECH_DAYS` | `30` | how long what was read aloud is kept, to be heard again without the engine
 SPEECH_DAYS = env.int(
     "KITH_SPEECH_DAYS", 30
 )  # that what was read aloud is kept, to be heard again without its engine
@@ -382,13 +443,18 @@ REFERENCE_SECONDS = 60  # of a voice that is imitated
 
 # -- turns ------------------------------------------------------------------------------------------
 
+#: `KITH_LEASE_RENEWED_SECONDS`, `KITH_LEASE_LOST_SECONDS` | `5`, `20` | how soon a dead process's replies are taken
+#:   over
 LEASE_RENEWED_SECONDS = env.float("KITH_LEASE_RENEWED_SECONDS", 5.0)
 LEASE_LOST_SECONDS = env.float("KITH_LEASE_LOST_SECONDS", 20.0)
+#: `KITH_DRAIN_SECONDS` | `5` | how long a stopping process lets its replies end
 DRAIN_SECONDS = env.float("KITH_DRAIN_SECONDS", 5.0)
 PIECES_KEPT = timedelta(hours=1)
 PROMPTS_KEPT = timedelta(days=30)
 MESSAGE_CHARACTERS = 32_000
 RECALL_LIMIT = 8
+#: `KITH_FLASHBACK_PROBABILITY` | `0.05` | how often, 0 to 1 of all turns, something comes to a companion's mind
+#:   unasked
 FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)  # of each turn; 0 turns it off
 if not 0 <= FLASHBACK_PROBABILITY <= 1:
     raise ImproperlyConfigured(
@@ -400,6 +466,7 @@ TOOL_CHARACTERS = 20_000  # of one call's arguments
 ANSWER_CHARACTERS = (
     100_000  # of one reply, its reasoning counted: whatever goes on longer will not end by itself
 )
+#: `KITH_SOCKET_IDLE_SECONDS` | `3600` | when a silent socket is closed
 SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
 SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed out, shut out or deleted
@@ -408,10 +475,16 @@ SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed 
 
 LIFE_WAKING_SECONDS = 120.0  # that a companion has to make up its mind
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
+#: `KITH_OUTBOUND_ALLOWED` | none | `host:port` of your own, with commas, that may be asked though not on the open
+#:   Internet, such as a push service
 # Hosts of the operator's own that the guarded client may ask though they are not public: host:port, with commas.
 OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
+#: `KITH_TICK_SECONDS` | `30` | how often it is looked which timers are due and whom to reach
 TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)
+#: `KITH_BREAK_MINUTES` | `180` | after how much talk without a pause a break is proposed; 180 at most
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
+#: `KITH_CHECK_BY_MODEL` | `false` | what a companion would write unprompted is put to the chat model too, not to
+#:   the hard rules alone
 CHECK_BY_MODEL = env.bool("KITH_CHECK_BY_MODEL", False)  # unprompted texts are also put to the chat model
 
 # -- Celery -----------------------------------------------------------------------------------------

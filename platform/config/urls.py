@@ -17,7 +17,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
     path("", include("files.urls")),
-    path("", include("companions.urls")),
+    path("", include("companions.pages.urls")),
     path("", include("voice.urls")),
     path("", include("integrations.push.urls")),
 ]

@@ -1,16 +1,15 @@
-"""A program of its own, with nothing of Kith's: draws the picture that comes at its input anew, under limits.
+"""python -m files.drawing PIXELS SIDE: draw the picture that comes at the input anew, in the sandbox.
 
-Its output is a line of JSON, {"width", "height"} or {"code"}, and after it a WebP. A picture that is made to harm its
-reader can harm this process alone.
+The answer is {"width", "height"} and a WebP, or {"code"}.
 """
 
 import contextlib
 import io
-import json
-import resource
 import struct
 import sys
 from typing import TYPE_CHECKING
+
+from jobs.sandbox import answer, limit_process
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -18,22 +17,13 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 768 * 1024**2  # 40 million pixels of four bytes are 160 MB, and there are two of them at times
 CPU_SECONDS = 10
 WRITTEN_BYTES = 8 * 1024**2
-OPEN_FILES = 16
 ORIENTATION = 0x0112  # of EXIF
 FORMATS = ["PNG", "JPEG", "WEBP", "GIF"]
 
 
 def limit() -> None:
-    """Let this process have no more than it needs, to its end; before Pillow is loaded."""
-    for what, most in (
-        (resource.RLIMIT_AS, MEMORY_BYTES),
-        (resource.RLIMIT_CPU, CPU_SECONDS),
-        (resource.RLIMIT_FSIZE, WRITTEN_BYTES),
-        (resource.RLIMIT_NOFILE, OPEN_FILES),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        with contextlib.suppress(ValueError, OSError):  # macOS knows no limit of address space
-            resource.setrlimit(what, (most, most))
+    """Limit this process, before Pillow is loaded."""
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
 
 
 def draw(content: bytes, most_pixels: int, side: int) -> tuple[dict[str, object], bytes]:
@@ -80,10 +70,10 @@ def main() -> None:
     limit()
     content = sys.stdin.buffer.read()
     try:
-        told, drawn = draw(content, int(sys.argv[1]), int(sys.argv[2]))
+        head, drawing = draw(content, int(sys.argv[1]), int(sys.argv[2]))
     except Exception:  # noqa: BLE001 -- the outermost of this program: whatever is wrong, it is no picture
-        told, drawn = {"code": "no_picture"}, b""
-    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + drawn)
+        head, drawing = {"code": "no_picture"}, b""
+    answer(head, drawing)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,21 @@
 """Pictures that people send: drawn anew in a process of its own, so that nothing of what was sent is kept or run."""
 
-import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from threading import BoundedSemaphore
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
 from files.judging import judged
+from jobs.sandbox import SANDBOX_TIMEOUT_SECONDS, SandboxError, module_command, run_in_sandbox
 
 MOST_BYTES = 10_000_000
 MOST_PIXELS = 40_000_000
 SIDE = 1024  # pixels of what is kept
 FORMATS = {"image/png", "image/jpeg", "image/webp", "image/gif"}
-COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("drawing.py")))
-WAIT_SECONDS = 30.0
-MOST_HEAD_BYTES = 200
+COMMAND = module_command("files.drawing")
 AT_ONCE = BoundedSemaphore(2)  # in one process: each may take as much memory as drawing.py lets it
 
 
@@ -33,7 +27,9 @@ class Drawn(NamedTuple):
     height: int
 
 
-def picture(content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = WAIT_SECONDS) -> Drawn:
+def picture(
+    content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = SANDBOX_TIMEOUT_SECONDS
+) -> Drawn:
     """The picture drawn anew, upright; an animation's first. The calling thread waits for it.
 
     ContentError `no_picture`; TooLargeError `too_large` (10 MB), `too_many_pixels` (40 million); BusyError.
@@ -42,24 +38,12 @@ def picture(content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: f
         raise TooLargeError("too_large", _("A picture can have at most 10 MB."))
     if judged(content) not in FORMATS:
         raise _refusal("no_picture")
-    with (
-        _one_of_few(wait_seconds),
-        tempfile.TemporaryFile() as answer,
-    ):  # the child can write so much and no more
+    with _one_of_few(wait_seconds):
         try:
-            subprocess.run(  # noqa: S603
-                [*command, str(MOST_PIXELS), str(SIDE)],
-                input=content,
-                stdout=answer,
-                stderr=subprocess.DEVNULL,
-                env={},  # nothing of this process's secrets
-                timeout=wait_seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+            head, drawing = run_in_sandbox([*command, str(MOST_PIXELS), str(SIDE)], content, wait_seconds)
+        except SandboxError:
             raise _refusal("no_picture") from None
-        answer.seek(0)
-        return _told(answer.readline(MOST_HEAD_BYTES), answer.read())
+    return _checked(head, drawing)
 
 
 @contextmanager
@@ -73,18 +57,17 @@ def _one_of_few(wait_seconds: float) -> Iterator[None]:
         AT_ONCE.release()
 
 
-def _told(head: bytes, drawn: bytes) -> Drawn:
-    """What the child wrote, which is not believed either: whoever took it over would write it."""
+def _checked(head: dict[str, Any], drawing: bytes) -> Drawn:
+    """Return the drawing if it is one."""
+    if head.get("code") == "too_many_pixels":
+        raise _refusal("too_many_pixels")
     try:
-        told = json.loads(head)
-        if told.get("code") == "too_many_pixels":
-            raise _refusal("too_many_pixels")
-        made = Drawn(drawn, int(told["width"]), int(told["height"]))
-        if judged(drawn) != "image/webp" or not (0 < made.width <= SIDE and 0 < made.height <= SIDE):
-            raise ValueError("no drawing")
-    except (ValueError, KeyError, TypeError, AttributeError):
+        drawn = Drawn(drawing, int(head["width"]), int(head["height"]))
+    except (ValueError, KeyError, TypeError):
         raise _refusal("no_picture") from None
-    return made
+    if judged(drawing) != "image/webp" or not (0 < drawn.width <= SIDE and 0 < drawn.height <= SIDE):
+        raise _refusal("no_picture")
+    return drawn
 
 
 def _refusal(code: str) -> FilesError:

@@ -9,5 +9,4 @@ class ProvidersConfig(AppConfig):
     verbose_name = _("Providers")
 
     def ready(self) -> None:
-        from providers import checks  # noqa: F401 (it registers itself)
-        from providers.speech import checks as speech_checks  # noqa: F401
+        from providers import checks  # noqa: F401 (they register themselves)

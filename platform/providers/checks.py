@@ -1,5 +1,6 @@
-"""System checks of how embedders are asked."""
+"""System checks of how embedders and speech are asked for."""
 
+import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -7,34 +8,41 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
-from providers.manner import fields
+from providers.embedding.profile import parse_fields
+from providers.speech.espeak import PROGRAM
+from providers.speech.synthesis import BROWSER, ENGINES, get_engine_name
 
-MOST_PREFIX, MOST_FIELDS = 200, 300  # characters: they tell a space, in an index of the database
-EXAMPLE = """Write a JSON object, such as EMBEDDING_QUERY_FIELDS='{"task": "retrieval.query", "dimensions": 512}'."""
+MAX_PREFIX, MAX_FIELDS = 200, 300  # characters: they tell a space, in an index of the database
+FIELDS_EXAMPLE = (
+    "Write a JSON object, such as EMBEDDING_QUERY_FIELDS="
+    """'{"task": "retrieval.query", "dimensions": 512}'."""
+)
+REFERENCES_EXAMPLE = (
+    """Write an object, such as SPEECH_REFERENCES='{"Mira": {"path": "/srv/mira.wav", "text": "Hello."}}'."""
+)
+FORMATS = ("mp3", "wav", "opus", "aac", "flac")
+IMITATORS = {"f5", "gpt-sovits"}
 
 
 @register
 def check_embedding(**_: Any) -> list[CheckMessage]:
-    """What is wrong with the embedding settings."""
+    """Return what is wrong with the embedding settings."""
     every = {"EMBEDDING": settings.EMBEDDING, "EMBEDDING_PREVIOUS": settings.EMBEDDING_PREVIOUS}
-    return [message for name, wanted in every.items() for message in _messages(name, wanted)]
+    return [message for name, wanted in every.items() for message in _check_embedder(name, wanted)]
 
 
-def _messages(name: str, wanted: Mapping[str, Any]) -> Iterator[CheckMessage]:
+def _check_embedder(name: str, wanted: Mapping[str, Any]) -> Iterator[CheckMessage]:
     dimensions = set()
     for side in ("query", "document"):
         text, prefix = wanted.get(f"{side}_fields", ""), wanted.get(f"{side}_prefix", "")
         setting = f"{name}_{side.upper()}"
         try:
-            dimensions.add(str(fields(text).get("dimensions")))
+            dimensions.add(str(parse_fields(text).get("dimensions")))
         except ImproperlyConfigured as error:
-            yield Error(f"{setting}_FIELDS: {error}", hint=EXAMPLE, id="providers.E001")
-        if len(text) > MOST_FIELDS or len(prefix) > MOST_PREFIX:
-            yield Error(
-                f"{setting}_FIELDS or _PREFIX is too long.",
-                hint=f"A prefix has at most {MOST_PREFIX} characters, fields {MOST_FIELDS}.",
-                id="providers.E002",
-            )
+            yield Error(f"{setting}_FIELDS: {error}", hint=FIELDS_EXAMPLE, id="providers.E001")
+        if len(text) > MAX_FIELDS or len(prefix) > MAX_PREFIX:
+            hint = f"A prefix has at most {MAX_PREFIX} characters, fields {MAX_FIELDS}."
+            yield Error(f"{setting}_FIELDS or _PREFIX is too long.", hint=hint, id="providers.E002")
         if (text or prefix) and not wanted.get("base_url"):
             yield Warning(
                 f"{setting}_FIELDS or _PREFIX is set, and the built-in embedder knows neither.",
@@ -47,3 +55,44 @@ def _messages(name: str, wanted: Mapping[str, Any]) -> Iterator[CheckMessage]:
             hint="Give both the same `dimensions`.",
             id="providers.E003",
         )
+
+
+@register
+def check_speech(**_: Any) -> list[CheckMessage]:
+    """Return what is wrong with the settings of speech."""
+    return list(_check_speech(settings.SPEECH, get_engine_name()))
+
+
+def _check_speech(wanted: Mapping[str, Any], name: str) -> Iterator[CheckMessage]:
+    known = (*ENGINES, BROWSER)
+    if name not in known:
+        hint = f"It is one of {', '.join(known)}."
+        yield Error(f"SPEECH_ENGINE is {name!r}.", hint=hint, id="providers.E004")
+    elif name not in {"espeak", BROWSER} and not wanted["base_url"]:
+        hint = "Set SPEECH_BASE_URL."
+        yield Error(f"SPEECH_ENGINE is {name}, and it has no address.", hint=hint, id="providers.E005")
+    if wanted["format"] not in FORMATS:
+        hint = f"It is one of {', '.join(FORMATS)}."
+        yield Error(f"SPEECH_FORMAT is {wanted['format']!r}.", hint=hint, id="providers.E006")
+    if not _are_references(wanted["references"]):
+        yield Error("SPEECH_REFERENCES is in another form.", hint=REFERENCES_EXAMPLE, id="providers.E007")
+    elif name in IMITATORS and not wanted["references"]:
+        hint = "Set SPEECH_REFERENCES."
+        yield Warning(
+            f"{name} has no recording to imitate and will be silent.", hint=hint, id="providers.W002"
+        )
+    if name == "espeak" and not shutil.which(PROGRAM):
+        hint = "Install it (Debian: apt-get install espeak-ng), or leave SPEECH_ENGINE empty."
+        yield Warning(f"SPEECH_ENGINE is espeak, and {PROGRAM} is not there.", hint=hint, id="providers.W003")
+
+
+def _are_references(given: object) -> bool:
+    """Return whether each name has an object of texts, its path among them."""
+    if not isinstance(given, Mapping):
+        return False
+    return all(
+        isinstance(reference, Mapping)
+        and reference.get("path")
+        and all(isinstance(text, str) for text in reference.values())
+        for reference in given.values()
+    )

@@ -1,53 +1,63 @@
-"""The chat of the running event loop."""
+"""The clients of the running event loop: a client's connections belong to one loop, so each loop has its own."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
 
-from providers.chat import Chat
+if TYPE_CHECKING:
+    import httpx2
+
+    from providers.chat.client import ChatClient
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A Chat, and the settings that it was made from."""
+@dataclass
+class _LoopClients:
+    chat: "ChatClient | None" = None
+    chat_settings: tuple[Any, ...] = field(default=())  # that it was made from
+    http: "httpx2.AsyncClient | None" = None
 
-    chat: Chat
-    wanted: tuple[Any, ...]
 
-
-# A client's connections belong to one loop, so each loop has a Chat of its own.
-_made: WeakKeyDictionary[asyncio.AbstractEventLoop, Made] = WeakKeyDictionary()
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClients] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def chat() -> Chat:
-    """The one Chat of the running event loop, made from the settings: at its first use, and anew when they change."""
-    loop, wanted = asyncio.get_running_loop(), _wanted()
+def get_chat_client() -> "ChatClient":
+    """Return the running loop's chat client, made at its first use, and anew when the settings change."""
+    from providers.chat.client import ChatClient  # the SDK takes most of a second to load
+
+    wanted = dict(settings.CHAT), dict(settings.CHAT_TIMEOUTS), settings.CHAT_RETRIES
+    clients = _of_running_loop()
+    if clients.chat is None or clients.chat_settings != wanted:
+        clients.chat, clients.chat_settings = ChatClient.from_settings(), wanted
+    return clients.chat
+
+
+def get_http_client() -> "httpx2.AsyncClient":
+    """Return the running loop's client for sound; it has no time-out of its own, whoever asks gives one."""
+    import openai
+
+    clients = _of_running_loop()
+    if clients.http is None:
+        clients.http = openai.DefaultAioHttpClient(timeout=None)
+    return clients.http
+
+
+async def aclose_clients() -> None:
+    """Close the running loop's clients, if it has any; to be called before a loop ends."""
     with _lock:
-        made = _made.get(loop)
-        if made is None or made.wanted != wanted:
-            _forget_closed()
-            made = _made[loop] = Made(Chat.from_settings(), wanted)
-        return made.chat
+        clients = _clients.pop(asyncio.get_running_loop(), _LoopClients())
+    for client in (clients.chat, clients.http):
+        if client is not None:
+            await client.aclose()
 
 
-async def aclose_chat() -> None:
-    """Close the running loop's Chat, if it has one; to be called before a loop ends."""
+def _of_running_loop() -> _LoopClients:
     with _lock:
-        ended = _made.pop(asyncio.get_running_loop(), None)
-    if ended is not None:
-        await ended.chat.aclose()
-
-
-def _wanted() -> tuple[Any, ...]:
-    return dict(settings.CHAT), dict(settings.CHAT_TIMEOUTS), settings.CHAT_RETRIES
-
-
-def _forget_closed() -> None:
-    # Open connections point back at their loop, so weakness alone would keep a closed loop's Chat alive.
-    for loop in [loop for loop in _made if loop.is_closed()]:
-        del _made[loop]
+        # Open connections point back at their loop, so weakness alone would keep a closed loop's clients alive.
+        for loop in [loop for loop in _clients if loop.is_closed()]:
+            del _clients[loop]
+        return _clients.setdefault(asyncio.get_running_loop(), _LoopClients())

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
+from jobs.retry import RetryableError
+
 if TYPE_CHECKING:
-    from providers.pieces import Usage
+    from providers.chat.events import Usage
 
 MOST_CHARACTERS = 2000
 
 
-class ProviderError(Exception):
+class ProviderError(RetryableError):
     """A failed call.
 
     `said` holds the provider's own words for the operator, at most 2,000 characters; `status` its HTTP

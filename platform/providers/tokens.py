@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from providers.pieces import ToolCall
+from providers.chat.events import ToolCall
 
 # One match is one token, so that counting is a single pass in C.
 TOKEN = re.compile(

@@ -1,1 +1,1 @@
-"""What protects people: for now the record of operators looking at private data."""
+"""What protects people: notices, checks of what is written to them, and the record of what operators looked at."""

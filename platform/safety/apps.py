@@ -8,8 +8,7 @@ class SafetyConfig(AppConfig):
     verbose_name = _("Safety")
 
     def ready(self) -> None:
-        from safety import signals
-        from safety.operators import grant
+        from safety import operator_access  # noqa: F401 (its receivers)
+        from safety.operators import grant_rights
 
-        post_migrate.connect(grant, dispatch_uid="safety.operators")
-        signals.connect()
+        post_migrate.connect(grant_rights, dispatch_uid="safety.operators")

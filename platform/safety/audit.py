@@ -1,4 +1,4 @@
-"""Writing down what an operator looked at or did, and what they asked for."""
+"""Record what an operator looked at or did, and what they searched for."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -20,7 +20,7 @@ def record(
     object_id: UUID | int | str = "",
     owner_id: int | None = None,
 ) -> AuditEntry:
-    """The entry that says who did what to which thing of whom."""
+    """Write down who did what to which thing of whom."""
     return AuditEntry.objects.create(
         operator=operator, deed=deed, kind=model._meta.label, object_id=str(object_id), owner_id=owner_id
     )
@@ -31,7 +31,7 @@ def record_search(operator: User, model: type[Model], asked: str, owner_ids: Col
 
     Where nothing was found, there is one entry, sealed by the operator's own key.
     """
-    keys = _keys_of(owner_ids or [operator.pk])
+    keys = _load_or_make_keys(owner_ids or [operator.pk])
     AuditEntry.objects.bulk_create(
         AuditEntry(
             operator=operator,
@@ -55,11 +55,11 @@ def read_search(entry: AuditEntry) -> str | Promise:
     return Fernet(unseal(key.sealed)).decrypt(bytes(entry.asked)).decode()
 
 
-def _keys_of(user_ids: Collection[int]) -> dict[int, AuditKey]:
+def _load_or_make_keys(user_ids: Collection[int]) -> dict[int, AuditKey]:
     """Return each person's key, made where there is none yet."""
     known: dict[int, AuditKey] = AuditKey.objects.in_bulk(user_ids, field_name="user_id")
     if missing := set(user_ids) - set(known):
-        made = [AuditKey(user_id=one, sealed=seal(Fernet.generate_key())) for one in missing]
+        made = [AuditKey(user_id=user_id, sealed=seal(Fernet.generate_key())) for user_id in missing]
         AuditKey.objects.bulk_create(made, ignore_conflicts=True)  # another process may have been quicker
         known |= AuditKey.objects.in_bulk(missing, field_name="user_id")
     return known

@@ -7,13 +7,13 @@ from django.contrib.auth.models import Group, Permission
 
 from accounts.opening import OPERATORS
 
-ROOMS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice"})
+APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice"})
 DELETABLE = ("delete_message", "delete_memory")
 
 
-def grant(sender: AppConfig, using: str, **kwargs: Any) -> None:
-    """After each migration: the group has its rights, also on what is new. For fewer rights, make another group."""
-    if sender.label not in ROOMS:
+def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
+    """Give the group its rights after each migration, also on what is new. For fewer rights, make another group."""
+    if sender.label not in APPS:
         return
     rights = Permission.objects.using(using).filter(content_type__app_label=sender.label)
     group, _ = Group.objects.using(using).get_or_create(name=OPERATORS)

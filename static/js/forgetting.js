@@ -15,6 +15,8 @@ document.addEventListener("input", ({ target }) => {
   output.textContent = target.value;
   const save = document.getElementById("save");
   if (save) save.disabled = true;
+  // Asked for by what is never swapped: htmx is there already when what was swapped in just now is moved at once.
+  document.getElementById("forgetting").dispatchEvent(new Event("slide"));
 });
 
 document.addEventListener("htmx:beforeSwap", () => {

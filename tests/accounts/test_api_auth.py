@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.api_auth import token_holders, token_user
 from accounts.errors import TokenExpiredError
 from accounts.models import Token, User
-from companions.socket_sender import sender
+from companions.sockets.sender import find_sender
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 both = pytest.mark.parametrize("path", ["/api/sync", "/api/async"])
@@ -117,4 +117,4 @@ def test_a_token_is_good_up_to_its_end(alice: User) -> None:
     with pytest.raises(TokenExpiredError):
         token_user(plaintext, NOON)
     assert token_holders([plaintext], NOON) == {}
-    assert sender({"headers": [(b"authorization", f"Bearer {plaintext}".encode())]}, NOON) is None
+    assert find_sender({"headers": [(b"authorization", f"Bearer {plaintext}".encode())]}, NOON) is None

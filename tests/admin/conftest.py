@@ -8,7 +8,8 @@ from django.test import Client
 
 from accounts.models import Invitation, ModelCall, SoundCall, Token, User
 from accounts.opening import open_account
-from companions.making import create
+from companions.conversations.messages import open_session, say
+from companions.creation import create
 from companions.models import (
     Closing,
     Companion,
@@ -23,11 +24,9 @@ from companions.models import (
     Timer,
     Waking,
 )
-from companions.saying import open_session, say
 from files.models import StoredFile
 from integrations.push.models import Subscription
-from memory.always import set_slot, write_block
-from memory.keeping import keep_fact
+from memory.core_memory import set_slot, write_block
 from memory.models import (
     Change,
     Consolidation,
@@ -45,7 +44,8 @@ from memory.models import (
     Space,
 )
 from memory.models.always import By
-from safety import together
+from memory.store import keep_fact
+from safety import continuous_use
 from safety.models import OperatorAccess
 from tests.admin.walk import MARKER
 from tests.fixtures.people import PASSWORD
@@ -222,7 +222,7 @@ def wake(companion: Companion, message: Message) -> None:
         **words,
     )
     Delivery.objects.create(companion=companion, message=message, channel="email", due_at=NOON)
-    together.note(companion.user, NOON, NOON)
+    continuous_use.record_use(companion.user, NOON, NOON)
     former = open_account("former@example.org", PASSWORD)
     OperatorAccess.objects.create(user=companion.user, operator=former, email=companion.user.email, at=NOON)
     Subscription.objects.create(

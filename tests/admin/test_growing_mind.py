@@ -12,9 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.models import Closing, Job, Session
-from memory.keeping import keep_fact
 from memory.models import Change, Consolidation, DiaryEntry, Document, Learning, Memory, Revision, Slot
-from memory.revising import retract
+from memory.store import keep_fact, retract
 from safety.models import AuditEntry
 from tests.admin.conftest import NOON, Scene
 from tests.admin.walk import MARKER, listing, page

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import SoundCall, User
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import read, wav
 from tests.admin.conftest import Scene
 from tests.admin.walk import listing

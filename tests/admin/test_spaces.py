@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from accounts.models import User
 from companions.models import Companion
+from memory.admin.spaces import alarms
 from memory.embedding import embed_cue, embed_waiting
+from memory.embedding.spaces import look_anew, served
 from memory.models import Embedding, Space
-from memory.space_admin import alarms
-from memory.spaces import look_anew, served
 from safety.models import AuditEntry
 from tests.admin.walk import listing, page
 from tests.memory.conftest import DAY, EmbeddingServer, Say, embedding_server, say

@@ -11,9 +11,9 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import ModelCall
 from companions.admin import trace
 from companions.models import Prompt, Reply
-from memory.admin import RECALLS_PER_PAGE
-from memory.keeping import keep_fact
+from memory.admin.memories import RECALLS_PER_PAGE
 from memory.models import Memory, Recall, Recalled
+from memory.store import keep_fact
 from tests.admin.conftest import NOON, Scene, answer, ask
 from tests.admin.walk import ALL, MARKER, listing, name_of, page
 

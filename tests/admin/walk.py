@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.urls import reverse
 from pgvector.django import VectorField
 
-from safety.private_admin import PrivateAdmin
+from safety.admin.private import PrivateAdmin
 
 MARKER = "quokka"
 

@@ -7,7 +7,7 @@ import pytest
 
 from bench.recall.measures import Answer, by_category, measure, median_and_p95
 from bench.recall.plain import BM25, dense, fused
-from bench.recall.tables import points, table
+from bench.recall.tables import table
 from bench.recall.talk import Question
 
 
@@ -68,4 +68,3 @@ def test_a_table_is_plain_or_markdown() -> None:
     assert table(["way", "@5"], [["Kith", "9.1"]], is_markdown=True) == (
         "| way  |  @5 |\n|:-----|----:|\n| Kith | 9.1 |"
     )
-    assert [points(0.5, of) for of in (0.505, 0.4, 0.50001)] == ["-0.5", "+10.0", "+0.0"]

@@ -1,6 +1,5 @@
 """The bench's way from talks to tables: stored as talk is, asked through recall, compared over the same vectors."""
 
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,7 +11,6 @@ from bench.recall.storing import Stored, store_all
 from bench.recall.talk import Question, Talk, Turn
 from companions.models import Companion, Message, Session
 from memory.models import Memory
-from memory.stages import Stages
 
 pytestmark = pytest.mark.django_db
 
@@ -86,12 +84,10 @@ def test_the_report_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> Non
     report = Report([talk("Ann", "Ben"), talk("Cy", "Di")], is_markdown=True)
     report.quality()
     report.speed()
-    report.ablation()
     report.pool(is_alone=True)
     printed = capsys.readouterr().out
     assert "| way " in printed
     assert "| single-hop " in printed
     assert "| embedding of the cue |" in printed
-    assert [stage.name for stage in fields(Stages) if f"| {stage.name} " not in printed] == []
     assert "4 recalls of wrong companions gave 0 results from elsewhere" in printed
     assert "0 of 4 questions found anything else" in printed

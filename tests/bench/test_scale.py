@@ -12,8 +12,8 @@ from bench.scale.figures import Figures, parts
 from bench.scale.filling import copies_of, sessions
 from bench.vectors import turned
 from companions.models import Companion
-from memory.keeping import keep_fact
 from memory.models import Memory
+from memory.store import keep_fact
 
 
 def figures(sql: float, bare: float, recall: float = 10.0) -> Figures:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from companions.portrait import EXPRESSIONS
+from companions.face.expressions import EXPRESSIONS
 from memory.emotion import Emotion
 from tests.browser.person import Person
-from tests.companions.portrait.paintings import painted
+from tests.companions.face.paintings import painted
 
 pytestmark = pytest.mark.browser
 

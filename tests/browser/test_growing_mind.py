@@ -17,7 +17,7 @@ for closing_id in due(now):
 """
 REMEMBER = """
 from django.utils import timezone
-from memory.keeping import keep_fact
+from memory.store import keep_fact
 now = timezone.now()
 for text in ("The cat is called Pebble", "The lake freezes in winter", "We met in Turin"):
     keep_fact("{pk}", text, now, now)

@@ -26,8 +26,8 @@ from companions.models import Conversation
 Conversation.objects.update(read_until=timezone.now())
 while True:
     now = timezone.now()
-    tick.begin(tick.claim(now, 100), now)
-    for waking_id in waking.due(now):
+    tick.begin_wakings(tick.claim_timers(now, 100), now)
+    for waking_id in waking.find_due(now):
         waking.run(waking_id, now, clock=timezone.now)
     time.sleep(0.5)
 """

@@ -103,7 +103,7 @@ def test_older_history_comes_as_one_scrolls(person: Person, live: Live) -> None:
 MANY = """
 from django.utils import timezone
 from companions.models import Companion, Message, Conversation
-from companions.saying import say_all
+from companions.conversations.messages import say_all
 companion = Companion.objects.select_related("conversation", "user").get(pk="{pk}")
 session = companion.sessions.get()
 parent, now = companion.conversation.head, timezone.now()

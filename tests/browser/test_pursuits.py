@@ -14,7 +14,7 @@ PURSUE = """
 from django.utils import timezone
 from companions.models import Companion
 from memory.models import Memory, Pursuit
-from memory.pursuing import begin_pursuit, move_on
+from memory.goals import begin_pursuit, move_on
 now, mira = timezone.now(), Companion.objects.get(pk="{pk}")
 def pursue(kind, text, parent=None, **stands):
     one = begin_pursuit(mira.pk, kind, text, now, [], mira.user.zone)

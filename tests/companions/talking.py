@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from companions.conversations.messages import open_session, say_all
 from companions.models import Companion, Conversation, Message
-from companions.saying import open_session, say_all
 
 
 def say(companion: Companion, *texts: str, at: datetime) -> list[Message]:

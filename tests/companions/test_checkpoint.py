@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from companions.making import create
+from companions.creation import create
 from companions.models import Companion, Reply
-from companions.replies.claim import claim, give_back
-from companions.replies.finish import Said, checkpoint, finish
-from companions.replies.process import process_name
-from companions.replies.pulse import free_to_start
+from companions.replies.finish import Said, finish, save_progress
+from companions.replies.ownership import claim, find_startable, give_back
 from companions.replies.start import start
+from jobs.process import process_name
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -20,9 +19,9 @@ NOW = timezone.now()
 
 def begun(companion: Companion) -> Reply:
     """A reply that this process makes."""
-    turn = claim(start(companion, "Hello", None, NOW).reply.pk, NOW)
-    assert turn is not None
-    return turn.reply
+    reply = claim(start(companion, "Hello", None, NOW).reply.pk, NOW)
+    assert reply
+    return reply
 
 
 def test_all_replies_are_saved_at_once_but_those_taken_over(mira: Companion) -> None:
@@ -33,7 +32,7 @@ def test_all_replies_are_saved_at_once_but_those_taken_over(mira: Companion) -> 
     said = Said(text="It's {so} 100 % \\ fine, 好", seq=3, tool_calls=[{"name": "recall", "result": "“x”"}])
     saying = {speaking.pk: said, silent.pk: Said(), lost.pk: Said(text="mine")}
     later = NOW + timedelta(seconds=5)
-    assert checkpoint(saying, later, held_by=process_name()) == {speaking.pk, silent.pk}
+    assert save_progress(saying, later, held_by=process_name()) == {speaking.pk, silent.pk}
     for reply in (speaking, silent, lost):
         reply.refresh_from_db()
     assert (speaking.text, speaking.seq, speaking.tool_calls) == (said.text, 3, said.tool_calls)
@@ -52,39 +51,38 @@ def test_a_reply_is_claimed_once_and_in_its_order(mira: Companion) -> None:
 
 def test_a_reply_has_its_turn_at_once_where_none_is_open(mira: Companion) -> None:
     first, second = (start(mira, text, None, NOW, at_once=True) for text in ("One", "Two"))
-    assert first.turn
-    assert (first.turn.message.text, first.turn.reply.state) == ("One", Reply.State.THINKING)
-    assert (second.turn, second.reply.state) == (None, Reply.State.QUEUED)
+    assert (first.has_turn, first.message.text, first.reply.state) == (True, "One", Reply.State.THINKING)
+    assert (second.has_turn, second.reply.state) == (False, Reply.State.QUEUED)
     assert finish(first.reply, Reply.State.DONE, Said("Well."), NOW, held_by=process_name())
-    assert start(mira, "Three", None, NOW, at_once=True).turn is None  # the second has its turn before it
+    assert not start(mira, "Three", None, NOW, at_once=True).has_turn  # the second has its turn before it
 
 
 def test_a_message_sent_again_takes_no_second_turn(mira: Companion) -> None:
     first, again = (start(mira, "One", "id", NOW, at_once=True) for _ in range(2))
     assert first.reply == again.reply
-    assert again.turn is None
+    assert not again.has_turn
 
 
 def test_a_reply_that_nobody_took_up_waits_again(mira: Companion, settings: Any) -> None:
     reply = start(mira, "One", None, NOW, at_once=True).reply
     soon, late = (NOW + timedelta(seconds=settings.LEASE_RENEWED_SECONDS + n) for n in (-1, 1))
-    assert free_to_start(soon) == []
-    assert free_to_start(late) == [reply.pk]
+    assert find_startable(soon, ()) == []
+    assert find_startable(late, ()) == [reply.pk]
     assert claim(reply.pk, late)
 
 
 def test_a_reply_that_is_made_or_was_taken_over_does_not_wait_again(mira: Companion) -> None:
     reply, late = start(mira, "One", None, NOW, at_once=True).reply, NOW + timedelta(minutes=1)
-    checkpoint({reply.pk: Said()}, NOW + timedelta(seconds=1), held_by=process_name())
-    assert free_to_start(late) == []
+    save_progress({reply.pk: Said()}, NOW + timedelta(seconds=1), held_by=process_name())
+    assert find_startable(late, ()) == []
     Reply.objects.filter(pk=reply.pk).update(lease_at=NOW, lease_by="another process")
-    assert free_to_start(late) == []
+    assert find_startable(late, ()) == []
 
 
 def test_a_turn_that_is_given_back_is_anybodys(mira: Companion) -> None:
-    turn = start(mira, "One", None, NOW, at_once=True).turn
-    assert turn
-    give_back(turn)
+    started = start(mira, "One", None, NOW, at_once=True)
+    assert started.has_turn
+    give_back(started.reply)
     reply = Reply.objects.get()
     assert (reply.state, reply.lease_at, reply.started_at) == (Reply.State.QUEUED, None, None)
     assert claim(reply.pk, NOW)

@@ -1,6 +1,6 @@
 """Two revisions side by side: what a sentence lost and won, but no long sentence word by word."""
 
-from companions.comparing import GONE, MOST_CHARACTERS, NEW, SAME, Piece, compare
+from companions.conversations.text_diff import GONE, MAX_CHARACTERS, NEW, SAME, Piece, compare
 
 
 def test_a_changed_sentence_is_told_word_by_word() -> None:
@@ -10,7 +10,7 @@ def test_a_changed_sentence_is_told_word_by_word() -> None:
 
 
 def test_a_long_sentence_is_another_one_as_soon_as_a_word_has_changed() -> None:
-    short = "a " * (MOST_CHARACTERS // 2 - 1)
+    short = "a " * (MAX_CHARACTERS // 2 - 1)
     assert len(compare([short + "b"], [short + "c"])) == 1
     long = short + "and more"
     assert compare([long], [long + "!"]) == [[Piece(long, GONE)], [Piece(long + "!", NEW)]]

@@ -8,12 +8,12 @@ from django.utils import timezone
 from accounts.models import User
 from companions.models import Companion, Prompt, Reply
 from database.threads import in_thread
-from memory.always import set_slot, write_block
-from memory.keeping import keep_fact
+from memory.core_memory import set_slot, write_block
 from memory.models import Memory
 from memory.models.always import By
-from providers.control_tokens import FIRST
-from providers.rehearsal.running import RehearsalServer
+from memory.store import keep_fact
+from providers.chat.control_tokens import FIRST
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.talking import say
 from tests.fixtures.turns import connected
 

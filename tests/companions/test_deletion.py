@@ -17,8 +17,8 @@ from companions.replies.turn import spawn
 from database.threads import in_thread
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
-from memory.recall import recall, record
-from providers.rehearsal.running import RehearsalServer
+from memory.recall.recall import recall, record
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.everywhere import keys_with, tables_with
 from tests.fixtures.turns import Socket, connected, end_session
 

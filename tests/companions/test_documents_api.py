@@ -10,12 +10,13 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from companions.locking import lock
+from companions.locks import lock
 from companions.models import Companion, Prompt, Reply
 from companions.replies.start import start
-from config.body_limit import BodyLimit
-from memory.documents import giving
-from memory.documents.gists import MOST_TRIES, write_gists
+from config.asgi_layers import BodyLimit
+from jobs.retry import MAX_ATTEMPTS
+from memory.documents import intake
+from memory.documents.gists import write_gists
 from memory.models import Document, Memory, Page
 from tests.fixtures.rest import Api, problem
 
@@ -57,7 +58,7 @@ def test_a_text_is_given_and_its_progress_seen(as_alice: Api, mira: Companion) -
 def test_a_document_that_fails_says_so(as_alice: Api, mira: Companion) -> None:
     given = as_alice.post(path(mira), {"title": "The river", "text": TEXT}).json()
     Document.objects.update(
-        attempts=MOST_TRIES, error="malformed_answer", next_at=timezone.now() + timedelta(hours=1)
+        attempts=MAX_ATTEMPTS, error="malformed_answer", next_at=timezone.now() + timedelta(hours=1)
     )
     seen = as_alice.get(path(mira, given["id"])).json()
     assert (seen["state"], seen["error"]) == ("failed", "malformed_answer")
@@ -137,7 +138,7 @@ def test_a_form_without_a_file_is_refused(as_alice: Api, mira: Companion) -> Non
 def test_a_text_that_is_too_long_is_refused(
     as_alice: Api, mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(giving, "MOST_CHARACTERS", 100)
+    monkeypatch.setattr(intake, "MAX_CHARACTERS", 100)
     problem(as_alice.post(path(mira), {"title": "A", "text": TEXT}), 413, "document_too_large")
 
 

@@ -9,21 +9,21 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ModelCall, User
-from companions.expressing import apart
-from companions.importing import Line, import_log
+from companions.conversations.emotion_tags import apart
+from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message, Prompt, Reply
-from companions.prompts import RULES
+from companions.prompting.turn_prompt import RULES
 from companions.replies import stream
-from companions.replies.claim import claim
-from companions.replies.finish import said_so_far
-from companions.replies.process import process_name
-from companions.replies.publish import Publisher
-from companions.replies.pulse import end_lost
+from companions.replies.broadcast import Publisher
+from companions.replies.finish import seal_and_read
+from companions.replies.heartbeat import end_lost
+from companions.replies.ownership import claim
 from companions.replies.start import start
 from database.threads import in_thread
+from jobs.process import process_name
 from memory.emotion import Emotion
 from memory.models import Memory
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import connected
 
@@ -87,7 +87,7 @@ async def test_whoever_resumes_is_told_the_emotion_too(
         ended = (await socket.until(*ENDINGS))[-1]
         await socket.send("reply.resume", id=ended["id"], after=0)
         assert felt(await socket.until(*ENDINGS)) == FELT
-        await stream.forget(ended["id"])
+        await stream.delete(ended["id"])
         await socket.send("reply.resume", id=ended["id"], after=0)
         frames = await socket.until(*ENDINGS)
     assert felt(frames) == FELT[-1:]
@@ -148,7 +148,7 @@ async def test_what_a_dead_process_had_said_holds_no_tag_and_its_emotions_once(m
     publisher.send("reply.emotion", **FELT[1])
     publisher.add("reply.piece", "How lovely")
     await publisher.close()
-    said = await in_thread(lambda: said_so_far(Reply.objects.get()))
+    said = await in_thread(lambda: seal_and_read(Reply.objects.get()))
     assert (said.text, said.emotions) == ("Oh? How lovely", FELT)
     await in_thread(Reply.objects.filter(pk=reply.pk).update, lease_by=process_name())
     await end_lost(reply.pk, lambda: now + timedelta(minutes=1))

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from companions.expressing import LONGEST, Expressions, Felt, apart, felt_at, without_tags
+from companions.conversations.emotion_tags import (
+    MAX_TAG_CHARACTERS,
+    Expressions,
+    Felt,
+    apart,
+    felt_at,
+    without_tags,
+)
 from memory.emotion import Emotion
 
 WORDS = st.text(alphabet="ab<>/ \n.＜＞好emotion", max_size=12)
@@ -122,7 +129,7 @@ def test_no_gap_is_left_where_a_tag_was(answer: str, text: str) -> None:
 def test_a_tag_that_is_never_closed_takes_a_line_of_80_characters_at_most() -> None:
     tag = "<emotion happy 0.7 "
     assert without_tags(f"Hi {tag}\nand more") == "Hi \nand more"
-    assert without_tags(f"{tag}{'x' * 200}") == "x" * (200 + len(tag) - LONGEST)
+    assert without_tags(f"{tag}{'x' * 200}") == "x" * (200 + len(tag) - MAX_TAG_CHARACTERS)
     assert without_tags("Hi. <emot") == "Hi. "
     assert without_tags("Hi. <") == "Hi. <"
 

@@ -9,8 +9,8 @@ from companions.deletion import forget_newest
 from companions.models import Companion, Message, Prompt
 from companions.replies.start import start
 from memory.embedding import embed_waiting
-from memory.keeping import keep_fact
 from memory.models import Embedding, Memory
+from memory.store import keep_fact
 from tests.companions.everywhere import tables_with
 
 pytestmark = pytest.mark.django_db

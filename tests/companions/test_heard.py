@@ -10,16 +10,16 @@ from django.utils import timezone
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Reply, Session
 from companions.replies import stream
-from companions.replies.claim import claim
 from companions.replies.finish import Said, finish
-from companions.replies.heard import break_off, keep_heard
-from companions.replies.process import process_name
+from companions.replies.interruption import break_off, keep_heard
+from companions.replies.ownership import claim
 from companions.replies.start import start
 from companions.replies.stream import Place
 from database.threads import in_thread
+from jobs.process import process_name
 from memory.models import Memory
-from memory.recall import recall
-from providers.rehearsal.running import RehearsalServer
+from memory.recall.recall import recall
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, diary, insight, learnt, profile, told
 from tests.companions.everywhere import keys_with, tables_with
 from tests.fixtures.turns import connected
@@ -113,7 +113,7 @@ def test_what_was_drawn_from_the_rest_goes_and_it_is_learnt_from_anew(mira: Comp
     keep_heard(reply, len(HEARD), NOW)
     assert tables_with(MARKER) == {}
     assert not Memory.objects.filter(pk__in=[fact.pk, both.pk]).exists()
-    assert [one.text for one in Memory.objects.filter(kind="fact")] == ["Alice: “Where is it?”"]
+    assert not Memory.objects.filter(kind="fact").exists()
     session = Session.objects.get(pk=answer.session_id)
     assert (session.summary, session.summarised_until) == ("", None)
     assert set(Message.objects.filter(is_learnt=False)) == {answer}
@@ -195,14 +195,14 @@ async def test_a_reply_that_another_process_makes_ends_for_it_too(mira: Companio
     await in_thread(
         lambda: Reply.objects.filter(pk=reply.pk).update(lease_by="another", text="The tea stands")
     )
-    await stream.write([_parcel(reply, 1, "The tea stands")])
+    await stream.append([_batch(reply, 1, "The tea stands")])
     kept = await in_thread(keep_heard, reply, 8, NOW)
     assert kept
     assert (kept.state, kept.text) == ("stopped", "The tea")
-    assert await stream.write([_parcel(reply, 2, f" under {MARKER}")]) == [False]
+    assert await stream.append([_batch(reply, 2, f" under {MARKER}")]) == [False]
     late = await in_thread(finish, reply, Reply.State.DONE, Said(TEXT), NOW, held_by="another")
     assert late is None
-    assert await stream.read(reply.pk) == []
+    assert await stream.read(reply.pk, Place()) == []
     assert await in_thread(tables_with, MARKER) == {}
 
 
@@ -217,8 +217,6 @@ async def _all(socket, seconds: float) -> list[dict]:
         return frames
 
 
-def _parcel(reply: Reply, seq: int, text: str) -> stream.Parcel:
-    piece = {"type": "reply.piece", "id": str(reply.pk), "seq": seq, "text": text}
-    return stream.Parcel(
-        str(reply.pk), [stream.entry(piece, Place(seq, 0), seq)], "nobody", b"", is_heard_here=False
-    )
+def _batch(reply: Reply, seq: int, text: str) -> tuple[str, list[stream.Entry]]:
+    piece: stream.Frame = {"type": "reply.piece", "id": str(reply.pk), "seq": seq, "text": text}
+    return str(reply.pk), [stream.Entry.of(piece, Place(seq, 0), seq)]

@@ -9,7 +9,7 @@ from accounts.models import User
 from companions.models import Companion, Prompt, Reply
 from database.threads import in_thread
 from memory.models import Memory
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate_messages
 from tests.fixtures.turns import connected
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from companions.deletion import delete_message
-from companions.last_time import load_last_time
+from companions.memories.editing import set_private
 from companions.models import Companion, Message, Prompt, Session
-from companions.private import keep_private
+from companions.prompting.last_time import load_last_time
 from memory.models import DiaryEntry, Memory
 from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
@@ -79,7 +79,7 @@ def test_what_is_hidden_private_or_stale_is_not_told(mira: Companion, before: Se
     DiaryEntry.objects.update(is_stale=True)
     assert "Your diary" not in context(mira)
     DiaryEntry.objects.update(is_stale=False)
-    keep_private(Memory.objects.get(kind="diary"), True, NOW)
+    set_private(Memory.objects.get(kind="diary"), True, NOW)
     assert "Your diary" not in context(mira)
 
 

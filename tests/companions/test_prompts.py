@@ -8,30 +8,26 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from companions import tools
-from companions.importing import Line, import_log
-from companions.in_mind import always
+from companions.conversations.log_import import Line, import_log
 from companions.life import inner_state
 from companions.life.mood import Feeling
 from companions.models import Companion, InnerState, Message, Session
-from companions.replies.ahead import Ahead
-from companions.replies.claim import claim
-from companions.replies.context import compose, look_back, remember
-from companions.replies.material import Turn
-from companions.replies.mind import always_in_mind
+from companions.prompting.pinned_context import load_pinned_context, render_pinned
+from companions.replies.context import TurnContext, compose, load_context, recall_memories
+from companions.replies.ownership import claim
 from companions.replies.start import start
-from memory.always import set_slot, write_block
+from memory.core_memory import set_slot, write_block
 from memory.emotion import Emotion
-from memory.keeping import keep_fact
 from memory.models import Recalled, Revision
 from memory.models.always import By
-from memory.together import alone
+from memory.store import keep_fact
 from providers.tokens import estimate_messages
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
 
 
-def turn_after(companion: Companion, texts: list[str], question: str) -> Turn:
+def turn_after(companion: Companion, texts: list[str], question: str) -> TurnContext:
     """The composed turn of a question, asked in the same session after these messages."""
     lines = [
         Line(role=("user", "assistant")[n % 2], text=text, at=NOW - timedelta(minutes=len(texts) - n))
@@ -41,10 +37,11 @@ def turn_after(companion: Companion, texts: list[str], question: str) -> Turn:
     started = start(companion, question, None, NOW)
     Message.objects.update(session=started.message.session)
     Session.objects.exclude(pk=started.message.session_id).delete()
-    turn = claim(started.reply.pk, NOW)
-    assert turn is not None
-    look_back(turn, NOW)
-    remember(turn, Ahead(None), NOW)
+    reply = claim(started.reply.pk, NOW)
+    assert reply
+    turn = TurnContext(reply)
+    load_context(turn, NOW)
+    recall_memories(turn, turn.message.text, None, NOW)
     compose(turn)
     return turn
 
@@ -97,7 +94,7 @@ def test_a_hidden_message_goes_into_no_prompt(mira: Companion) -> None:
     import_log(mira, [], NOW)
     turn = turn_after(mira, ["My number is 4711.", "Noted."], "What now?")
     Message.objects.filter(text__contains="4711").update(is_hidden=True)
-    look_back(turn, NOW)
+    load_context(turn, NOW)
     assert [message.text for message in turn.history] == ["Noted."]
 
 
@@ -164,12 +161,12 @@ def test_however_much_is_in_mind_the_prompt_fits_and_the_rules_stay(
         assert "- slot 0: " not in system
 
 
-def test_what_is_in_mind_costs_one_query(
+def test_what_is_pinned_costs_four_queries_however_much_it_is(
     mira: Companion, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     turn = turn_after(mira, [], "Hello")
-    with django_assert_num_queries(1):
-        alone(always_in_mind(turn.companion.pk))
+    with django_assert_num_queries(4):
+        (load_pinned_context(turn.companion.pk))
 
 
 def test_how_it_feels_stands_beside_what_changes_as_quoted_data(mira: Companion) -> None:
@@ -197,9 +194,10 @@ def test_a_prompt_that_shows_a_slot_goes_with_the_message_it_comes_from(mira: Co
     told = Message.objects.get(text="I like tea")
     set_slot(mira.pk, "tea", "likes it", by=By.COMPANION, now=NOW, source_ids=[told.pk])
     Session.objects.filter(ended_at=None).update(ended_at=NOW)
-    turn = claim(start(mira, "Hello", None, NOW).reply.pk, NOW)
-    assert turn
-    look_back(turn, NOW)
+    reply = claim(start(mira, "Hello", None, NOW).reply.pk, NOW)
+    assert reply
+    turn = TurnContext(reply)
+    load_context(turn, NOW)
     compose(turn)
     assert told.pk in turn.shown
 
@@ -209,7 +207,7 @@ def test_what_is_stale_or_anothers_is_not_in_mind(mira: Companion, tian: Compani
     known(mira, "user_profile", "Alice has a secret.", number=2, is_stale=True)
     known(tian, "self_concept", "I am another.")
     set_slot(tian.pk, "tea", "oolong", by=By.USER, now=NOW)
-    assert always(alone(always_in_mind(turn_after(mira, [], "Hello").companion.pk)), 1000) == ""
+    assert render_pinned((load_pinned_context(turn_after(mira, [], "Hello").companion.pk)), 1000) == ""
 
 
 def test_no_slot_passes_for_a_block_of_kiths_own(mira: Companion) -> None:
@@ -233,6 +231,6 @@ def test_a_long_memory_hides_no_other_and_what_is_not_shown_counts_as_not_given(
     assert "hangs behind the door" in last
     assert "…" in last
     assert last.count("- [") == len(turn.found) < 8
-    recorded = {row.memory_id for row in turn.rows if isinstance(row, Recalled)}
+    recorded = set(Recalled.objects.values_list("memory", flat=True))
     assert recorded == {one.memory.pk for one in turn.found}
     assert estimate_messages(turn.prompt, tools.offered()) <= 8192 - 1024

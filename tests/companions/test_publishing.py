@@ -1,80 +1,74 @@
-"""Who is told of a reply's frames, and by which way: at once in this process, through Redis in any other."""
+"""How a reply's frames reach whoever follows it, in this process and in others, and what lies in Redis of them."""
 
 import asyncio
 from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
-from channels.layers import get_channel_layer
+import orjson
 from django.conf import settings
 from redis.asyncio import Redis
 
+from companions.events import Event, group_of_companion, hub
 from companions.replies import stream
-from companions.replies.layer import layer, posted
-from companions.replies.publish import Ear, Publisher, group_of, outlet
+from companions.replies.broadcast import Publisher
+from companions.replies.stream import SEAL, Entry, Place
 
 COMPANION = uuid4()
-GROUP = group_of(COMPANION)
+GROUP = group_of_companion(COMPANION)
 
 
-async def published(pieces: list[str], ear: Ear | None = None) -> list[str]:
+async def published(pieces: list[str]) -> list[str]:
     """A reply of these pieces, as it lies in Redis."""
-    if ear:
-        outlet().listen(GROUP, ear)
     publisher = Publisher(COMPANION, uuid4())
-    for one in pieces:
-        publisher.add("reply.piece", one)
+    for piece in pieces:
+        publisher.add("reply.piece", piece)
     await publisher.close("reply.done")
-    if ear:
-        outlet().leave(GROUP, ear)
-    return [entry.json for entry in await stream.read(publisher.reply_id)]
+    return [entry.json for entry in await stream.read(publisher.reply_id, Place())]
 
 
-async def _ways(*, is_heard_elsewhere: bool) -> tuple[list[str], list[str], list[Any]]:
-    """What lies in Redis, what an ear of this process heard, and what was published, where this process subscribes."""
-    here: list[dict[str, Any]] = []
-    told: list[Any] = []
-    channel = await layer().new_channel()
-    await layer().group_add(GROUP, channel)
+def frames_of(events: list[Event]) -> list[str]:
+    return [json for event in events for _place, _seq, json in event["frames"]]
+
+
+async def _heard(group: str) -> tuple[list[str], list[str], list[str]]:
+    """What lies in Redis, what a listener to the group heard in this process, and what any other could hear."""
+    heard: asyncio.Queue[Event] = asyncio.Queue()
     async with aclosing(Redis.from_url(settings.REDIS_URL)) as redis, redis.pubsub() as elsewhere:
-        if is_heard_elsewhere:
-            await elsewhere.subscribe(posted(GROUP, {})[0])
-            await elsewhere.get_message(timeout=5)
-        kept = await published(["Well, ", "well."], here.append)
-        try:
-            while True:
-                told.append(await asyncio.wait_for(layer().receive(channel), 0.3))
-        except TimeoutError:
-            pass
-    await layer().group_discard(GROUP, channel)
-    await get_channel_layer().flush()  # type: ignore[union-attr]
-    return kept, [json for message in here for _place, _seq, json in message["frames"]], told
+        await elsewhere.subscribe(settings.EVENTS_CHANNEL)
+        await elsewhere.get_message(timeout=5)
+        await hub().listen(group, heard.put_nowait)
+        kept = await published(["Well, ", "well."])
+        told: list[Any] = []
+        while message := await elsewhere.get_message(timeout=0.3):
+            told += [event for _group, event in orjson.loads(message["data"])]
+        hub().leave(group, heard.put_nowait)
+    return kept, frames_of([heard.get_nowait() for _ in range(heard.qsize())]), frames_of(told)
 
 
-def test_an_ear_of_this_process_hears_each_frame_once_and_without_redis() -> None:
-    kept, heard, told = asyncio.run(_ways(is_heard_elsewhere=False))
+def test_whoever_follows_hears_each_frame_once_in_any_process() -> None:
+    kept, heard, told = asyncio.run(_heard(GROUP))
     assert len(kept) == 2
-    assert heard == kept
-    assert told == []
+    assert kept == heard == told
 
 
-def test_another_process_that_listens_is_told_through_redis() -> None:
-    kept, heard, told = asyncio.run(_ways(is_heard_elsewhere=True))
-    assert heard == kept
-    assert [json for message in told for _place, _seq, json in message["frames"]] == kept
+def test_who_follows_another_companion_hears_nothing() -> None:
+    _kept, heard, told = asyncio.run(_heard(group_of_companion(uuid4())))
+    assert heard == []
+    assert told
 
 
-def test_where_nobody_of_this_process_listens_all_is_published() -> None:
-    async def counted() -> int:
-        async with aclosing(Redis.from_url(settings.REDIS_URL)) as redis, redis.pubsub() as elsewhere:
-            await elsewhere.subscribe(posted(GROUP, {})[0])
-            await elsewhere.get_message(timeout=5)
-            await published(["Well."])
-            return len([one async for one in _messages(elsewhere)])
-
-    assert asyncio.run(counted()) == 2
+async def _appended_twice(reply_id: str) -> tuple[list[bool], list[str]]:
+    """Whether a stream takes the same entries again, as after a lost answer, and others once it is sealed."""
+    entries = [Entry.of({"n": n}, Place(n, 0), n) for n in (1, 2)]
+    taken = [*await stream.append([(reply_id, entries)]), *await stream.append([(reply_id, entries)])]
+    await asyncio.to_thread(stream.seal, reply_id, Place())
+    taken += await stream.append([(reply_id, [Entry.of({"n": 3}, Place(3, 0), 3)])])
+    return taken, [entry.json for entry in await stream.read(reply_id, Place())]
 
 
-async def _messages(listener: Any) -> Any:
-    while message := await listener.get_message(timeout=0.3):
-        yield message
+def test_what_is_appended_again_is_there_once_and_a_sealed_stream_takes_nothing() -> None:
+    taken, kept = asyncio.run(_appended_twice(str(uuid4())))
+    assert taken == [True, True, False]
+    assert kept == ['{"n":1}', '{"n":2}']
+    assert Place(3, 0) < SEAL

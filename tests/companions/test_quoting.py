@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from companions.prompts import Facts, render
+from companions.prompting.pinned_context import NOTHING_PINNED
+from companions.prompting.turn_prompt import Facts, render_prompt
 from memory.models import Memory
-from memory.quoting import neutral
-from memory.recall import Found
+from memory.recall.origins import NOWHERE
+from memory.recall.recall import Found
+from text.quoting import neutral
 
 
 def rendered(**fields: Any) -> list[str]:
@@ -36,7 +38,7 @@ def rendered(**fields: Any) -> list[str]:
         Found(Memory(kind="said", happened_at=now, speaker="user", text=given[name]), 1.0, reasons)
         for name, reasons in words.items()
     ]
-    prompt = render(companion, [], message, found, facts, reply)  # type: ignore[arg-type]
+    prompt = render_prompt(companion, [], message, found, facts, reply, "", NOTHING_PINNED, NOWHERE, None)  # type: ignore[arg-type]
     return "\n".join(str(line["content"]) for line in prompt).splitlines()
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from companions.reasons import FACTORS, PARTS, factors_of, in_words, parts_of
-from memory.policies import Remembered
-from memory.policies.kith import Kith
+from companions.memories.reasons import FACTORS, PARTS, factors_of, in_words, parts_of
+from memory.scoring import Remembered
+from memory.scoring.kith import Kith
 
 TEXT = "We baked bread at Lena's on the second of May."
 

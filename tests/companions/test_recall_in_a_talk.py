@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from companions.importing import Line, import_log
+from companions.conversations.log_import import Line, import_log
+from companions.memories.reasons import in_words
 from companions.models import Companion, Prompt
-from companions.reasons import in_words
 from database.threads import in_thread
 from memory.embedding import embed_waiting
-from memory.keeping import keep_fact
 from memory.models import Memory, Recall
-from providers.rehearsal.running import RehearsalServer
+from memory.store import keep_fact
+from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import end_session
 

@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from companions.remembered import in_reading_order, write_line
+from companions.prompting.turn_prompt import order_for_reading, render_memory
 from memory.models import Memory
-from memory.origins import Origins
-from memory.recall import Found
+from memory.recall.origins import Origins
+from memory.recall.recall import Found
 
 AT = datetime(2026, 3, 4, 22, 30, tzinfo=UTC)
 ANA: Any = SimpleNamespace(user=SimpleNamespace(name="Ana", zone=UTC))
@@ -18,7 +18,7 @@ ANA: Any = SimpleNamespace(user=SimpleNamespace(name="Ana", zone=UTC))
 
 def line(origins: Origins | None = None, **fields: Any) -> str:
     memory = Memory(**{"happened_at": AT, "text": "Coffee.", "kind": "fact", **fields})
-    return write_line(Found(memory, 1.0, {}), ANA, origins or Origins())
+    return render_memory(Found(memory, 1.0, {}), ANA, origins or Origins())
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_learnt_things_come_first_and_the_companions_own_words_last() -> None:
         Found(Memory(kind=kind, speaker=speaker, text=kind), 1.0, {})
         for kind, speaker in (("said", "companion"), ("fact", ""), ("said", "user"), ("diary", ""))
     )
-    assert in_reading_order([own, said, fact, diary]) == [fact, diary, said, own]
+    assert order_for_reading([own, said, fact, diary]) == [fact, diary, said, own]

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from companions.models import Companion
-from companions.socket_stay import NO_SUCH_COMPANION, NOT_SIGNED_IN, Opened, Stays, endings
+from companions.sockets.authorization import NO_SUCH_COMPANION, NOT_SIGNED_IN, Checker, Opened, find_endings
 from tests.fixtures.turns import bearer
 
 NOW = timezone.now()
@@ -31,7 +31,7 @@ def test_many_are_asked_for_in_four_queries_and_a_savepoint(
     asking += [asking[0]._replace(user_id=bob.pk), asking[0]._replace(scope=scope("kith_none"))]
     Token.objects.owned_by(alice).order_by("pk")[1].revoke(NOW)
     with django_assert_num_queries(6):
-        found = endings(asking, NOW)
+        found = find_endings(asking, NOW)
     gone = [None, NO_SUCH_COMPANION, None, NOT_SIGNED_IN, None, NOT_SIGNED_IN, NOT_SIGNED_IN]
     assert found == gone
     assert Token.objects.filter(last_used_at=NOW).count() == 4
@@ -40,9 +40,9 @@ def test_many_are_asked_for_in_four_queries_and_a_savepoint(
 @pytest.mark.django_db(transaction=True)
 async def test_who_goes_meanwhile_leaves_the_others_their_answer(alice: User, mira: Companion) -> None:
     headers = {"headers": [await bearer(alice)]}
-    stays = Stays()
-    leaving = asyncio.create_task(stays.ending(Opened(headers, alice.pk, mira.pk)))
-    staying = asyncio.create_task(stays.ending(Opened(headers, alice.pk + 1, mira.pk)))
+    checker = Checker()
+    leaving = asyncio.create_task(checker.find_ending(Opened(headers, alice.pk, mira.pk)))
+    staying = asyncio.create_task(checker.find_ending(Opened(headers, alice.pk + 1, mira.pk)))
     await asyncio.sleep(0)
     leaving.cancel()
     assert await staying == NOT_SIGNED_IN

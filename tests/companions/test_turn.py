@@ -11,7 +11,7 @@ from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.start import start
 from companions.replies.turn import make
 from database.threads import in_thread
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.turns import connected, end_session
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -189,8 +189,7 @@ async def test_an_unknown_reply_is_an_error_frame(alice: User, mira: Companion) 
 
 async def test_a_reply_that_is_taken_up_twice_is_made_once(mira: Companion) -> None:
     started = await in_thread(lambda: start(mira, "Hello", None, timezone.now(), at_once=True))
-    turns = started.turn, started.turn
-    assert all(turns)
-    await asyncio.gather(*(make(turn, timezone.now, None) for turn in turns if turn))
+    assert started.has_turn
+    await asyncio.gather(*(make(started.reply, timezone.now) for _twice in range(2)))
     assert await in_thread(lambda: Reply.objects.get().state) == Reply.State.DONE
     assert await in_thread(ModelCall.objects.count) == 1

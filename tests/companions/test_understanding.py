@@ -3,10 +3,10 @@
 import pytest
 
 from companions.deletion import delete_message
+from companions.memories.editing import restore_revision, write_revision
 from companions.models import Companion
-from companions.understanding import restore, rewrite
+from memory.learning.revisions import revise
 from memory.models import Revision
-from memory.understanding import revise
 from tests.companions.deletion.conftest import MARKER, NOW, profile, say, told
 
 pytestmark = pytest.mark.django_db
@@ -27,17 +27,20 @@ def test_nobody_writes_more_than_twenty_sentences_of_four_hundred_characters(
 def test_what_was_deleted_after_a_revision_was_found_does_not_come_back_with_it(mira: Companion) -> None:
     message, other = say(mira, f"My locker opens with {MARKER}.", "I see.")
     found = profile(mira, told(f"A locker, {MARKER}.", message), told("Is calm.", other))
-    rewrite(mira, PROFILE, ["Likes tea."], NOW)
+    write_revision(mira, PROFILE, ["Likes tea."], NOW)
     delete_message(message, NOW)
-    restored = restore(mira, found, NOW)
+    restored = restore_revision(mira, found, NOW)
     assert ([one["text"] for one in restored.sentences], restored.is_stale) == (["Is calm."], False)
     assert restored == Revision.objects.of(mira.pk, PROFILE)[0]
 
 
 def test_a_revision_that_is_gone_or_anothers_cannot_hold_again(mira: Companion, tian: Companion) -> None:
-    theirs, mine = rewrite(tian, PROFILE, ["Theirs."], NOW), rewrite(mira, PROFILE, ["Mine."], NOW)
+    theirs, mine = (
+        write_revision(tian, PROFILE, ["Theirs."], NOW),
+        write_revision(mira, PROFILE, ["Mine."], NOW),
+    )
     Revision.objects.filter(companion=mira, pk=mine.pk).delete()
     for revision in (theirs, mine):
         with pytest.raises(Revision.DoesNotExist):
-            restore(mira, revision, NOW)
+            restore_revision(mira, revision, NOW)
     assert not Revision.objects.filter(companion=mira).exists()

@@ -11,26 +11,28 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
+from companions.conversations.log_import import Line, import_log
 from companions.errors import ReplyStateError
-from companions.importing import Line, import_log
 from companions.life import inner_state
 from companions.life.mood import Feeling
 from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.replies import actions
-from companions.replies.ahead import Ahead
-from companions.replies.claim import claim
-from companions.replies.context import compose, look_back, record_call, remember
-from companions.replies.finish import Said, finish
-from companions.replies.material import Turn
-from companions.replies.process import process_name
-from companions.replies.pulse import end_lost, take_over
+from companions.replies.context import (
+    TurnContext,
+    load_context,
+    prepare,
+    recall_memories,
+    record_call,
+)
+from companions.replies.finish import Said, finish, load_session_mood, strengthen_shown
+from companions.replies.heartbeat import end_lost
+from companions.replies.ownership import claim, take_over
 from companions.replies.start import start
-from companions.replies.using import mood_of_session, use_shown
 from companions.tools import call
-from memory.keeping import keep_fact
+from jobs.process import process_name
+from memory.emotion import Felt, mood
 from memory.models import Memory, Recall, Recalled
-from memory.mood import Felt, mood
-from memory.together import alone
+from memory.store import keep_fact
 from tests.fixtures.rest import Api
 
 pytestmark = pytest.mark.django_db
@@ -50,23 +52,21 @@ def fact(mira: Companion) -> Memory:
     return keep_fact(mira.pk, "Alice is allergic to walnuts.", NOW - timedelta(days=9), NOW)
 
 
-def begun(reply: Reply, now: datetime = NOW) -> Turn:
+def begun(queued: Reply, now: datetime = NOW) -> TurnContext:
     """The turn with its recall, as it stands when the model is asked."""
-    turn = claim(reply.pk, now)
-    assert turn
-    look_back(turn, now)
-    remember(turn, Ahead(None), now)
-    compose(turn)
-    record_call(turn, 1, now)
+    reply = claim(queued.pk, now)
+    assert reply
+    turn = TurnContext(reply)
+    prepare(turn, turn.message.text, None, now)
     return turn
 
 
-def asked(companion: Companion, text: str = "What about walnuts?", now: datetime = NOW) -> Turn:
+def asked(companion: Companion, text: str = "What about walnuts?", now: datetime = NOW) -> TurnContext:
     return begun(start(companion, text, None, now).reply, now)
 
 
 def end(
-    turn: Turn, state: State = State.DONE, text: str = "No walnuts.", now: datetime = NOW
+    turn: TurnContext, state: State = State.DONE, text: str = "No walnuts.", now: datetime = NOW
 ) -> Reply | None:
     return finish(turn.reply, state, Said(text), now, held_by=process_name())
 
@@ -105,7 +105,7 @@ def test_it_counts_once_however_often_the_end_is_told(mira: Companion, fact: Mem
     ended = end(turn)
     assert ended
     assert end(turn) is None
-    use_shown(ended, NOW)
+    strengthen_shown(ended, NOW)
     assert times(fact) == 1
 
 
@@ -210,13 +210,13 @@ def test_a_mood_goes_from_memories_to_the_mood_and_back(mira: Companion, fact: M
     first = asked(mira)
     assert first.mood == 0
     end(first)
-    assert alone(mood_of_session(first.message.session_id, NOW)) == pytest.approx(0.45)
+    assert load_session_mood(first.message.session_id, NOW) == pytest.approx(0.45)
     second = asked(mira, "And the lake?", NOW + timedelta(minutes=1))
     assert second.mood == pytest.approx(0.45, abs=0.01)
     end(second, now=NOW + timedelta(minutes=1))
     lake.refresh_from_db()
     assert (lake.joy, lake.aversion) == (0.1, 0)
-    assert alone(mood_of_session(first.message.session_id, NOW + timedelta(days=2))) == 0
+    assert load_session_mood(first.message.session_id, NOW + timedelta(days=2)) == 0
 
 
 @pytest.mark.parametrize(
@@ -245,24 +245,25 @@ def test_the_mood_of_another_companion_is_not_ones_own(
     assert asked(mira).mood == 0
 
 
-def test_a_recall_asks_no_more_for_a_mood_and_the_end_three_more(
+def test_a_turn_asks_a_bounded_number_of_queries_however_much_there_is(
     mira: Companion, fact: Memory, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     end(asked(mira))
     for n in range(12):
         keep_fact(mira.pk, f"The walnut tree number {n} is old.", NOW, NOW)
-    turn = claim(start(mira, "And walnut trees?", None, NOW).reply.pk, NOW)
-    assert turn
+    reply = claim(start(mira, "And walnut trees?", None, NOW).reply.pk, NOW)
+    assert reply
+    turn = TurnContext(reply)
+    with django_assert_max_num_queries(16):
+        load_context(turn, NOW)
     with django_assert_max_num_queries(6):
-        look_back(turn, NOW)
-    with django_assert_max_num_queries(4):
-        remember(turn, Ahead(None), NOW)
+        recall_memories(turn, turn.message.text, None, NOW)
     record_call(turn, 1, NOW)
     ended = end(turn)
     assert ended
     Recalled.objects.update(is_used=False)
-    with django_assert_max_num_queries(3):
-        use_shown(ended, NOW)
+    with django_assert_max_num_queries(4):
+        strengthen_shown(ended, NOW)
     assert Recalled.objects.filter(is_used=True).count() == settings.RECALL_LIMIT
 
 
@@ -283,9 +284,9 @@ def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings:
     turn = begun(reply_id(mira, "Quantum?", 7))
     (found,) = turn.found
     assert found.reasons == {"flashback": True}
-    again = Turn(turn.reply, turn.companion, turn.message)
-    look_back(again, NOW)
-    remember(again, Ahead(None), NOW)
+    again = TurnContext(turn.reply)
+    load_context(again, NOW)
+    recall_memories(again, again.message.text, None, NOW)
     record_call(again, 2, NOW)
     assert [one.memory for one in again.found] == [found.memory]
     assert Recalled.objects.filter(reasons={"flashback": True}, memory=found.memory).count() == 2
@@ -328,32 +329,33 @@ def test_the_database_reckons_moods_as_the_rule_says(mira: Companion) -> None:
         Memory.objects.filter(pk=memory.pk).update(joy=joy, aversion=aversion)
         end(asked(mira, f"And {word}?", NOW - timedelta(minutes=minutes)))
     asked(mira, "What else do we like?")  # not answered yet: it moves nothing
-    felt_now = alone(mood_of_session(Reply.objects.latest("created_at").message.session_id, NOW))
+    felt_now = load_session_mood(Reply.objects.latest("created_at").message.session_id, NOW)
     lately = Recalled.objects.filter(is_used=True, recall__at__gt=NOW - timedelta(days=1))
     felt = [Felt(one.recall.at, one.memory.joy, one.memory.aversion) for one in lately]
     assert len(felt) < Recalled.objects.count()
     assert felt_now == pytest.approx(mood(felt, NOW), abs=1e-6)
     assert felt_now != 0
-    assert alone(mood_of_session(UUID(int=0), NOW)) == 0
+    assert load_session_mood(UUID(int=0), NOW) == 0
 
 
 def test_a_session_may_last_for_years(mira: Companion, fact: Memory) -> None:
     end(asked(mira, "What about walnuts?", NOW - timedelta(days=2000)))
     turn = asked(mira, "And hazelnuts?")
-    assert alone(mood_of_session(turn.message.session_id, NOW)) == 0
+    assert load_session_mood(turn.message.session_id, NOW) == 0
 
 
 def test_a_message_that_went_on_to_the_next_session_is_answered_in_that(mira: Companion) -> None:
     """Its session was closed, up to the message before it, between its saving and its turn."""
-    earlier = start(mira, "I like tea.", None, NOW, at_once=True).turn
-    assert earlier
+    earlier = start(mira, "I like tea.", None, NOW, at_once=True)
+    assert earlier.has_turn
     finish(earlier.reply, State.DONE, Said(text="So do I."), NOW, held_by=process_name())
-    turn = start(mira, "What do I like?", None, NOW, at_once=True).turn
-    assert turn
+    started = start(mira, "What do I like?", None, NOW, at_once=True)
+    assert started.has_turn
+    turn = TurnContext(started.reply)
     Session.objects.update(ended_at=NOW)
     following = Session.objects.create(companion=mira, conversation=mira.conversation, started_at=NOW)
     Message.objects.filter(pk=turn.message.pk).update(session=following)
-    look_back(turn, NOW)
+    load_context(turn, NOW)
     assert turn.history == []
     assert turn.message.session == following
     assert turn.known == {turn.message.memory.pk}

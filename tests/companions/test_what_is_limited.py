@@ -8,8 +8,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from companions.models import Companion
-from memory.keeping import keep_fact
 from memory.models import Document, Memory
+from memory.store import keep_fact
 from tests.fixtures.rest import Api, problem
 
 pytestmark = pytest.mark.django_db

@@ -2,7 +2,7 @@
 
 import pytest
 
-from companions.replies.words_heard import words_heard
+from companions.replies.interruption import cut_to_words
 
 CASES = [
     ("Good evening, Alice.", 20, "Good evening, Alice."),
@@ -34,19 +34,19 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "until", "heard"), CASES)
 def test_whole_words_are_kept(text: str, until: int, heard: str) -> None:
-    assert words_heard(text, until) == heard
+    assert cut_to_words(text, until) == heard
 
 
 @pytest.mark.parametrize("text", sorted({text for text, _, _ in CASES}))
 def test_every_cut_is_a_beginning_and_further_is_never_less(text: str) -> None:
-    cuts = [words_heard(text, place) for place in range(len(text) + 1)]
+    cuts = [cut_to_words(text, place) for place in range(len(text) + 1)]
     assert all(text.startswith(one) for one in cuts)
     assert cuts == sorted(cuts, key=len)
     assert cuts[-1] == text
-    again = [words_heard(one, place) for place, one in enumerate(cuts)]
+    again = [cut_to_words(one, place) for place, one in enumerate(cuts)]
     assert again == cuts
 
 
 def test_a_long_text_without_any_space_is_cut_at_once() -> None:
-    assert words_heard("." * 200_000 + "a", 199_999) == ""
-    assert words_heard("x" * 200_000, 199_999) == ""
+    assert cut_to_words("." * 200_000 + "a", 199_999) == ""
+    assert cut_to_words("x" * 200_000, 199_999) == ""

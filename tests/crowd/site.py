@@ -156,7 +156,7 @@ class Site(Live):
     def watched(self, visitor: Visitor) -> Iterator[list[int]]:
         """The statuses that another person's list of companions is answered with meanwhile, time and again.
 
-        Prints how long the answers took, for `make bench-attacks`.
+        Prints how long the answers took, for `make prove-attacks`.
         """
         statuses, seconds = list[int](), list[float]()
         over = threading.Event()

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from files.errors import BusyError, FilesError
-from files.pictures import AT_ONCE, COMMAND, SIDE, Drawn, picture
+from files.pictures import AT_ONCE, SIDE, Drawn, picture
+from jobs.sandbox import SOURCE_ROOT
 from tests.files.hostile import EITHER, HARMLESS, REFUSED, drawn, with_gps
 
 LEFT = (b"script", b"alert", b"Alice", b"Exif", b"EXIF", b"XMP ", b"ICCP", b"PK\3\4", b"http")
@@ -117,7 +118,7 @@ def test_those_who_wait_too_long_are_told_so() -> None:
     assert picture(drawn()).width == 60
 
 
-LIMITED = "import runpy, sys; sys.argv = ['drawing']; names = runpy.run_path({path!r}); names['limit']();"
+LIMITED = f"import sys; sys.path.insert(0, {str(SOURCE_ROOT)!r}); from files.drawing import limit; limit();"
 BEYOND = {
     "memory": "bytes(900_000_000)",
     "files": "[open('/dev/null') for _ in range(50)]",
@@ -128,9 +129,9 @@ BEYOND = {
 @pytest.mark.parametrize("what", BEYOND)
 def test_the_limits_hold(what: str) -> None:
     """A process that begins as the drawing one does, and goes on to take too much, ends there."""
-    code = LIMITED.format(path=COMMAND[-1]) + BEYOND[what]
+    code = LIMITED + BEYOND[what]
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode != 0
-    inside = LIMITED.format(path=COMMAND[-1]) + "bytes(1_000)"
+    inside = LIMITED + "bytes(1_000)"
     assert subprocess.run([sys.executable, "-c", inside], capture_output=True, check=False).returncode == 0
 
 

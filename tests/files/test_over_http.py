@@ -9,7 +9,7 @@ import uvicorn
 
 from accounts.models import Token, User
 from config.asgi import application
-from config.up.ports import free_port
+from config.up.ports import find_free_port
 from database.threads import in_thread
 from files.models import StoredFile
 from tests.files.conftest import stored
@@ -23,7 +23,9 @@ CONTENT = bytes(range(256)) * 8_000  # 2 MB
 async def kith(alice: User) -> AsyncIterator[httpx.AsyncClient]:
     """Kith behind a real socket of this machine, asked by Alice's program."""
     _, token = await in_thread(Token.objects.issue, alice, "test")
-    server = uvicorn.Server(uvicorn.Config(application, port=free_port(), lifespan="off", log_level="error"))
+    server = uvicorn.Server(
+        uvicorn.Config(application, port=find_free_port(), lifespan="off", log_level="error")
+    )
     serving = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)

@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
+from companions.conversations.messages import say_all
 from companions.models import Companion, Message
-from companions.saying import say_all
 from memory.embedding import unembedded
 from memory.models import Memory
 

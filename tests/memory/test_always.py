@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from companions.models import Companion, Message
-from memory.always import (
+from memory.core_memory import (
     append_to_block,
     delete_block,
     delete_slot,
@@ -16,7 +16,7 @@ from memory.always import (
     set_slot,
     write_block,
 )
-from memory.errors import AlwaysError
+from memory.errors import CoreMemoryError
 from memory.models import Block, Slot
 from memory.models.always import By
 from tests.memory.conftest import Say
@@ -39,8 +39,8 @@ BAD_NAMES = [
 ]
 
 
-def refused(code: str) -> pytest.RaisesExc[AlwaysError]:
-    return pytest.RaisesExc(AlwaysError, check=lambda error: error.code == code)
+def refused(code: str) -> pytest.RaisesExc[CoreMemoryError]:
+    return pytest.RaisesExc(CoreMemoryError, check=lambda error: error.code == code)
 
 
 def slot(companion: Companion, name: str = "tea", text: str = "green", by: By = By.USER) -> Slot:
@@ -95,7 +95,7 @@ def test_200_characters_of_any_script_fit(mira: Companion) -> None:
 @pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
 def test_a_name_that_no_address_can_hold_is_refused(mira: Companion, name: str) -> None:
     for write in (slot, lambda companion, name: write_block(companion.pk, name, "x", by=By.USER, now=NOW)):
-        with pytest.raises(AlwaysError):
+        with pytest.raises(CoreMemoryError):
             write(mira, name)
     assert not Slot.objects.exists()
     assert not Block.objects.exists()
@@ -155,7 +155,7 @@ def test_the_companion_writes_on_no_read_only_block_but_its_user_does(mira: Comp
 
 def test_an_unknown_block_is_an_error_that_names_those_there_are(mira: Companion) -> None:
     block(mira)
-    with pytest.raises(AlwaysError, match="no_such_block") as error:
+    with pytest.raises(CoreMemoryError, match="no_such_block") as error:
         append(mira, "x", name="plan")
     assert "plans" in str(error.value.detail)
 

@@ -8,12 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from companions.models import Companion
-from memory.among import Among
 from memory.embedding import embed_cue, embed_waiting
-from memory.errors import AmongError, OffsetError
-from memory.keeping import keep_fact
+from memory.errors import FilterError, OffsetError
 from memory.models import Memory, Recall
-from memory.recall import Found, recall, record
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import Found, recall, record
+from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say
 
 NOW = DAY + timedelta(days=8)
@@ -37,7 +37,7 @@ def tea(mira: Companion, say: Say) -> list[Memory]:
 
 
 @pytest.mark.parametrize(
-    ("among", "places"),
+    ("filters", "places"),
     [
         ({"kinds": ["fact"]}, [3]),
         ({"kinds": ["said"]}, [0, 1, 2]),
@@ -56,19 +56,19 @@ def tea(mira: Companion, say: Say) -> list[Memory]:
     ids=str,
 )
 def test_recall_and_lists_give_only_what_is_wanted(
-    mira: Companion, tea: list[Memory], among: dict[str, Any], places: list[int]
+    mira: Companion, tea: list[Memory], filters: dict[str, Any], places: list[int]
 ) -> None:
     wanted = {tea[place] for place in places}
-    assert {one.memory for one in ask(mira, "tea", among=Among(**among))} == wanted
-    assert set(Among(**among).of(Memory.objects.of(mira.pk))) == wanted
+    assert {one.memory for one in ask(mira, "tea", filters=MemoryFilter(**filters))} == wanted
+    assert set(MemoryFilter(**filters).apply(Memory.objects.of(mira.pk))) == wanted
 
 
 def test_what_comes_from_a_message_is_what_mirrors_it_and_what_was_drawn_from_it(
     mira: Companion, tea: list[Memory]
 ) -> None:
-    among = Among(sources=[tea[0].message_id])
-    assert {one.memory for one in ask(mira, "tea", among=among)} == {tea[0], tea[3]}
-    assert set(among.of(Memory.objects.of(mira.pk))) == {tea[0], tea[3]}
+    filters = MemoryFilter(sources=[tea[0].message_id])
+    assert {one.memory for one in ask(mira, "tea", filters=filters)} == {tea[0], tea[3]}
+    assert set(filters.apply(Memory.objects.of(mira.pk))) == {tea[0], tea[3]}
 
 
 def test_a_filter_does_not_cut_the_talk_apart(mira: Companion, say: Say) -> None:
@@ -77,8 +77,8 @@ def test_a_filter_does_not_cut_the_talk_apart(mira: Companion, say: Say) -> None
     (answer,) = say(mira, "Monet and Turner.", role="assistant", at=DAY + timedelta(minutes=1))
     say(mira, "It rains.", role="assistant", at=DAY + timedelta(days=1))
     whole = ask(mira, "What painters did you recommend to me?")
-    among = Among(speaker="companion")
-    filtered = ask(mira, "What painters did you recommend to me?", among=among)
+    filters = MemoryFilter(speaker="companion")
+    filtered = ask(mira, "What painters did you recommend to me?", filters=filters)
     assert filtered[0].memory == answer
     assert filtered == [one for one in whole if one.memory.speaker == "companion"]
 
@@ -89,7 +89,7 @@ def test_a_filter_finds_what_would_have_come_too_late(mira: Companion, say: Say)
         mira.pk, "Once, on a long way home, there was no coffee at all but a little tea.", DAY, DAY
     )
     assert fact not in [one.memory for one in ask(mira, "tea", 100)]
-    assert [one.memory for one in ask(mira, "tea", 1, among=Among(kinds=["fact"]))] == [fact]
+    assert [one.memory for one in ask(mira, "tea", 1, filters=MemoryFilter(kinds=["fact"]))] == [fact]
 
 
 def test_filters_take_no_query_more(mira: Companion, tea: list[Memory]) -> None:
@@ -97,9 +97,12 @@ def test_filters_take_no_query_more(mira: Companion, tea: list[Memory]) -> None:
     vector = embed_cue("tea")
     ask(mira, "tea", vector=vector)
     counts = []
-    for among in (Among(), Among(kinds=["said"], speaker="user", since=DAY, sources=[tea[0].message_id])):
+    for filters in (
+        MemoryFilter(),
+        MemoryFilter(kinds=["said"], speaker="user", since=DAY, sources=[tea[0].message_id]),
+    ):
         with CaptureQueriesContext(connection) as queries:
-            assert ask(mira, "tea", vector=vector, among=among)
+            assert ask(mira, "tea", vector=vector, filters=filters)
         counts.append(len(queries))
     assert counts[0] == counts[1] <= 5
 
@@ -117,9 +120,9 @@ def test_pages_join_without_gap_or_repetition(mira: Companion, say: Say) -> None
 
 def test_asked_as_of_a_moment_the_order_outlasts_it(mira: Companion, tea: list[Memory]) -> None:
     """A year later the pages are the same."""
-    among = Among(as_of=NOW)
-    first, second = ask(mira, "tea", 2, among=among), ask(mira, "tea", 2, among=among, offset=2)
-    later = {"among": among, "now": NOW + timedelta(days=365)}
+    filters = MemoryFilter(as_of=NOW)
+    first, second = ask(mira, "tea", 2, filters=filters), ask(mira, "tea", 2, filters=filters, offset=2)
+    later = {"filters": filters, "now": NOW + timedelta(days=365)}
     assert ask(mira, "tea", 4, **later) == first + second
 
 
@@ -136,7 +139,7 @@ def test_so_many_cannot_be_skipped(mira: Companion, offset: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("among", "why"),
+    ("filters", "why"),
     [
         ({"since": NOW, "until": DAY}, "earlier"),
         ({"since": datetime(2023, 5, 2)}, "no zone"),  # noqa: DTZ001 (that is the mistake)
@@ -146,6 +149,6 @@ def test_so_many_cannot_be_skipped(mira: Companion, offset: int) -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_filter_that_means_nothing_is_refused(among: dict[str, Any], why: str) -> None:
-    with pytest.raises(AmongError, match=why):
-        Among(**among)
+def test_a_filter_that_means_nothing_is_refused(filters: dict[str, Any], why: str) -> None:
+    with pytest.raises(FilterError, match=why):
+        MemoryFilter(**filters)

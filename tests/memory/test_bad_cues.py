@@ -5,11 +5,11 @@ from datetime import UTC, timedelta
 import pytest
 
 from companions.models import Companion
-from memory.cue import read
 from memory.embedding import embed_cue, embed_waiting
 from memory.errors import LimitError
 from memory.models import Memory
-from memory.recall import Found, recall
+from memory.recall.query import parse_cue
+from memory.recall.recall import Found, recall
 from tests.memory.conftest import DAY, Say
 
 NOW = DAY + timedelta(days=8)
@@ -89,13 +89,13 @@ def test_with_a_meaning_it_still_is_only_a_cue(told: Companion, cue: str) -> Non
 )
 def test_a_day_that_does_not_exist_names_no_day(told: Companion, cue: str) -> None:
     """What comes back shares a word or a meaning with it, and gains nothing for its date."""
-    assert read(cue, NOW, {}).days == []
+    assert parse_cue(cue, NOW, {}).days == []
     assert all("dates" not in one.reasons["parts"] for one in ask(told, cue))
 
 
 def test_of_a_day_beyond_its_month_the_month_is_left(told: Companion) -> None:
     assert [one.memory.text for one in ask(told, "5月32日")]
-    assert len(read("5月32日", NOW, {}).days) == 1
+    assert len(parse_cue("5月32日", NOW, {}).days) == 1
 
 
 @pytest.mark.parametrize("limit", [-1, 101, 1_000_000])

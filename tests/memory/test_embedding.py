@@ -11,13 +11,14 @@ from django.db import connection
 from accounts.models import User
 from companions.models import Companion
 from config.celery import app
-from memory import nudging, tasks
+from jobs import enqueue
+from memory import tasks
 from memory.embedding import embed_cue, embed_waiting
-from memory.entries import Entries, code
+from memory.embedding.spaces import serving_space
 from memory.errors import WidthError
-from memory.keeping import correct
 from memory.models import Embedding, Memory, Space
-from memory.spaces import serving_space
+from memory.recall.packed_index import PackedIndex, hash_term
+from memory.store import correct
 from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.fixtures.turns import make_companion
 from tests.memory.conftest import DAY, EmbeddingServer, Say, waiting
@@ -46,7 +47,7 @@ def test_a_limit_leaves_the_rest_waiting(mira: Companion, many: list[Memory]) ->
 
 
 def test_a_long_text_is_embedded_in_windows_and_found_by_its_end(mira: Companion, say: Say) -> None:
-    from memory.recall import recall
+    from memory.recall.recall import recall
 
     (long,) = say(mira, "The weather was dull all day long. " * 400 + "My parrot can whistle Mozart.")
     say(
@@ -153,9 +154,9 @@ def test_a_corrected_memory_is_found_by_its_new_words_and_embedded_again(mira: C
     correct(memory, "I live in Kiel.", DAY)
     memory.refresh_from_db()
     assert (memory.text, memory.edited_at) == ("I live in Kiel.", DAY)
-    codes = Entries.unpack(bytes(memory.entry)).codes
-    assert code("kiel") in codes
-    assert code("bonn") not in codes
+    terms = PackedIndex.unpack(bytes(memory.entry)).terms
+    assert hash_term("kiel") in terms
+    assert hash_term("bonn") not in terms
     assert waiting(mira.pk) == 1
 
 
@@ -256,9 +257,8 @@ def _no_broker(settings: Any) -> Iterator[None]:
 def test_saying_goes_on_while_the_broker_is_down(mira: Companion, say: Say, caplog: Any) -> None:
     (memory,) = say(mira, "I live in Bonn.")
     assert Memory.objects.filter(pk=memory.pk).exists()
-    for threads in (nudging.HOLDING, nudging.SENDING):
-        threads.submit(lambda: None).result()  # all before it have been sent, or not
-    assert "not_nudged" in caplog.text
+    enqueue.SENDER.submit(lambda: None).result()  # all before it have been sent, or not
+    assert "not_enqueued" in caplog.text
 
 
 def test_the_tasks_do_what_is_left(mira: Companion, tian: Companion, say: Say) -> None:

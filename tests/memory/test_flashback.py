@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.flashback import PROBABILITY, comes_unasked, weight, which
-from memory.policies import Remembered
+from memory.recall.flashback import PROBABILITY, draw, is_flashback_due, weigh
+from memory.scoring import Remembered
 
 
 def remembered(
@@ -25,36 +25,36 @@ CANDIDATES = {UUID(int=n): remembered(idle_days=n * 10.0, joy=n / 10) for n in r
 
 def test_a_seed_decides_whether_and_which() -> None:
     first, again = (
-        [(comes_unasked(chance), which(CANDIDATES, chance)) for _ in range(50)]
+        [(is_flashback_due(chance), draw(CANDIDATES, chance)) for _ in range(50)]
         for chance in (Random(7), Random(7))
     )
     other = Random(8)
     assert first == again
-    assert first != [(comes_unasked(other), which(CANDIDATES, other)) for _ in range(50)]
+    assert first != [(is_flashback_due(other), draw(CANDIDATES, other)) for _ in range(50)]
 
 
 @given(st.permutations(list(CANDIDATES)), st.integers(0, 2**64))
 def test_the_order_of_the_candidates_does_not_matter(order: list[UUID], seed: int) -> None:
     shuffled = {id: CANDIDATES[id] for id in order}
-    assert which(shuffled, Random(seed)) == which(CANDIDATES, Random(seed))
+    assert draw(shuffled, Random(seed)) == draw(CANDIDATES, Random(seed))
 
 
 def test_it_comes_about_one_time_in_twenty() -> None:
     chance = Random(1)
     assert PROBABILITY == 0.05
-    assert 900 < sum(comes_unasked(chance) for _ in range(20_000)) < 1100
+    assert 900 < sum(is_flashback_due(chance) for _ in range(20_000)) < 1100
 
 
 def test_it_can_be_never_or_always() -> None:
     chance = Random(1)
-    assert not any(comes_unasked(chance, 0) for _ in range(1000))
-    assert all(comes_unasked(chance, 1) for _ in range(1000))
+    assert not any(is_flashback_due(chance, 0) for _ in range(1000))
+    assert all(is_flashback_due(chance, 1) for _ in range(1000))
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_probability_that_is_none_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="probability"):
-        comes_unasked(Random(1), bad)
+        is_flashback_due(Random(1), bad)
 
 
 @pytest.mark.parametrize(
@@ -70,21 +70,21 @@ def test_a_probability_that_is_none_is_refused(bad: float) -> None:
     ],
 )
 def test_feeling_and_retention_weigh_and_relevance_does_not(row: Remembered, expected: float) -> None:
-    assert weight(row) == pytest.approx(expected)
+    assert weigh(row) == pytest.approx(expected)
 
 
 def test_it_is_drawn_as_often_as_it_weighs() -> None:
     candidates = {UUID(int=1): remembered(), UUID(int=2): remembered(aversion=1), UUID(int=3): remembered(30)}
     chance = Random(3)
-    drawn = Counter(which(candidates, chance) for _ in range(9000))
+    drawn = Counter(draw(candidates, chance) for _ in range(9000))
     assert [drawn[id] / 9000 for id in candidates] == pytest.approx([1 / 4.5, 3 / 4.5, 0.5 / 4.5], abs=0.02)
 
 
 def test_what_is_forgotten_for_ages_can_still_come() -> None:
     old = {UUID(int=1): remembered(idle_days=4_000_000)}
-    assert weight(old[UUID(int=1)]) > 0
-    assert which(old, Random(1)) == UUID(int=1)
+    assert weigh(old[UUID(int=1)]) > 0
+    assert draw(old, Random(1)) == UUID(int=1)
 
 
 def test_of_nothing_nothing_comes() -> None:
-    assert which({}, Random(1)) is None
+    assert draw({}, Random(1)) is None

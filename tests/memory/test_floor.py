@@ -11,15 +11,15 @@ from django.db import connection
 
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from memory.everyday import everyday_likeness, everyday_sentences, measure_spaces
-from memory.floor import MAX_LIKELY
-from memory.keeping import keep_fact
+from memory.embedding.spaces import CueVector, look_anew, serving_space
 from memory.models import Memory, Space
-from memory.policies import CHOICES
-from memory.recall import recall
-from memory.small_talk import is_small_talk
-from memory.spaces import CueVector, look_anew, serving_space
-from memory.traits import Trait, tells_nothing
+from memory.recall.everyday import everyday_likeness, everyday_sentences, measure_spaces
+from memory.recall.floor import MAX_LIKELY
+from memory.recall.recall import recall
+from memory.recall.small_talk import is_small_talk
+from memory.recall.traits import Trait, tells_nothing
+from memory.scoring import CHOICES
+from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking
 
 pytestmark = pytest.mark.django_db

@@ -13,24 +13,24 @@ from tests.fixtures.routes import routes
 from tests.memory.walking import modules, source, unasked_for_whom, unnarrowed, unnarrowed_above
 
 NOT_OF_ONE_COMPANION = {
-    "memory.embedding._waiting": "the sweep: what waits is embedded, whosever it is, and given to nobody",
-    "memory.embedding._unchanged": "the rows of the sweep's own batch, by their ids, locked and looked at again",
-    "memory.documents.gists.due": "the sweep: ids of documents whose pages wait, whosever they are",
+    "memory.embedding.embed._waiting": "the sweep: what waits is embedded, whosever it is, and given to nobody",
+    "memory.embedding.embed._unchanged": "the rows of the sweep's own batch, by their ids, locked and looked at again",
+    "memory.documents.gists.find_due": "the sweep: ids of documents whose pages wait, whosever they are",
     "memory.documents.gists.write_gists": "the one document of the sweep, by its id; a number comes back",
-    "memory.consolidating.night.due": "the sweep: ids of nights that wait, whosever they are",
-    "memory.space_admin.embedded": "counts memories in each space for operators; none comes back",
-    "memory.spaces.served": "counts companions for operators; no memory comes back",
-    "memory.reinforcing.USE": "the rows that one reply was shown, by that reply; a number comes back",
-    "memory.unlearning.learnt.drawn_from": "a condition on the companion's own, by memories of its own that go",
+    "memory.consolidation.runs.find_due": "the sweep: ids of nights that wait, whosever they are",
+    "memory.admin.spaces.embedded": "counts memories in each space for operators; none comes back",
+    "memory.embedding.spaces.served": "counts companions for operators; no memory comes back",
+    "memory.recall.reinforcement.USE": "the rows that one reply was shown, by that reply; a number comes back",
+    "memory.deletion.derived._drawn_from": "a condition on the companion's own, by memories of its own that go",
     "memory.models.memory.from_messages": "a condition, which only narrows further what is narrowed already",
 }
 ABOVE = {  # in companions: each starts from a row that is one companion's, and was found as its owner's
-    "companions.admin.message.private": "what was remembered of the one message that an operator looks at, on record",
-    "companions.api.understanding._written": "the revision that was written just now or under the same key, its owner's",
-    "companions.deletion.scrubbing.scrub": "the cues of the companion's own recalls, by their ids",
-    "companions.life.drives._told": "a condition on the companion's own memories: that no message behind one is hidden",
-    "companions.moving.digital_life.going._said": "what the companion's own recalls had found",
-    "companions.retractions.made_by_replies": "fetched with messages of the companion's own, by their replies",
+    "companions.admin.conversation.private": "what is remembered of the one message that an operator looks at",
+    "companions.api.revisions._written": "the revision that was written just now or under the same key, its owner's",
+    "companions.deletion.traces.scrub": "the cues of the companion's own recalls, by their ids",
+    "companions.life.triggers._told": "a condition on the companion's own memories: that no message behind one is hidden",
+    "companions.transfer.digital_life.exporter._said": "what the companion's own recalls had found",
+    "companions.conversations.history.with_replies": "fetched with messages of the companion's own, by their replies",
     "companions.sessions.rewriting.due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.rewriting.run": "the one entry of the sweep, by its id; nothing comes back",
     "companions.sessions.rewriting._is_written": "the same entry, looked at again",
@@ -93,10 +93,10 @@ def test_nothing_above_searches_memory_without_a_companion_either() -> None:
 def test_the_whole_package_is_walked() -> None:
     assert {
         "memory.recall",
-        "memory.held",
-        "memory.news",
+        "memory.recall.candidates",
+        "memory.recall.novelty",
         "memory.models.memory",
-        "memory.policies.kith",
+        "memory.scoring.kith",
     } < set(modules())
 
 
@@ -177,7 +177,7 @@ def test_every_page_about_memories_is_about_one_companion() -> None:
     found = {
         str(one.name): route
         for route, one in routes()
-        if one.callback.__module__ == "companions.views.memories"
+        if one.callback.__module__ == "companions.pages.memories"
     }
     assert len(found) >= 5
     assert {name for name, route in found.items() if "<uuid:companion_id>" not in route} == set()

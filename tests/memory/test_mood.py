@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.mood import Felt, mood
+from memory.emotion import Felt, mood
 from tests.memory.conftest import DAY
 
 HOURS = st.floats(0, 10_000)

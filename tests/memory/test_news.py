@@ -11,18 +11,18 @@ from accounts.models import ModelCall
 from accounts.usage import Payer
 from companions.models import Companion
 from memory.embedding import embed_waiting
-from memory.errors import NewsError
-from memory.keeping import keep_fact
+from memory.errors import NoveltyError
 from memory.models import Memory
-from memory.news import MOST_SAME, News, find_news
-from memory.telling import telling
+from memory.recall.fact_signature import sign_facts
+from memory.recall.novelty import MOST_SAME, Novelty, find_novel
+from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer, Say
 
 NOW = DAY + timedelta(days=8)
 
 
-def news(companion: Companion, *observations: str, **options: Any) -> News:
-    return find_news(companion.pk, observations, **{"now": NOW, "zone": UTC, **options})
+def news(companion: Companion, *observations: str, **options: Any) -> Novelty:
+    return find_novel(companion.pk, observations, **{"now": NOW, "zone": UTC, **options})
 
 
 def test_the_new_come_back_in_order_and_the_known_with_the_memory_that_knows_them(
@@ -158,12 +158,12 @@ def test_a_server_that_answers_in_another_width_leaves_equal_texts(
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, np.nan, 95])
 def test_a_likeness_that_is_none_is_refused(mira: Companion, threshold: float) -> None:
-    with pytest.raises(NewsError, match="0 to 1"):
+    with pytest.raises(NoveltyError, match="0 to 1"):
         news(mira, "Tea.", threshold=threshold)
 
 
 def test_more_than_a_hundred_observations_are_refused(mira: Companion) -> None:
-    with pytest.raises(NewsError, match="100 observations at most"):
+    with pytest.raises(NoveltyError, match="100 observations at most"):
         news(mira, *map(str, range(101)))
 
 
@@ -187,7 +187,7 @@ def test_a_hostile_observation_is_only_an_observation(mira: Companion, say: Say,
 
 def test_days_numbers_and_denials_tell_texts_apart() -> None:
     may = datetime(2023, 5, 4, 12, tzinfo=UTC)
-    assert telling("Yesterday I paid 900.", may) == telling("On 2023-05-03 I paid 900", may)
-    assert telling("I don't smoke.", may) == telling("I do not smoke", may)
-    assert telling("我不喝酒", may) != telling("我喝酒", may)
-    assert telling("Walk ２ km", may) == telling("Walk 2 km", may)
+    assert sign_facts("Yesterday I paid 900.", may) == sign_facts("On 2023-05-03 I paid 900", may)
+    assert sign_facts("I don't smoke.", may) == sign_facts("I do not smoke", may)
+    assert sign_facts("我不喝酒", may) != sign_facts("我喝酒", may)
+    assert sign_facts("Walk ２ km", may) == sign_facts("Walk 2 km", may)

@@ -7,10 +7,10 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion
-from memory.keeping import keep_fact
 from memory.models import Change, Consolidation, Memory
-from memory.origins import drop_repetitions, load_origins
-from memory.recall import Found
+from memory.recall.origins import drop_repetitions, load_origins
+from memory.recall.recall import Found
+from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say
 
 pytestmark = pytest.mark.django_db

@@ -8,26 +8,19 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from companions.models import Companion
-from memory.emotion import Depth, Feeling, Reaction
+from memory.emotion import Depth
 from memory.models import Memory, Recall, Recalled
-from memory.mood import Felt, mood
-from memory.policies import CHOICES, Policy, by_name
-from memory.policies.airi_decay import AiriDecay, Curve
-from memory.projection import (
-    UNASKED,
-    UNMOVED,
-    Again,
+from memory.recall.recall import recall
+from memory.scoring import CHOICES, Policy, by_name
+from memory.scoring.airi_decay import AiriDecay, Curve
+from memory.scoring.projection import (
     Life,
-    curve,
-    felt_since,
+    count_recalls_by_day,
+    draw_curve,
     half_life_days,
-    lives,
-    moods,
-    recalled_again,
-    recalls_by_day,
-    strengths,
+    load_lives,
+    rank_by_strength,
 )
-from memory.recall import recall
 from tests.memory.conftest import DAY, Say
 from tests.memory.policies.test_airi_decay import GOLDEN
 
@@ -40,10 +33,14 @@ def days(count: float) -> timedelta:
     return timedelta(days=count)
 
 
-def lived(age: float, recalls: int, idle: float, feeling: Feeling = UNMOVED) -> Life:
+def fresh(now: datetime) -> Life:
+    return Life(learnt_at=now, happened_at=now)
+
+
+def lived(age: float, recalls: int, idle: float, joy: float = 0.0, aversion: float = 0.0) -> Life:
     """A memory of that age, recalled so often, the last time so many days ago."""
     recalled_at = tuple(DAY - days(idle) for _ in range(recalls))
-    return replace(Life.fresh(DAY - days(age)), recalled_at=recalled_at, feeling=feeling)
+    return replace(fresh(DAY - days(age)), recalled_at=recalled_at, joy=joy, aversion=aversion)
 
 
 @pytest.mark.parametrize(("age", "recalls", "idle", "kept", "d", "joyful", "averse"), GOLDEN)
@@ -52,15 +49,15 @@ def test_the_golden_table_of_the_playground(
 ) -> None:
     """Of an origin of 500, and never more than two fresh ones."""
     plain = AiriDecay(Curve())
-    for feeling, value in ((Feeling(), d), (Feeling(joy=0.5), joyful), (Feeling(aversion=0.5), averse)):
-        left = plain.left(lived(age, recalls, idle, feeling).at(DAY))
+    for feelings, value in (({}, d), ({"joy": 0.5}, joyful), ({"aversion": 0.5}, averse)):
+        left = plain.left(lived(age, recalls, idle, **feelings).at(DAY))
         assert left == pytest.approx(min(value / 500, 2), abs=1e-5)
 
 
 @EVERY
 def test_a_curve_is_what_the_policy_says_at_each_of_its_moments(policy: Policy) -> None:
-    life = Life.fresh(DAY)
-    drawn = curve(life, policy, DAY, 30)
+    life = fresh(DAY)
+    drawn = draw_curve(life, policy, DAY, 30)
     assert (drawn[0][0], drawn[-1][0]) == (0, 30)
     assert drawn == [(day, policy.left(life.at(DAY + days(day)))) for day, _ in drawn]
     shares = [share for _, share in drawn]
@@ -75,7 +72,7 @@ def test_half_is_left_after_the_half_life(name: str, half: float) -> None:
     found = half_life_days(by_name(name))
     assert found is not None
     assert found == pytest.approx(half, rel=0.05)
-    policy, life = by_name(name), Life.fresh(DAY)
+    policy, life = by_name(name), fresh(DAY)
     assert policy.left(life.at(DAY + days(found))) == pytest.approx(policy.left(life.at(DAY)) / 2)
 
 
@@ -91,50 +88,25 @@ def test_some_rules_never_forget() -> None:
 
 @pytest.mark.parametrize("name", ["kith", "airi_decay", "memory_bank", "hou", "fsrs", "generative_agents"])
 def test_a_recall_that_is_only_thought_of_lifts_the_curve_from_then_on(name: str) -> None:
-    policy, life = by_name(name), Life.fresh(DAY)
-    again, _ = recalled_again(life, [Again(DAY + days(10))], [])
-    before, after = (dict(curve(one, policy, DAY, 30)) for one in (life, again))
+    policy, life = by_name(name), fresh(DAY)
+    again = replace(life, recalled_at=(DAY + days(10),))
+    before, after = (dict(draw_curve(one, policy, DAY, 30)) for one in (life, again))
     common = sorted(set(before) & set(after))
     assert all(after[day] == before[day] for day in common if day < 10)
     assert all(after[day] > before[day] for day in common if day >= 10)
 
 
-def test_each_recall_moves_the_feeling_as_emotion_says() -> None:
-    life = replace(Life.fresh(DAY), feeling=Feeling(joy=0.4))
-    times = [DAY + days(n) for n in range(4)]
-    again, felt = recalled_again(
-        life,
-        [Again(times[3], Reaction.AVERSION), Again(times[1], Reaction.STRONG_JOY), Again(times[2], UNASKED)],
-        [],
-    )
-    assert again.felt_at(times[0]) == Feeling(joy=0.4)
-    assert again.felt_at(times[1]) == Feeling(joy=0.4).after(Reaction.STRONG_JOY)
-    assert again.felt_at(times[2]) == Feeling(joy=0.6).stirred()
-    assert again.felt_at(times[3]) == Feeling(joy=0.65).after(Reaction.AVERSION)
-    assert [one.joy for one in felt] == [0.6, 0.65, 0.6]
-    assert again.at(times[3]).recalls == 3
-
-
-@pytest.mark.parametrize(("joy", "aversion", "after"), [(0.9, 0, 0.4), (0, 0.9, 0.25), (0, 0, 0.3)])
-def test_without_a_word_a_recall_is_taken_as_the_mood_has_it(
-    joy: float, aversion: float, after: float
-) -> None:
-    felt = [Felt(DAY, joy, aversion)]
-    again, _ = recalled_again(replace(Life.fresh(DAY), feeling=Feeling(joy=0.3)), [Again(DAY)], felt)
-    assert again.felt_at(DAY).joy == pytest.approx(after)
-
-
 def test_the_strongest_come_first_and_depth_follows_recalls() -> None:
     every = [lived(30, recalls, 5) for recalls in (0, 1, 5, 40)]
-    found = strengths(every, by_name("memory_bank"), DAY)
+    found = rank_by_strength(every, by_name("memory_bank"), DAY)
     assert [one.recalls for one in found] == [40, 5, 1, 0]
     assert [one.depth for one in found] == [Depth.MUSCLE, Depth.LONG_TERM, Depth.WORKING, Depth.SHORT_TERM]
     assert [one.recalled_at for one in found[2:]] == [DAY - days(5), None]
 
 
 def test_what_would_not_come_to_mind_at_all_is_told_apart() -> None:
-    fresh, old = strengths([Life.fresh(DAY), lived(400, 0, 400)], by_name("hou"), DAY)
-    assert fresh.weight == pytest.approx(1)
+    new, old = rank_by_strength([fresh(DAY), lived(400, 0, 400)], by_name("hou"), DAY)
+    assert new.weight == pytest.approx(1)
     assert old.weight is None
     assert old.left > 0
 
@@ -160,7 +132,7 @@ def test_recall_looks_at_the_very_same(mira: Companion, say: Say) -> None:
         for one in recall(mira.pk, "green tea", 5, now=now, zone=UTC, policy=policy)
         if one.memory.pk == tea.pk
     )
-    life = next(one for one in lives(mira.pk) if one.id == tea.pk)
+    life = next(one for one in load_lives(mira.pk) if one.id == tea.pk)
     factors = policy.factors(life.at(now))  # type: ignore[attr-defined]
     assert found.reasons["factors"] == {name: round(value, 3) for name, value in factors.items()}
     assert found.reasons["factors"]["retention"] != 1
@@ -176,15 +148,15 @@ def test_lives_cost_one_query_however_many_and_are_the_companions_own(
         used(mira, said[0], DAY + days(n))
     Memory.objects.filter(pk=said[1].pk).update(closed_at=DAY)
     with django_assert_num_queries(1):  # type: ignore[operator]
-        found = lives(mira.pk)
+        found = load_lives(mira.pk)
     assert {one.id for one in found} == {one.pk for one in said} - {said[1].pk}
     assert found[0].id == said[0].pk
     assert found[0].recalled_at == tuple(DAY + days(n) for n in range(5))
-    assert lives(uuid4()) == []
+    assert load_lives(uuid4()) == []
 
 
 @pytest.mark.django_db
-def test_only_what_a_reply_was_given_counts_as_felt_and_each_costs_one_query(
+def test_only_what_a_reply_was_given_counts_and_costs_one_query(
     mira: Companion, tian: Companion, say: Say, django_assert_num_queries: object
 ) -> None:
     tea, looked_at = say(mira, "Tea", "Looked at only")
@@ -197,21 +169,5 @@ def test_only_what_a_reply_was_given_counts_as_felt_and_each_costs_one_query(
     seen = Recall.objects.create(companion=mira, by="api", at=midnight, milliseconds=1)
     Recalled.objects.create(recall=seen, memory=looked_at, rank=1, score=1, reasons={})
     with django_assert_num_queries(1):  # type: ignore[operator]
-        assert felt_since(mira.pk, DAY) == [
-            Felt(midnight, 0.7, 0.0),
-            Felt(midnight + days(1), 0.7, 0.0),
-        ]
-    with django_assert_num_queries(1):  # type: ignore[operator]
-        counted = recalls_by_day(mira.pk, DAY, BERLIN)
+        counted = count_recalls_by_day(mira.pk, DAY, BERLIN)
     assert {str(day): count for day, count in counted.items()} == {"2023-05-03": 1, "2023-05-04": 1}
-    assert felt_since(mira.pk, midnight + days(2)) == []
-
-
-def test_moods_are_the_mood_at_each_moment_and_never_of_what_comes_later() -> None:
-    felt = [Felt(DAY + timedelta(hours=n * 7), (n % 3) / 3, (n % 2) / 2) for n in range(30)]
-    sampled = moods(felt, DAY - days(1), DAY + days(9), timedelta(hours=6))
-    assert len(sampled) == 41
-    assert sampled[0] == (DAY - days(1), 0)
-    for at, value in sampled:
-        assert value == pytest.approx(mood([one for one in felt if one.at <= at], at), abs=1e-4)
-    assert len({round(value, 3) for _, value in sampled}) > 10

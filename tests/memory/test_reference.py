@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.reference import leans_on_talk
+from memory.recall.query import is_follow_up
 
 NAMES = {"user": "Ana", "companion": "Noor"}
 LEANS = [
@@ -38,9 +38,9 @@ STANDS_ALONE = [
 
 @pytest.mark.parametrize("text", LEANS)
 def test_it_leans_on_what_was_said_before(text: str) -> None:
-    assert leans_on_talk(text, NAMES)
+    assert is_follow_up(text, NAMES)
 
 
 @pytest.mark.parametrize("text", STANDS_ALONE)
 def test_it_says_what_it_is_about(text: str) -> None:
-    assert not leans_on_talk(text, NAMES)
+    assert not is_follow_up(text, NAMES)

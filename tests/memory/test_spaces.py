@@ -11,14 +11,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.usage import Payer
-from companions.importing import Line, import_log, progress
+from companions.conversations.log_import import Line, import_log, progress
 from companions.models import Companion
 from memory import tasks
 from memory.embedding import embed_cue, embed_waiting
+from memory.embedding.spaces import CueVector, look_anew, serving_space, wanted_space
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Memory, Space
-from memory.recall import Found, recall
-from memory.spaces import CueVector, look_anew, serving_space, wanted_space
+from memory.recall.recall import Found, recall
 from providers.checks import check_embedding
 from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking, waiting

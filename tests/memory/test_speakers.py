@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.speakers import meant
+from memory.recall.query import find_speaker
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from memory.speakers import meant
     ],
 )
 def test_the_first_person_named_is_meant(cue: str, speaker: str) -> None:
-    assert meant(cue) == speaker
+    assert find_speaker(cue) == speaker

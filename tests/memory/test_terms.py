@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.dates import days_named
-from memory.telling import telling
-from memory.terms import LONGEST_TERM, MOST_OF_ONE_TERM, MOST_TERMS, is_question, terms
+from memory.recall.fact_signature import sign_facts
+from memory.recall.terms import LONGEST_TERM, MOST_OF_ONE_TERM, MOST_TERMS, is_question, terms
+from text.dates import days_named
 
 WHEN = datetime(2023, 5, 10, 12, tzinfo=UTC)  # a Wednesday
 
@@ -126,7 +126,7 @@ def test_no_text_takes_long(text: str) -> None:
     began = perf_counter()
     terms(text, WHEN)
     days_named(text[:32_000], WHEN)
-    telling(text[:32_000], WHEN)
+    sign_facts(text[:32_000], WHEN)
     assert perf_counter() - began < 3
 
 

@@ -6,23 +6,26 @@ from random import Random
 import pytest
 
 from companions.models import Companion, Message
-from memory.among import EVERYTHING, Among
 from memory.models import Memory
-from memory.unasked import EACH, unasked
+from memory.recall.filters import EVERYTHING, MemoryFilter
+from memory.recall.flashback import MAX_CANDIDATES as EACH
+from memory.recall.flashback import find_flashback
 from tests.memory.conftest import DAY, Say
 
 pytestmark = pytest.mark.django_db
 NOW = DAY + timedelta(days=40)
 
 
-def drawn(companion: Companion, among: Among = EVERYTHING, seeds: int = 60) -> set[str]:
-    found = [unasked(companion.pk, among, Random(seed), NOW) for seed in range(seeds)]
+def drawn(companion: Companion, filters: MemoryFilter = EVERYTHING, seeds: int = 60) -> set[str]:
+    found = [find_flashback(companion.pk, filters, Random(seed), NOW) for seed in range(seeds)]
     return {one.memory.text for one in found if one}
 
 
 def test_a_seed_decides_what_comes(mira: Companion, say: Say) -> None:
     say(mira, *(f"We walked to the lake, and it was day {n}." for n in range(9)))
-    first, again = ([unasked(mira.pk, EVERYTHING, Random(seed), NOW) for seed in range(20)] for _ in range(2))
+    first, again = (
+        [find_flashback(mira.pk, EVERYTHING, Random(seed), NOW) for seed in range(20)] for _ in range(2)
+    )
     assert first == again
     assert len({one.memory.pk for one in first if one}) > 3
     assert {(one.score, str(one.reasons)) for one in first if one} == {(0.0, "{'flashback': True}")}
@@ -30,7 +33,7 @@ def test_a_seed_decides_what_comes(mira: Companion, say: Say) -> None:
 
 def test_nothing_comes_from_another_companion(mira: Companion, tian: Companion, say: Say) -> None:
     say(tian, "We walked to the lake together.")
-    assert unasked(mira.pk, EVERYTHING, Random(1), NOW) is None
+    assert find_flashback(mira.pk, EVERYTHING, Random(1), NOW) is None
 
 
 def test_what_is_shown_closed_or_hidden_does_not_come(mira: Companion, say: Say) -> None:
@@ -39,8 +42,8 @@ def test_what_is_shown_closed_or_hidden_does_not_come(mira: Companion, say: Say)
     )
     Memory.objects.filter(pk=closed.pk).update(closed_at=DAY)
     Message.objects.filter(pk=hidden.message_id).update(is_hidden=True)
-    among = Among(leaving_out=[shown.message_id], leaving_out_memories=[known.pk])
-    assert drawn(mira, among) == {free.text}
+    filters = MemoryFilter(leaving_out=[shown.message_id], leaving_out_memories=[known.pk])
+    assert drawn(mira, filters) == {free.text}
 
 
 def test_what_is_too_short_too_long_or_just_told_does_not_come(mira: Companion, say: Say) -> None:
@@ -61,5 +64,5 @@ def test_it_is_one_query_over_a_bounded_set(
     memories = say(mira, *(f"We walked to the lake, and it was day {n}." for n in range(4 * EACH)))
     Memory.objects.filter(pk__in=[one.pk for one in memories[-2 * EACH :]]).update(aversion=0.9)
     with django_assert_num_queries(1):  # type: ignore[operator]
-        assert unasked(mira.pk, EVERYTHING, Random(1), NOW)
+        assert find_flashback(mira.pk, EVERYTHING, Random(1), NOW)
     assert len(drawn(mira, seeds=400)) <= 2 * EACH

@@ -8,10 +8,10 @@ from django.utils import timezone
 from accounts.gate import allowance
 from accounts.models import ModelCall, User
 from accounts.usage import Payer
-from companions.importing import Line, import_log
+from companions.conversations.log_import import Line, import_log
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 
 pytestmark = pytest.mark.django_db
 

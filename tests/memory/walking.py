@@ -15,7 +15,7 @@ from django.apps import apps
 from django.db.models import Model
 
 import memory
-from memory.held import Held
+from memory.recall.candidates import CandidateSet
 
 ROOT = Path(memory.__file__).parent
 OF_NOBODY = {"Space"}  # names a model, holds nothing of anyone's
@@ -23,7 +23,10 @@ NEW_ROWS = {"create", "bulk_create", "none"}
 MANAGERS = {"objects", "_default_manager", "_base_manager"}
 TABLE = re.compile(r"\bmemory_(?:memory|embedding|recall|recalled)\b")
 NARROWED = re.compile(r"companion_id\s*=\s*%(?:s|\(companion\)s)")
-NOT_SEARCHED = {"memory.admin", "memory.apps"}  # operators' pages: each look is on record (tests/admin)
+NOT_SEARCHED = {
+    "memory.admin.memories",
+    "memory.apps",
+}  # operators' pages: each look is on record (tests/admin)
 
 
 class Place(NamedTuple):
@@ -163,7 +166,7 @@ def _holds(hint: Any) -> bool:
         return True
     if not isclass(hint):
         return False
-    if hint is Held or issubclass(hint, _rows()):
+    if hint is CandidateSet or issubclass(hint, _rows()):
         return True
     return (
         is_dataclass(hint)

@@ -8,10 +8,10 @@ from accounts.models import User
 from companions.models import Companion, Message, Reply
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
-from memory.always import set_slot, write_block
-from memory.keeping import keep_fact
+from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
 from memory.models.always import By
+from memory.store import keep_fact
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion, Session
-from memory.always import set_slot, write_block
+from memory.core_memory import set_slot, write_block
 from memory.models import Block, Slot
 from memory.models.always import By
 from tests.pages.conftest import Told

@@ -5,8 +5,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from companions.documents import give_document
-from companions.locking import lock
+from companions.locks import lock
+from companions.memories.documents import give_document
 from companions.models import Companion
 from memory.documents.gists import write_gists
 from memory.models import Document

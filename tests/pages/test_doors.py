@@ -10,11 +10,11 @@ from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
 from accounts.models import User
-from companions.documents import give_document
+from companions.memories.documents import give_document
 from companions.models import Timer, Waking
-from companions.urls import of_companion
+from companions.pages.urls import of_companion
+from memory.goals import begin_goal
 from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
-from memory.pursuing import begin_pursuit
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 from tests.voice.recordings import recorded
@@ -71,7 +71,7 @@ def goal(told: Told) -> UUID:
     found = Memory.objects.of(told.companion.pk).filter(kind=Memory.Kind.GOAL).first()
     if found is None:
         given = (told.companion.pk, Memory.Kind.GOAL, "Learn to sail", NOW, [])
-        found = begin_pursuit(*given, told.companion.user.zone).memory
+        found = begin_goal(*given, told.companion.user.zone).memory
     return found.pk
 
 

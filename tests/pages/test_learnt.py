@@ -7,9 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from companions.models import Companion
-from memory.keeping import keep_fact
 from memory.models import Memory
-from memory.revising import retract
+from memory.store import keep_fact, retract
 
 pytestmark = pytest.mark.django_db
 

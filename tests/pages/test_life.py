@@ -9,11 +9,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
+from companions.conversations.messages import open_session, say
 from companions.life import inner_state
-from companions.life.changes import changed
+from companions.life.inner_state import compare_texts
 from companions.life.mood import Feeling
 from companions.models import Companion, InnerState, Message, Timer, Waking
-from companions.saying import open_session, say
 from companions.templatetags.life import deeds, eye, mood, mouth, tone
 from memory.emotion import Emotion
 
@@ -115,7 +115,7 @@ def test_a_revision_shows_what_it_says_anew(at_home: Client, mira: Companion) ->
     ],
 )
 def test_it_is_compared_sentence_by_sentence(text: str, lines: list[str]) -> None:
-    assert [line[0].text for line in changed(text, text)] == lines
+    assert [line[0].text for line in compare_texts(text, text)] == lines
 
 
 def test_revisions_come_by_pages(at_home: Client, mira: Companion) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from companions.tints import PRESETS
+from companions.pages.forms.companions import PRESET_HUES
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKENS = (ROOT / "static" / "css" / "tokens.css").read_text()
@@ -71,7 +71,7 @@ def test_words_can_be_read(ink: str, ground: str) -> None:
         assert contrast(word, under) >= 4.5
 
 
-@pytest.mark.parametrize("hue", PRESETS)
+@pytest.mark.parametrize("hue", PRESET_HUES)
 def test_every_tint_can_be_read_in_both_schemes(hue: int) -> None:
     for name, under in (
         ("ember", "ground"),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from companions.markdown import as_html
+from companions.conversations.markdown import as_html
 
 
 @pytest.mark.parametrize(

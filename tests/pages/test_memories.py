@@ -5,10 +5,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from companions.importing import Line, import_log
+from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message
-from memory.keeping import keep_fact
 from memory.models import Memory, Recall
+from memory.store import keep_fact
 from tests.pages.conftest import Told
 
 HTMX = {"HX-Request": "true"}

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion
-from memory.keeping import correct, keep_fact
 from memory.models import Change, Consolidation, Memory, Pursuit
+from memory.store import correct, keep_fact
 
 NOW = timezone.now()
 

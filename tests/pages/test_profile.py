@@ -8,11 +8,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from companions.comparing import GONE, NEW, SAME, Piece, compare
+from companions.conversations.text_diff import GONE, NEW, SAME, Piece, compare
+from companions.memories.editing import write_revision
 from companions.models import Companion
-from companions.understanding import rewrite
+from memory.learning.revisions import revise
 from memory.models import Revision
-from memory.understanding import revise
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 
@@ -28,7 +28,7 @@ def texts(companion: Companion, about: Revision.About = PROFILE) -> list[str]:
 
 def written(companion: Companion, *revisions: list[str], about: Revision.About = PROFILE) -> None:
     for sentences in revisions:
-        rewrite(companion, about, sentences, timezone.now())
+        write_revision(companion, about, sentences, timezone.now())
 
 
 def sent(text: str, number: int = 0) -> dict[str, str]:

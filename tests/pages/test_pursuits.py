@@ -10,17 +10,17 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from companions.memories.goals import MAX_DEPTH
 from companions.models import Companion
-from companions.pursuits import MOST_DEEP
+from memory.goals import begin_goal
 from memory.models import Memory, Pursuit
-from memory.pursuing import begin_pursuit
 
 NOW = timezone.now()
 
 
 def pursue(companion: Companion, text: str, kind: str = "goal", **fields: Any) -> Pursuit:
     at = NOW + timedelta(minutes=Pursuit.objects.count())
-    pursuit = begin_pursuit(companion.pk, Memory.Kind(kind), text, at, [], companion.user.zone)
+    pursuit = begin_goal(companion.pk, Memory.Kind(kind), text, at, [], companion.user.zone)
     Pursuit.objects.filter(pk=pursuit.pk).update(**fields)
     pursuit.refresh_from_db()
     return pursuit
@@ -95,7 +95,7 @@ def test_parts_of_parts_are_set_in_so_far_and_no_further(at_home: Client, mira: 
         parent = Pursuit.objects.create(companion=mira, memory=memory, parent=parent and parent.memory)
     found = placed(page(at_home, mira))
     assert len(found) == 500
-    assert found[-1][1] == str(MOST_DEEP)
+    assert found[-1][1] == str(MAX_DEPTH)
 
 
 def test_what_does_not_hold_any_more_is_not_shown_and_its_parts_stand_alone(

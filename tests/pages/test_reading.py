@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.life.unread import mark_read, unread
+from companions.life.notifications import count_unread, mark_read
 from companions.models import Companion, Conversation, Message, Reply
-from safety import together
+from safety import continuous_use
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told, answered
 from tests.pages.test_life import spoke
@@ -49,11 +49,11 @@ def test_what_was_seen_is_read_up_to_it(at_home: Client, alice: User, quiet: Com
     Conversation.objects.filter(companion=quiet).update(read_until=at - timedelta(minutes=1))
     first, second = spoke(quiet, "One", at), spoke(quiet, "Two", at + timedelta(minutes=1))
     path = f"/companions/{quiet.pk}/read/"
-    assert unread(alice) == {quiet.pk: 2}
+    assert count_unread(alice) == {quiet.pk: 2}
     assert at_home.post(path, {"message": str(first.pk)}).status_code == 204
-    assert unread(alice) == {quiet.pk: 1}
+    assert count_unread(alice) == {quiet.pk: 1}
     assert at_home.post(path, {"message": str(second.pk)}).status_code == 204
-    assert unread(alice) == {}
+    assert count_unread(alice) == {}
 
 
 def test_nothing_is_read_by_what_is_not_there(at_home: Client, alice: User, quiet: Companion) -> None:
@@ -62,7 +62,7 @@ def test_nothing_is_read_by_what_is_not_there(at_home: Client, alice: User, quie
     assert at_home.post(path).status_code == 400
     assert at_home.post(path, {"message": "newest"}).status_code == 404
     assert at_home.post(path, {"message": str(uuid4())}).status_code == 404
-    assert unread(alice) == {quiet.pk: 1}
+    assert count_unread(alice) == {quiet.pk: 1}
 
 
 def test_what_is_said_unprompted_is_a_turn_of_its_own(at_home: Client, told: Told) -> None:
@@ -82,7 +82,7 @@ def test_what_is_said_unprompted_is_a_turn_of_its_own(at_home: Client, told: Tol
 def test_the_talk_says_what_it_is_and_what_must_be_told(
     at_home: Client, alice: User, mira: Companion
 ) -> None:
-    (notice,) = together.note(alice, timezone.now(), timezone.now())
+    (notice,) = continuous_use.record_use(alice, timezone.now(), timezone.now())
     talk = f"/companions/{mira.pk}/"
     page = at_home.get(talk).content.decode()
     assert "Mira is an AI, not a person." in page
@@ -93,13 +93,13 @@ def test_the_talk_says_what_it_is_and_what_must_be_told(
 
 
 def test_after_a_notice_nobody_is_sent_elsewhere(at_home: Client, alice: User) -> None:
-    (notice,) = together.note(alice, timezone.now(), timezone.now())
+    (notice,) = continuous_use.record_use(alice, timezone.now(), timezone.now())
     response = at_home.post(f"/notices/{notice.pk}/seen/", {"next": "https://evil.example/"})
     assert response["Location"] == "/companions/"
 
 
 def test_another_persons_notice_does_not_exist(at_home: Client, bob: User) -> None:
-    (notice,) = together.note(bob, timezone.now(), timezone.now())
+    (notice,) = continuous_use.record_use(bob, timezone.now(), timezone.now())
     assert at_home.post(f"/notices/{notice.pk}/seen/").status_code == 404
     notice.refresh_from_db()
     assert notice.seen_at is None

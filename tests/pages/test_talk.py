@@ -11,10 +11,10 @@ from companions.models import Companion, Message, Reply, Session
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
 from database.threads import in_thread
-from memory.keeping import keep_fact
 from memory.models import DiaryEntry, Recall
-from memory.recall import Found, record
-from providers.rehearsal.running import RehearsalServer
+from memory.recall.recall import Found, record
+from memory.store import keep_fact
+from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.turns import connected, make_companion
 from tests.pages.conftest import Told, answered
 

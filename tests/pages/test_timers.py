@@ -108,7 +108,7 @@ def test_more_than_fifty_are_refused(at_home: Client, mira: Companion) -> None:
         "look_at": now,
         "created_at": now,
     }
-    Timer.objects.bulk_create([Timer(**row) for _ in range(timers.MOST_ACTIVE)])
+    Timer.objects.bulk_create([Timer(**row) for _ in range(timers.MAX_ACTIVE)])
     response = at_home.post(path(mira, "add/"), SENT)
     assert response.status_code == 422
     assert "There are 50 timers" in response.content.decode()

@@ -18,12 +18,12 @@ from django.db.models import Model, QuerySet
 
 from accounts.models import Token, User
 from companions.models import Message, Reply
-from config.up.child import Child
 from config.up.embedded import Embedded
-from config.up.ports import LOOPBACK, free_port, is_answering
-from config.up.secrets_file import MAKERS
-from config.up.servers import web, worker
-from providers.rehearsal.running import RehearsalServer
+from config.up.home import SECRET_MAKERS
+from config.up.ports import LOOPBACK, find_free_port, is_answering
+from config.up.processes import Child
+from config.up.servers import web_program, worker_program
+from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.push_service import PushService
 from tests.processes.person import Person
 
@@ -41,7 +41,7 @@ QUICK = {
     "LLM_SILENCE_SECONDS": "20",
     "LLM_RETRIES": "0",
 }
-SECRETS = {name: MAKERS[name]() for name in ("KITH_VAPID_KEY", "KITH_ENCRYPTION_KEY")}
+SECRETS = {name: SECRET_MAKERS[name]() for name in ("KITH_VAPID_KEY", "KITH_ENCRYPTION_KEY")}
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
@@ -61,11 +61,13 @@ class House:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.services = Embedded(home / "data")
-        self.rehearsal = RehearsalServer(port=free_port())
+        self.rehearsal = RehearsalServer(port=find_free_port())
         self.push = PushService()
-        self.ports = [free_port(), free_port()]
-        self.webs = [Child(web(port), home / f"web{number}.log") for number, port in enumerate(self.ports)]
-        self.worker = Child(worker(), home / "worker.log")
+        self.ports = [find_free_port(), find_free_port()]
+        self.webs = [
+            Child(web_program(port), home / f"web{number}.log") for number, port in enumerate(self.ports)
+        ]
+        self.worker = Child(worker_program(), home / "worker.log")
         self._persons = 0
 
     def environment(self) -> dict[str, str]:

@@ -6,8 +6,8 @@ import pytest
 from django.db.models import F
 
 from companions.models import Closing, Session
-from companions.sessions.trying import LEASE
 from config.celery import app
+from jobs.lease import LEASE_TIME
 from memory.models import DiaryEntry, Learning
 from tests.processes.house import House, eventually, kill
 from tests.processes.person import Person
@@ -48,7 +48,7 @@ def test_a_worker_killed_while_the_model_is_asked_leaves_one_diary_entry_and_los
     sweep(house)
     closings = house.rows(Closing).filter(companion_id=alice.companion_id)
     assert closings.get().state == "waiting"  # whoever was killed may still be at it
-    closings.update(next_at=F("next_at") - LEASE - timedelta(seconds=1))
+    closings.update(next_at=F("next_at") - LEASE_TIME - timedelta(seconds=1))
     sweep(house)
     sweep(house)
     eventually(lambda: alice.api().get(address).json()["job"]["state"] == "done", 60)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory.models import Embedding
-from providers.rehearsal.embeddings import embed
+from providers.rehearsal.server import embed
 from tests.processes.house import ROOT, House, eventually, kill
 from tests.processes.person import Person
 from tests.processes.test_worker_killed import imported, sweep

@@ -2,8 +2,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
-from providers.chat import Chat, Patience
-from providers.rehearsal.running import RehearsalServer
+from providers.chat.client import ChatClient, Timeouts
+from providers.rehearsal.process import RehearsalServer
 
 
 @pytest.fixture
@@ -24,17 +24,15 @@ def rehearsal(server: RehearsalServer) -> RehearsalServer:
 
 
 @pytest.fixture
-async def make_chat(rehearsal: RehearsalServer, api_key: str) -> AsyncIterator[Callable[..., Chat]]:
+async def make_chat(rehearsal: RehearsalServer, api_key: str) -> AsyncIterator[Callable[..., ChatClient]]:
     """Makes a Chat for the rehearsal model, or for another address; closed after the test."""
-    made: list[Chat] = []
+    made: list[ChatClient] = []
 
-    async def no_wait(seconds: float) -> None:
-        del seconds
-
-    def make(base_url: str = "", **patience: float) -> Chat:
+    def make(base_url: str = "", **patience: float) -> ChatClient:
         kept = {"connect_seconds": 2.0, "first_piece_seconds": 5.0, "silence_seconds": 5.0, "retries": 0}
-        wanted = Patience(**(kept | patience))
-        made.append(Chat(base_url or rehearsal.url, api_key, "rehearsal", wanted, sleep=no_wait))
+        kept["first_backoff_seconds"] = 0.0
+        wanted = Timeouts(**(kept | patience))
+        made.append(ChatClient(base_url or rehearsal.url, api_key, "rehearsal", wanted))
         return made[-1]
 
     yield make

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from providers.chat.events import Piece, ToolCall, Usage
 from providers.errors import ProviderUnavailable
-from providers.pieces import Piece, ToolCall, Usage
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.providers.test_chat import Make, broken, calls, delta, heard, text
 
 

@@ -3,27 +3,26 @@ import gzip
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from providers.chat import Chat, Patience
-from providers.clients import aclose_chat, chat
+from providers.chat.client import ChatClient, Timeouts
+from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
+from providers.clients import aclose_clients, get_chat_client
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.pieces import Event, Piece, Thought, ToolCall, Usage
-from providers.reading import joined
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate_answer, estimate_messages
 
-Make = Callable[..., Chat]
+Make = Callable[..., ChatClient]
 ASKED = [{"role": "user", "content": "How do rivers begin?"}]
 TOOLS: list[dict[str, Any]] = [
     {"type": "function", "function": {"name": "remember", "parameters": {"type": "object"}}}
 ]
 
 
-async def heard(chat: Chat, messages: list[dict[str, Any]] = ASKED, tools: Any = ()) -> list[Event]:
+async def heard(chat: ChatClient, messages: list[dict[str, Any]] = ASKED, tools: Any = ()) -> list[Event]:
     return [event async for event in chat.stream(messages, tools)]
 
 
@@ -43,7 +42,9 @@ def delta(change: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": change, "finish_reason": finish}]}
 
 
-async def broken(chat: Chat, tools: Any = ()) -> tuple[list[Event], ProviderUnavailable | ProviderRefused]:
+async def broken(
+    chat: ChatClient, tools: Any = ()
+) -> tuple[list[Event], ProviderUnavailable | ProviderRefused]:
     """What came before the failure, and the failure."""
     came: list[Event] = []
     try:
@@ -87,23 +88,6 @@ async def test_an_answer_that_comes_packed_is_unpacked(make_chat: Make) -> None:
     async with server:
         host, port = server.sockets[0].getsockname()
         assert text(await heard(make_chat(f"http://{host}:{port}/v1"))) == "".join(words)
-
-
-def test_what_is_read_at_once_is_given_in_as_few_pieces_as_may_be() -> None:
-    came = [Thought("Hm"), Thought("m."), Piece("It "), Piece("rains."), Thought("Yes."), Piece("!")]
-    assert list(joined(came)) == [Thought("Hmm."), Piece("It rains."), Thought("Yes."), Piece("!")]
-    assert list(joined([])) == []
-
-
-def test_what_is_read_before_a_failure_is_given_before_it() -> None:
-    def failing() -> Iterator[Piece]:
-        yield from (Piece("It "), Piece("rains"))
-        raise ProviderUnavailable("The server is gone")
-
-    given = joined(failing())
-    assert next(given) == Piece("It rains")
-    with pytest.raises(ProviderUnavailable):
-        next(given)
 
 
 async def test_the_servers_own_usage_is_told(rehearsal: RehearsalServer, make_chat: Make) -> None:
@@ -495,7 +479,7 @@ async def test_a_connection_that_ends_late_is_used_again(rehearsal: RehearsalSer
 
 
 async def test_no_address_is_unavailable_and_goes_nowhere_else() -> None:
-    settled = Chat("", "", "m", Patience(1.0, 1.0, 1.0, retries=0))
+    settled = ChatClient("", "", "m", Timeouts(1.0, 1.0, 1.0, retries=0))
     _, error = await broken(settled)
     assert isinstance(error, ProviderUnavailable)
     assert not await settled.is_up()
@@ -506,10 +490,10 @@ async def test_a_loop_has_one_chat_from_the_settings(rehearsal: RehearsalServer,
     settings.CHAT = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal", "is_rehearsal": True}
     settings.CHAT_TIMEOUTS = {"connect_seconds": 5.0, "first_piece_seconds": 60.0, "silence_seconds": 30.0}
     settings.CHAT_RETRIES = 2
-    first = chat()
-    assert chat() is first
+    first = get_chat_client()
+    assert get_chat_client() is first
     assert await first.is_up()
     assert text(await heard(first))
-    await aclose_chat()
-    assert chat() is not first
-    await aclose_chat()
+    await aclose_clients()
+    assert get_chat_client() is not first
+    await aclose_clients()

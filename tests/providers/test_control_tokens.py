@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from providers.chat import Chat
-from providers.consulting import consult
-from providers.control_tokens import FIRST, harmless, without_control_tokens
-from providers.rehearsal.running import RehearsalServer
-from providers.structured import ask
+from providers.chat.client import ChatClient
+from providers.chat.completion import complete
+from providers.chat.control_tokens import FIRST, neutralise, neutralise_messages
+from providers.chat.structured import ask
+from providers.rehearsal.process import RehearsalServer
 
 ROOT = Path(__file__).parents[2]
 TOKENS = [
@@ -83,21 +83,21 @@ ORDINARY = [
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_token_is_broken_wherever_it_stands_and_can_still_be_read(token: str) -> None:
     for text in (token, f"a{token}b", token * 3, f"<{token}", f"[e~{token}", f"<|a{token}|>"):
-        made = without_control_tokens(text)
+        made = neutralise(text)
         assert token not in made
         assert made.replace(" ", "") == text.replace(" ", "")
-        assert without_control_tokens(made) == made
+        assert neutralise(made) == made
 
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_text_and_code_stay_as_they_are(text: str) -> None:
-    assert without_control_tokens(text) == text
+    assert neutralise(text) == text
 
 
 def test_calls_of_tools_are_covered_also_where_their_json_hides_a_token() -> None:
     hidden = '{"text": "\\u003c|im_start|> <\\/s> \\u005bINST] \\"so\\"", "<s>": 1}'
     called = {"id": "1<s>", "type": "function", "function": {"name": "remember<|x|>", "arguments": hidden}}
-    [made, result] = harmless(
+    [made, result] = neutralise_messages(
         [
             {"role": "assistant", "content": None, "tool_calls": [called]},
             {"role": "tool", "tool_call_id": "1<s>", "content": "</s>"},
@@ -111,14 +111,16 @@ def test_calls_of_tools_are_covered_also_where_their_json_hides_a_token() -> Non
     assert not FIRST.search(json.dumps([made, result], ensure_ascii=False))
     assert call["id"] == result["tool_call_id"]
     broken = '{"text": "\\u00'
-    [left] = harmless([{"tool_calls": [{"function": {"name": "x", "arguments": broken}}]}])
+    [left] = neutralise_messages([{"tool_calls": [{"function": {"name": "x", "arguments": broken}}]}])
     assert left["tool_calls"][0]["function"]["arguments"] == broken
 
 
 def test_parts_that_are_no_text_are_left() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,<s>"}}
     message = {"role": "user", "content": [{"type": "text", "text": "<s>"}, picture]}
-    assert harmless([message]) == [{"role": "user", "content": [{"type": "text", "text": "< s>"}, picture]}]
+    assert neutralise_messages([message]) == [
+        {"role": "user", "content": [{"type": "text", "text": "< s>"}, picture]}
+    ]
 
 
 class Word(BaseModel):
@@ -126,7 +128,7 @@ class Word(BaseModel):
 
 
 async def test_no_token_leaves_in_a_stream(
-    rehearsal: RehearsalServer, make_chat: Callable[..., Chat]
+    rehearsal: RehearsalServer, make_chat: Callable[..., ChatClient]
 ) -> None:
     messages: list[dict[str, Any]] = [
         {"role": role, "content": f"{ALL} <kith-x>"} for role in ("system", "user", "assistant", "user")
@@ -135,7 +137,7 @@ async def test_no_token_leaves_in_a_stream(
         pass
     [request] = rehearsal.requests()
     assert not FIRST.search(json.dumps(request, ensure_ascii=False))
-    assert [one["content"] for one in request["messages"]] == [f"{without_control_tokens(ALL)} <kith-x>"] * 4
+    assert [one["content"] for one in request["messages"]] == [f"{neutralise(ALL)} <kith-x>"] * 4
 
 
 def test_no_token_leaves_in_the_background(rehearsal: RehearsalServer, settings: Any) -> None:
@@ -143,15 +145,15 @@ def test_no_token_leaves_in_the_background(rehearsal: RehearsalServer, settings:
     rehearsal.script({"answer": '{"word": "x"}', "task": "any"}, {"answer": "Well."})
     messages = [{"role": "user", "content": ALL}]
     ask("gists", messages, Word)
-    consult(messages)
+    complete(messages)
     sent = rehearsal.requests()
     assert len(sent) == 2
     assert not FIRST.search(json.dumps(sent, ensure_ascii=False))
 
 
 def test_nothing_but_the_chat_asks_for_completions() -> None:
-    """All that is sent goes through `Chat.stream`."""
+    """All that is sent goes through `ChatClient.stream`."""
     code = [one for one in ROOT.rglob("*.py") if not {"tests", "bench", "rehearsal", ".venv"} & {*one.parts}]
     asking = [one.name for one in code if "chat/completions" in one.read_text(encoding="utf-8")]
     asking += [one.name for one in code if ".completions.create(" in one.read_text(encoding="utf-8")]
-    assert asking == ["chat.py"]
+    assert asking == ["client.py"]

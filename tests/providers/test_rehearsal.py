@@ -12,7 +12,7 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessage
 
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate_messages
 
 PERSONA = {"role": "system", "content": "You are Mira, a marine biologist who likes puns."}

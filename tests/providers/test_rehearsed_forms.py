@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from memory.documents.answers import Gists
+from memory.documents.request import Gists
 from memory.learning.answers import Digest, Ending
 from memory.learning.talk import Line, Talk
-from memory.quoting import block, quoted
-from providers.rehearsal.running import RehearsalServer
-from providers.rehearsal.structured.reading import read
-from providers.structured import ask
+from providers.chat.structured import ask
+from providers.rehearsal.process import RehearsalServer
+from providers.rehearsal.prompt import read_material
 from tests.providers.test_structured import Night
+from text.quoting import block, quoted
 
 NOBODY = UUID(int=0)
 NINE = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -208,13 +208,14 @@ def test_a_name_cannot_tell_of_a_line_of_its_own() -> None:
         '[1] 2023-05-02 09:00 Em user I hate tea. 2 2023-05-02 09 05 Mira companion Yes. (user): "I love tea."'
     )
     assert Talk([Line(NOBODY, "user", "[]", "Hi", NINE)]).written() == ['[1] 2023-05-02 09:00 … (user): "Hi"']
-    [said] = read(block("said", [line])).said
+    [said] = read_material([{"role": "user", "content": block("said", [line])}]).said
     assert (said.is_user, said.text) == (True, "I love tea.")
 
 
 def test_a_page_is_read_as_it_was_before_it_was_quoted() -> None:
     text = 'He said "No".\n\n\\ It rained.'
-    assert read(f'<kith-page number="3">\n{quoted(text)}\n</kith-page>').pages == [(3, text)]
+    page = {"role": "user", "content": f'<kith-page number="3">\n{quoted(text)}\n</kith-page>'}
+    assert read_material([page]).pages == [(3, text)]
 
 
 PAGES = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from providers.rehearsal.answering import answer
+from providers.rehearsal.talk import answer
 
 CONTEXT = "\n\n<kith-context>\nNow: Friday 20 November 2026, 21:49 (Europe/Berlin)\n</kith-context>"
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("set_timer", "list_timers")]

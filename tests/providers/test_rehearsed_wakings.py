@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from providers.rehearsal.answering import answer
+from providers.rehearsal.talk import answer
 
 ALL = ("write_diary", "stay_silent", "set_timer")
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from providers import embedding
+from providers.embedding.minilm import MiniLM
+from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.minilm.embedder import MiniLM
-from providers.rehearsal.running import RehearsalServer
-from providers.remote_embedding import MAX_TOKENS, RemoteEmbedder
+from providers.rehearsal.process import RehearsalServer
 
 Serve = Callable[..., RemoteEmbedder]
 
@@ -130,9 +130,9 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 def test_the_settings_choose_the_embedder(server: RehearsalServer, settings: Any) -> None:
     settings.EMBEDDING = {"base_url": "", "api_key": "", "model": ""}
-    assert isinstance(embedding.embedder(), MiniLM)
-    assert embedding.embedder() is embedding.embedder()
+    assert isinstance(embedding.get_embedder(), MiniLM)
+    assert embedding.get_embedder() is embedding.get_embedder()
     settings.EMBEDDING = {"base_url": server.url, "api_key": "", "model": "rehearsal-embedding"}
-    chosen = embedding.embedder()
+    chosen = embedding.get_embedder()
     assert isinstance(chosen, RemoteEmbedder)
     assert chosen.width == 256

@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field
 from accounts.models import ModelCall, User
 from accounts.usage import Payer, charged
 from companions.models import Companion
-from memory.documents.answers import Gists
+from memory.documents.request import Gists
 from memory.learning.answers import Digest, Ending, Reflection
+from providers.chat.completion import MAX_CHARACTERS
+from providers.chat.structured import ask, parse_answer
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.listening import MOST_CHARACTERS
 from providers.metering import metered
-from providers.rehearsal.running import RehearsalServer
-from providers.structured import ask, validated
+from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.malformed import GOOD, HOPELESS, MALFORMED, PARTLY, READABLE, WHOLE
 
 MESSAGES = [
@@ -132,19 +132,19 @@ def test_the_corpus_has_more_than_forty_kinds() -> None:
 def test_an_answer_cut_anywhere_is_never_mended(at: int) -> None:
     for form in FORMS.values():
         with pytest.raises(MalformedError):
-            validated(WHOLE[:at], form)
+            parse_answer(WHOLE[:at], form)
 
 
 @pytest.mark.parametrize("text", ['{"' * 100_000, '{"a": ' * 100_000, "{" * 200_000, '{"a": 1} ' * 20_000])
 def test_looking_for_an_object_ends(text: str) -> None:
     with pytest.raises(MalformedError):
-        validated(text, Night)
+        parse_answer(text, Night)
 
 
 def test_a_malformed_answers_error_holds_no_word_of_it() -> None:
     for text in ('{"rosebud": "rosebud"}', "rosebud", '{"summary": "rosebud", "memories": "rosebud"}'):
         with pytest.raises(MalformedError) as raised:
-            validated(text, Digest)
+            parse_answer(text, Digest)
         assert (raised.value.code, "rosebud" in str(raised.value)) == ("malformed_answer", False)
         assert raised.value.__context__ is None
 
@@ -154,7 +154,7 @@ def test_what_never_ends_is_left(rehearsal: RehearsalServer) -> None:
     with metered() as calls:
         assert isinstance(came("digest"), MalformedError)
     assert calls[0].is_estimated
-    assert calls[0].completion_tokens >= MOST_CHARACTERS / 5
+    assert calls[0].completion_tokens >= MAX_CHARACTERS / 5
 
 
 # -- how it is asked

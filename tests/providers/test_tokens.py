@@ -1,7 +1,7 @@
 import pytest
 
-from providers.minilm.weights import find_weights, load_tokenizer
-from providers.pieces import ToolCall
+from providers.chat.events import ToolCall
+from providers.embedding.minilm import find_weights, load_tokenizer
 from providers.tokens import estimate, estimate_answer, estimate_messages, split
 
 TALK = """Hi! I finally moved into the new flat on Saturday. The kitchen is tiny, but there's a balcony, and in the

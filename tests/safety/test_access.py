@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Token, User
-from safety import together
+from safety import notices
 from safety.models import AuditEntry, Notice, OperatorAccess
 from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit, who
 from tests.fixtures.people import PASSWORD
@@ -52,7 +52,7 @@ def deeds() -> list[tuple[str, str, str | None]]:
 
 
 def told(person: User) -> list[str]:
-    return [one.kind for one in together.unseen(person, timezone.now() + timedelta(days=30))]
+    return [one.kind for one in notices.list_unseen(person, timezone.now() + timedelta(days=30))]
 
 
 def set_password(desk: Client, person: User) -> int:

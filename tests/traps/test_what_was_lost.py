@@ -8,14 +8,14 @@ import pytest
 from accounts.models import Token, User
 from companions.deletion import delete_companion
 from companions.models import Companion
-from companions.moving.exporting import export
+from companions.transfer.archive import export
 from database.threads import in_thread
-from memory.always import set_slot, write_block
-from memory.keeping import keep_fact
+from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
 from memory.models.always import By
-from memory.policies import CHOICES, by_name
-from memory.recall import recall
+from memory.recall.recall import recall
+from memory.scoring import CHOICES, by_name
+from memory.store import keep_fact
 from tests.fixtures.turns import make_companion
 
 NOW = datetime(2024, 3, 4, 18, tzinfo=UTC)

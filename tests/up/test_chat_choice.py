@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from config.up.chat import choose_chat
-from config.up.ports import free_port
+from config.up.ports import find_free_port
 
 
 class Ollama(BaseHTTPRequestHandler):
@@ -74,7 +74,7 @@ def test_an_ollama_without_a_chat_model_leaves_the_rehearsal_model(
 
 
 def test_where_nothing_answers_the_rehearsal_model_replies() -> None:
-    assert choose_chat({}, ollama_port=free_port()).environment["KITH_REHEARSAL"] == "1"
+    assert choose_chat({}, ollama_port=find_free_port()).environment["KITH_REHEARSAL"] == "1"
 
 
 def test_a_configured_model_is_taken_as_it_is(ollama_port: int) -> None:

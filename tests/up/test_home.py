@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from config.keys import encryption_keys
-from config.up.home import held
-from config.up.secrets_file import kept_secrets
+from config.setting_rules import encryption_keys
+from config.up.home import hold_home, load_secrets
 from providers.web_push import public_key
 
 
 def test_letters_logs_and_files_are_the_owners_alone(tmp_path: Path) -> None:
-    with held(tmp_path / "kith"):
+    with hold_home(tmp_path / "kith"):
         modes = {
             path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "kith").iterdir() if path.is_dir()
         }
@@ -17,15 +16,15 @@ def test_letters_logs_and_files_are_the_owners_alone(tmp_path: Path) -> None:
 
 
 def test_the_keys_that_kith_makes_are_keys_and_stay(tmp_path: Path) -> None:
-    made = kept_secrets(tmp_path)
+    made = load_secrets(tmp_path)
     assert encryption_keys(made["KITH_ENCRYPTION_KEY"]) == [made["KITH_ENCRYPTION_KEY"]]
     assert len(public_key(made["KITH_VAPID_KEY"])) == 87
-    assert kept_secrets(tmp_path) == made
+    assert load_secrets(tmp_path) == made
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_folder_of_an_earlier_kith_gets_the_keys_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "secrets").write_text("SECRET_KEY=kept\n")
-    made = kept_secrets(tmp_path)
+    made = load_secrets(tmp_path)
     assert made["SECRET_KEY"] == "kept"
     assert {"KITH_ENCRYPTION_KEY", "KITH_VAPID_KEY"} <= made.keys()

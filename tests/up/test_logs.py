@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from config.up import logs
-from config.up.logs import Tail, last_line, rotate
-from config.up.programs import COMPLAINT
+from config.up import supervisor
+from config.up.processes import COMPLAINT
+from config.up.supervisor import Tail, last_line, rotate
 
 
 def test_errors_are_counted_and_told_once_in_a_while(
@@ -39,11 +39,11 @@ def test_half_a_line_waits_for_its_end(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_log_that_has_grown_too_long_starts_anew(tmp_path: Path) -> None:
     log = tmp_path / "web.log"
     with log.open("ab", buffering=0) as writer:
-        writer.write(b"x" * logs.LOG_BYTES + b"\n")
+        writer.write(b"x" * supervisor.LOG_BYTES + b"\n")
         Tail("web", log, COMPLAINT).look(0.0)
         writer.write(b"afterwards\n")
     assert log.read_bytes() == b"afterwards\n"
-    assert (tmp_path / "web.log.1").stat().st_size == logs.LOG_BYTES + 1
+    assert (tmp_path / "web.log.1").stat().st_size == supervisor.LOG_BYTES + 1
 
 
 def test_the_log_of_the_run_before_is_kept_aside(tmp_path: Path) -> None:
@@ -58,4 +58,4 @@ def test_last_words_are_short_and_plain(tmp_path: Path) -> None:
     log = tmp_path / "web.log"
     assert last_line(log) == ""
     log.write_text('first\n{"event": "' + "a" * 500 + '"}\n')
-    assert last_line(log) == "a" * (logs.SAID_CHARACTERS - 1) + "…"
+    assert last_line(log) == "a" * (supervisor.SAID_CHARACTERS - 1) + "…"

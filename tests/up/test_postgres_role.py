@@ -6,12 +6,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config.up.child import Child
 from config.up.embedded import wait_until
-from config.up.ports import free_port
+from config.up.home import load_secrets
+from config.up.ports import find_free_port
 from config.up.postgres import Postgres
-from config.up.secrets_file import kept_secrets
-from config.up.stores import embedded_stores
+from config.up.processes import Child
+from config.up.stores import choose_stores
 
 pytestmark = pytest.mark.processes
 
@@ -21,8 +21,8 @@ def address(shared_folder: Path) -> Iterator[str]:
     """DATABASE_URL as `make up` tells it, on a data folder of a Kith that came as the superuser."""
     home = shared_folder / "home"
     home.mkdir()
-    kept = kept_secrets(home)
-    before = Postgres(home / "postgres", free_port(), kept["POSTGRES_PASSWORD"])
+    kept = load_secrets(home)
+    before = Postgres(home / "postgres", find_free_port(), kept["POSTGRES_PASSWORD"])
     child = Child(before.program(), home / "before.log")
     child.start()
     wait_until(before.is_ready, child)
@@ -33,7 +33,7 @@ def address(shared_folder: Path) -> Iterator[str]:
         connection.execute("CREATE SEQUENCE numbers")
         connection.execute("CREATE FUNCTION guard(n int) RETURNS int LANGUAGE sql AS 'SELECT n'")
     child.stop()
-    (store,) = embedded_stores({}, home, kept)[:1]
+    (store,) = choose_stores({}, home, kept)[:1]
     child = Child(store.program, home / "postgres.log")
     child.start()
     wait_until(store.is_ready, child)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from config.up.install import InstallError, require_python
-from config.up.ports import free_port
+from config.up.ports import find_free_port
 
 pytestmark = pytest.mark.processes
 
@@ -23,7 +23,7 @@ def refusal(home: Path | str, **more: str) -> str:
     given = {name: value for name, value in os.environ.items() if name not in ADDRESSES}
     settings = {
         "KITH_HOME": str(home),
-        "PORT": str(free_port()),
+        "PORT": str(find_free_port()),
         "PYTHONPATH": str(ROOT / "platform"),
         **more,
     }
@@ -73,7 +73,7 @@ if sys.platform == "linux":  # the only one that has a device which is always fu
 
 
 def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
-    address = f"postgresql://kith:secret@127.0.0.1:{free_port()}/kith"
+    address = f"postgresql://kith:secret@127.0.0.1:{find_free_port()}/kith"
     line = refusal(tmp_path, DATABASE_URL=address)
     assert line.startswith("DATABASE_URL (127.0.0.1:")
     assert "does not answer" in line
@@ -84,7 +84,7 @@ def test_a_redis_that_does_not_answer(tmp_path: Path) -> None:
     line = refusal(
         tmp_path,
         DATABASE_URL=os.environ["DATABASE_URL"],
-        REDIS_URL=f"redis://:secret@127.0.0.1:{free_port()}/0",
+        REDIS_URL=f"redis://:secret@127.0.0.1:{find_free_port()}/0",
     )
     assert line.startswith("REDIS_URL (127.0.0.1:")
     assert "secret" not in line

@@ -12,9 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.up.programs import Program
-from config.up.records import end_recorded
-from config.up.supervisor import Supervisor
+from config.up.processes import Program
+from config.up.supervisor import Supervisor, end_recorded
 
 pytestmark = pytest.mark.processes
 
@@ -28,7 +27,7 @@ STUBBORN = [
 PARENT = """
 import sys
 from pathlib import Path
-from config.up.programs import Program
+from config.up.processes import Program
 from config.up.supervisor import Supervisor
 
 supervisor = Supervisor(Path(sys.argv[1]))

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.up.ports import free_port
+from config.up.ports import find_free_port
 
 pytestmark = pytest.mark.processes
 
@@ -31,7 +31,7 @@ UNSET = {
     "EMAIL_URL",
     "SECRET_KEY",
 }
-NAMES = {"postgres", "redis", "rehearsal", "web", "worker", "beat"}
+NAMES = {"postgres", "redis", "rehearsal", "web", "worker"}
 
 
 class Up:
@@ -39,7 +39,7 @@ class Up:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.port = free_port()
+        self.port = find_free_port()
         self.said_path = home.with_suffix(".said")
         given = {name: value for name, value in os.environ.items() if name not in UNSET}
         settings = {"KITH_HOME": str(home), "PORT": str(self.port), "PYTHONPATH": str(ROOT / "platform")}

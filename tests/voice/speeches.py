@@ -9,14 +9,14 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from accounts.models import User
+from companions.conversations.messages import open_session, say
 from companions.models import Companion, Message, Reply
-from companions.replies.background import TASKS
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
-from companions.saying import open_session, say
 from files.models import StoredFile
 from files.storages.private import private
-from voice.speaking.speaking import keep
+from jobs.background import TASKS
+from voice.speech.sentence_speech import store
 
 
 @transaction.atomic
@@ -57,7 +57,7 @@ def contents() -> int:
 
 async def kept() -> None:
     """Once all that was heard is kept, too."""
-    while keeping := [task for task in TASKS if getattr(task.get_coro(), "__name__", "") == keep.__name__]:
+    while keeping := [task for task in TASKS if getattr(task.get_coro(), "__name__", "") == store.__name__]:
         await asyncio.wait(keeping)
 
 

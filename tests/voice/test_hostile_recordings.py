@@ -15,7 +15,7 @@ from accounts.models import User
 from companions.models import Companion, Message
 from database.threads import in_thread
 from files.models import StoredFile
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import Sound, wav
 from tests.fixtures.sound import hum
 from tests.voice.recordings import SAID, Browser, hears, recorded, upload

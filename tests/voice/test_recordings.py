@@ -15,18 +15,17 @@ from files.errors import ContentLostError
 from files.keeping import content_of, keep
 from files.models import StoredFile
 from memory.models import Memory
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import read
 from tests.companions.everywhere import tables_with
 from tests.fixtures.turns import connected
 from tests.voice.recordings import SAID, Browser, hears, recorded, spoken
+from voice import tasks
+from voice.access import get_recording
 from voice.errors import HearingError
-from voice.hearing.leaving import sweep
-from voice.hearing.taking import FEW
-from voice.hearing.transcribing import transcribe
+from voice.hearing.recordings import LIMIT, sweep_recordings
+from voice.hearing.transcription import transcribe_recording
 from voice.models import Recording
-from voice.tasks import sweep_recordings
-from voice.views.finding import my_recording
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 
@@ -193,11 +192,11 @@ async def test_what_was_not_sent_is_swept_after_a_day(phone: Browser, mira: Comp
     await phone.post(f"recordings/{sent.pk}/send/", text=SAID, client_id="1")
     kind = StoredFile.Kind.RECORDING
     lone = await in_thread(keep, mira.user, b"begun and left", kind, "audio/mpeg", old)
-    assert await in_thread(sweep, now) == 2
+    assert await in_thread(sweep_recordings, now) == 2
     assert not await StoredFile.objects.filter(pk=lone.pk).aexists()
     assert {one.pk async for one in Recording.objects.all()} == {kept.pk, sent.pk}
     assert not await StoredFile.objects.filter(pk=left.file_id).aexists()
-    await in_thread(sweep_recordings)
+    await in_thread(tasks.sweep_recordings)
     assert await Recording.objects.acount() == 2
 
 
@@ -209,7 +208,7 @@ async def test_a_discarded_recording_is_gone_at_once(phone: Browser, mira: Compa
 
 
 async def test_no_more_than_two_of_one_person_are_weighed_at_once(phone: Browser) -> None:
-    with FEW.of(phone.user.pk), FEW.of(phone.user.pk):
+    with LIMIT.of(phone.user.pk), LIMIT.of(phone.user.pk):
         response = await phone.record(spoken())
     assert (response.status_code, orjson.loads(response.content)["code"]) == (429, "too_many_recordings")
     assert not await Recording.objects.aexists()
@@ -279,7 +278,7 @@ async def test_what_is_heard_late_is_not_put_over_what_was_sent_or_deleted(
     recording = await in_thread(recorded, mira, "")
     speech_rehearsal.script_sound(hears("Something else", delay=1.0))
     hearing = asyncio.create_task(
-        transcribe(await in_thread(my_recording, mira.user, mira.pk, recording.pk), timezone.now)
+        transcribe_recording(await in_thread(get_recording, mira.user, mira.pk, recording.pk), timezone.now)
     )
     while not speech_rehearsal.sound_requests():
         await asyncio.sleep(0.02)

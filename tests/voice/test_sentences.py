@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voice.cutting import MOST, width
-from voice.sentences import Sentence, Sentences, sentences_of
+from voice.speech.sentences import Sentence, SentenceStream, split_sentences
+from voice.speech.splitter import MAX_WIDTH, measure_width
 
 TEXTS = st.text(st.sampled_from("ab Z1.!?,;:\n*_`()（）[]<>…。！？，“”\"'🥚中한é-#"), max_size=200)
 
 
 def texts(text: str) -> list[str]:
-    return [one.text for one in sentences_of(text)]
+    return [one.text for one in split_sentences(text)]
 
 
 def in_pieces(text: str, places: list[int]) -> list[Sentence]:
-    cut, found = Sentences(), []
+    cut, found = SentenceStream(), []
     ends = sorted({min(place, len(text)) for place in places} | {0, len(text)})
     for begin, end in itertools.pairwise(ends):
-        found += cut.take(text[begin:end])
-    return found + cut.end()
+        found += cut.add(text[begin:end])
+    return found + cut.finish()
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_text_has_these_sentences(text: str, sentences: list[str]) -> None:
 
 def test_what_says_nothing_has_no_number() -> None:
     text = "First.\n\n```python\nprint('Not. This.')\n```\n🥚🥚\n---\nSecond."
-    found = sentences_of(text)
+    found = split_sentences(text)
     assert [(one.number, one.text) for one in found] == [(0, "First."), (1, "Second.")]
     assert text[found[1].start : found[1].end] == "Second."
 
@@ -72,37 +72,37 @@ def test_a_long_first_sentence_begins_to_be_said_at_its_comma() -> None:
 
 @pytest.mark.parametrize("text", ["word " * 200, "字" * 300, "x" * 700, "没完没了，" * 90])
 def test_what_never_ends_is_cut_all_the_same(text: str) -> None:
-    found = sentences_of(text)
+    found = split_sentences(text)
     assert len(found) > 1
     assert "".join(one.text for one in found).replace(" ", "") == text.replace(" ", "")
-    assert all(sum(map(width, one.text)) <= MOST + 2 for one in found)
+    assert all(sum(map(measure_width, one.text)) <= MAX_WIDTH + 2 for one in found)
 
 
 def test_a_sentence_comes_as_soon_as_its_end_is_sure() -> None:
-    cut = Sentences()
-    assert cut.take("Hello there") == []
-    assert cut.take(".") == []  # it may be a number, or an abbreviation
-    assert [one.text for one in cut.take(" H")] == ["Hello there."]
-    assert cut.take("ow are you") == []
-    assert [one.text for one in cut.end()] == ["How are you"]
+    cut = SentenceStream()
+    assert cut.add("Hello there") == []
+    assert cut.add(".") == []  # it may be a number, or an abbreviation
+    assert [one.text for one in cut.add(" H")] == ["Hello there."]
+    assert cut.add("ow are you") == []
+    assert [one.text for one in cut.finish()] == ["How are you"]
 
 
 def test_in_chinese_the_next_sign_is_enough() -> None:
-    cut = Sentences()
-    assert cut.take("你好。") == []  # a closing quotation mark would belong to it
-    assert [one.text for one in cut.take("我")] == ["你好。"]
+    cut = SentenceStream()
+    assert cut.add("你好。") == []  # a closing quotation mark would belong to it
+    assert [one.text for one in cut.add("我")] == ["你好。"]
 
 
 @given(TEXTS, st.lists(st.integers(0, 200), max_size=30))
 def test_pieces_make_no_difference(text: str, places: list[int]) -> None:
-    whole = sentences_of(text)
+    whole = split_sentences(text)
     assert in_pieces(text, places) == whole
     assert in_pieces(text, list(range(len(text)))) == whole
 
 
 @given(TEXTS)
 def test_sentences_are_numbered_in_order_and_stand_where_they_say(text: str) -> None:
-    found = sentences_of(text)
+    found = split_sentences(text)
     assert [one.number for one in found] == list(range(len(found)))
     ends = [0]
     for one in found:

@@ -9,10 +9,10 @@ import pytest
 
 from accounts.models import SoundCall, User
 from companions.models import Companion, Reply
-from companions.replies.publish import Publisher
+from companions.replies.broadcast import Publisher
 from database.threads import in_thread
 from files.models import StoredFile
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import read
 from tests.fixtures.turns import connected
 from tests.voice.speeches import Listener, answered, begun, contents, said_by_itself

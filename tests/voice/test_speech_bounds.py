@@ -9,15 +9,16 @@ from accounts.models import SoundCall, User
 from companions.models import Companion
 from database.threads import in_thread
 from files.storages.private import private
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import wav
 from tests.fixtures.rest import Api
 from tests.fixtures.sound import hum
 from tests.voice.speeches import Listener, answered, begun
-from voice.choosing import imitate
-from voice.speaking import speaking, speech_of, tone, whole
-from voice.speaking.whole import read_aloud
-from voice.views.finding import my_reply
+from voice.access import get_spoken_reply
+from voice.speech import sentence_speech, synthesis, text_speech
+from voice.speech.sentence_speech import speak_sentence
+from voice.speech.text_speech import speak_text
+from voice.voices import set_reference
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 
@@ -29,9 +30,16 @@ async def test_many_at_once_do_not_go_over_the_days_characters(
     settings.SPEECH = settings.SPEECH | {"at_once": 1}
     speech_rehearsal.script_sound({"delay": 0.3, "repeat": 4})
     said = await in_thread(answered, mira, "Sentence one. Sentence two. Sentence six. Sentence ten.")
-    reply = await in_thread(my_reply, alice, mira.pk, said.pk)
-    heard = await asyncio.gather(*(speech_of(reply, number) for number in range(4)), return_exceptions=True)
-    assert sorted(type(one).__name__ for one in heard) == ["Aloud", "GateError", "GateError", "GateError"]
+    reply = await in_thread(get_spoken_reply, alice, mira.pk, said.pk)
+    heard = await asyncio.gather(
+        *(speak_sentence(reply, number) for number in range(4)), return_exceptions=True
+    )
+    assert sorted(type(one).__name__ for one in heard) == [
+        "GateError",
+        "GateError",
+        "GateError",
+        "SentenceSpeech",
+    ]
     assert await in_thread(SoundCall.objects.count) == 1
 
 
@@ -39,17 +47,17 @@ async def test_so_many_wait_for_sentences_and_no_more(
     speech_rehearsal: RehearsalServer, alice: User, mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply, listener = await in_thread(answered, mira, "Hello."), Listener(alice, mira)
-    monkeypatch.setattr(speaking.FEW, "most", 0)
+    monkeypatch.setattr(sentence_speech.LIMIT, "limit", 0)
     refused = await listener.hear(reply, 0)
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many_sentences")
-    monkeypatch.setattr(speaking.FEW, "most", 1)
+    monkeypatch.setattr(sentence_speech.LIMIT, "limit", 1)
     assert [(await listener.hear(reply, 0)).status_code for _ in range(2)] == [200, 200]
 
 
 async def test_so_many_texts_are_read_aloud_and_no_more(
     speech_rehearsal: RehearsalServer, alice: User, mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole.FEW, "most", 0)
+    monkeypatch.setattr(text_speech.LIMIT, "limit", 0)
     refused = await Listener(alice, mira).post("voice/sample/")
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many_texts")
     assert speech_rehearsal.sound_requests() == []
@@ -58,13 +66,13 @@ async def test_so_many_texts_are_read_aloud_and_no_more(
 async def test_a_reference_is_read_once_for_a_text(
     speech_rehearsal: RehearsalServer, mira: Companion, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await in_thread(imitate, mira, wav(hum(2)), "", "Mine.", mira.created_at)
+    await in_thread(set_reference, mira, wav(hum(2)), "", "Mine.", mira.created_at)
     settings.SPEECH = settings.SPEECH | {"engine": "f5"}
     reads: list[str] = []
-    content_of = tone.content_of
-    monkeypatch.setattr(tone, "content_of", lambda file: reads.append(file.key) or content_of(file))
+    content_of = synthesis.content_of
+    monkeypatch.setattr(synthesis, "content_of", lambda file: reads.append(file.key) or content_of(file))
     with pytest.raises(Exception, match="speech_unavailable"):  # this server is no F5-TTS
-        await read_aloud(mira, "Hi. " * 50)
+        await speak_text(mira, "Hi. " * 50)
     assert len(reads) == 1
     assert len(list(private().contents("reference"))) == 1
 

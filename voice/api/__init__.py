@@ -2,7 +2,7 @@
 
 from ninja import Router
 
-from voice.api import hearing, speaking, voices
+from voice.api import recordings, speech, voices
 
-of_companions: tuple[Router, ...] = (speaking.router, voices.router, hearing.router)
-by_themselves: tuple[Router, ...] = (hearing.alone,)
+of_companions: tuple[Router, ...] = (speech.router, voices.router, recordings.router)
+by_themselves: tuple[Router, ...] = (recordings.transcriptions,)

@@ -4,43 +4,26 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
-from companions.api.finding import my_companion
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
 from companions.models import Companion
 from database.threads import in_thread
 from files.uploading import uploaded
-from voice.choosing import choose, forget_reference, imitate
-from voice.models import Voice
-from voice.models.voice import FASTEST, SLOWEST
-from voice.offering import offer
-from voice.speaking.tone import voice_of
+from voice import voices
+from voice.api.multipart import describe_form
+from voice.models.voice import MAX_SPEED, MIN_SPEED
 
 router = Router(tags=["voice"])
 Out = dict[str, Any]
-RECORDING: Out = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        "file": {"type": "string", "format": "binary"},
-                        "text": {"type": "string", "description": "What is said in it, word for word."},
-                        "consent": {
-                            "type": "string",
-                            "description": "The statement that the voice's owner has agreed.",
-                        },
-                    },
-                    "required": ["file", "consent"],
-                }
-            }
-        },
-    }
-}
+RECORDING = describe_form(
+    ["file", "consent"],
+    file={"type": "string", "format": "binary"},
+    text={"type": "string", "description": "What is said in it, word for word."},
+    consent={"type": "string", "description": "The statement that the voice's owner has agreed."},
+)
 
 
 class ReferenceOut(Schema):
@@ -63,7 +46,7 @@ class VoiceOut(Schema):
 
 class VoicePatch(Schema):
     name: str | None = Field(None, max_length=200)
-    speed: float | None = Field(None, ge=SLOWEST, le=FASTEST)
+    speed: float | None = Field(None, ge=MIN_SPEED, le=MAX_SPEED)
     reads_aloud: bool | None = None
 
 
@@ -73,20 +56,20 @@ class VoicePatch(Schema):
     operation_id="get_voice",
     summary="How it sounds, and what there is to choose from",
 )
-async def get_voice(request: HttpRequest, companion_id: UUID) -> Out:
-    companion = await in_thread(my_companion, request, companion_id)
-    return await _shown(companion)
+async def get_voice(request: SignedInRequest, companion_id: UUID) -> Out:
+    companion = await in_thread(get_companion, request.user, companion_id)
+    return await _describe(companion)
 
 
 @router.patch(
     "/{uuid:companion_id}/voice", response=VoiceOut, operation_id="change_voice", summary="Choose its voice"
 )
-async def change_voice(request: HttpRequest, companion_id: UUID, body: VoicePatch) -> Out:
-    companion = await in_thread(my_companion, request, companion_id)
-    chosen = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    if chosen:
-        await in_thread(choose, companion, **chosen)
-    return await _shown(companion)
+async def change_voice(request: SignedInRequest, companion_id: UUID, body: VoicePatch) -> Out:
+    companion = await in_thread(get_companion, request.user, companion_id)
+    changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    if changes:
+        await in_thread(voices.change_voice, companion, **changes)
+    return await _describe(companion)
 
 
 @router.post(
@@ -96,12 +79,12 @@ async def change_voice(request: HttpRequest, companion_id: UUID, body: VoicePatc
     summary="A recording that it is to imitate, with the statement that its owner has agreed",
     openapi_extra=RECORDING,
 )
-async def set_reference(request: HttpRequest, companion_id: UUID) -> Status[Out]:
-    companion = await in_thread(my_companion, request, companion_id)
+async def set_reference(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
+    companion = await in_thread(get_companion, request.user, companion_id)
     content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
     text, consent = request.POST.get("text", ""), request.POST.get("consent", "")
-    await in_thread(imitate, companion, content, text, consent, timezone.now())
-    return Status(201, await _shown(companion))
+    await in_thread(voices.set_reference, companion, content, text, consent, timezone.now())
+    return Status(201, await _describe(companion))
 
 
 @router.delete(
@@ -110,20 +93,26 @@ async def set_reference(request: HttpRequest, companion_id: UUID) -> Status[Out]
     operation_id="delete_voice_reference",
     summary="Delete the recording",
 )
-def delete_reference(request: HttpRequest, companion_id: UUID) -> Status[None]:
-    forget_reference(my_companion(request, companion_id))
+def delete_reference(request: SignedInRequest, companion_id: UUID) -> Status[None]:
+    voices.delete_reference(get_companion(request.user, companion_id))
     return Status(204, None)
 
 
-async def _shown(companion: Companion) -> Out:
-    offered, voice = await offer(), await in_thread(voice_of, companion)
-    chosen = {"name": voice.name, "speed": voice.speed, "reads_aloud": voice.reads_aloud}
-    made = {"engine": offered.engine, "voices": offered.voices, "takes_reference": offered.takes_reference}
-    return {**chosen, **made, "reference": _reference(voice)}
-
-
-def _reference(voice: Voice) -> Out | None:
-    if voice.reference is None:
-        return None
-    told = {"text": voice.reference_text, "consent": voice.consent, "consented_at": voice.consented_at}
-    return {"file_id": voice.reference.pk, "seconds": voice.reference.seconds or 0.0, **told}
+async def _describe(companion: Companion) -> Out:
+    offer, voice = await voices.load_offer(), await in_thread(voices.get_voice, companion)
+    reference = voice.reference and {
+        "file_id": voice.reference.pk,
+        "seconds": voice.reference.seconds or 0.0,
+        "text": voice.reference_text,
+        "consent": voice.consent,
+        "consented_at": voice.consented_at,
+    }
+    return {
+        "name": voice.name,
+        "speed": voice.speed,
+        "reads_aloud": voice.reads_aloud,
+        "reference": reference,
+        "engine": offer.engine,
+        "voices": offer.voices,
+        "takes_reference": offer.takes_reference,
+    }

@@ -1,24 +1,51 @@
 """The socket of a call: what a talk's gives and takes, and utterances as bytes."""
 
 import asyncio
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
 
 import structlog
+from django.db import transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from pydantic import Field, TypeAdapter
 
 from accounts.errors import RefusedError
 from accounts.shares import at_work
-from companions.consumers import CompanionConsumer
+from companions.models import Reply
 from companions.replies import frames
-from companions.replies.heard import break_off
-from companions.socket_frames import Frame, read_frame
+from companions.replies.interruption import break_off, keep_heard
+from companions.sockets.companion import CompanionConsumer
+from companions.sockets.frames import FRAMES, Frame, read_frame
 from database.threads import DATABASE_UNAVAILABLE
-from voice.call.breaking import keep_heard_aloud
-from voice.call.frames import CALL, CallUtterance, ReplyHeard
 from voice.call.utterances import Utterance, hear
+from voice.models import Spoken
+from voice.speech.sentences import split_sentences
 
-WAITING = 4
+MAX_WAITING_UTTERANCES = 4
 log = structlog.get_logger(__name__)
+
+
+class CallUtterance(Frame):
+    """The next frame of bytes is what was said under this id, in this language where that is known."""
+
+    type: Literal["call.utterance"]
+    client_id: str = Field(min_length=1, max_length=200)
+    language: str = Field("", max_length=16)
+
+
+class ReplyHeard(Frame):
+    """The reply was broken off: it was heard until this place in its text."""
+
+    type: Literal["reply.heard"]
+    id: UUID
+    until: int = Field(ge=0, le=2**31 - 1)
+
+
+CALL_FRAMES: TypeAdapter[Frame] = TypeAdapter(
+    Annotated[FRAMES | CallUtterance | ReplyHeard, Field(discriminator="type")]
+)
 
 
 class CallConsumer(CompanionConsumer):
@@ -27,8 +54,8 @@ class CallConsumer(CompanionConsumer):
     async def opened(self) -> None:
         await super().opened()
         self.announced: CallUtterance | None = None
-        self.said: asyncio.Queue[Utterance] = asyncio.Queue(WAITING)
-        self.hearing = asyncio.create_task(self._hear_on())
+        self.said: asyncio.Queue[Utterance] = asyncio.Queue(MAX_WAITING_UTTERANCES)
+        self.hearing = asyncio.create_task(self._hear_all())
 
     async def disconnect(self, code: int) -> None:
         if self.is_open:
@@ -43,7 +70,7 @@ class CallConsumer(CompanionConsumer):
             await self._take(bytes_data)
 
     def read(self, text: str | None) -> Frame:
-        return read_frame(text, CALL)
+        return read_frame(text, CALL_FRAMES)
 
     async def handle(self, frame: Frame) -> None:
         match frame:
@@ -51,7 +78,7 @@ class CallConsumer(CompanionConsumer):
                 self.announced = frame
             case ReplyHeard():
                 async with at_work(self.user.pk):
-                    reply = await self.reply(frame.id)
+                    reply = await self.find_reply(frame.id)
                 await break_off(reply, frame.until, timezone.now(), keep=keep_heard_aloud)
             case _:
                 await super().handle(frame)
@@ -69,7 +96,7 @@ class CallConsumer(CompanionConsumer):
                 detail = _("What you said before is still being listened to. Wait a moment.")
                 await self.refuse("too_many_waiting", detail, announced.client_id)
 
-    async def _hear_on(self) -> None:
+    async def _hear_all(self) -> None:
         """Listen to one utterance after another, until cancelled."""
         while True:
             said = await self.said.get()
@@ -89,5 +116,15 @@ class CallConsumer(CompanionConsumer):
             detail = _("Kith's database does not answer right now. Send it again in a moment.")
             await self.refuse("database_away", detail, said.client_id)
         except Exception:  # the outermost loop: the next utterance is listened to all the same
-            log.exception("utterance failed", companion_id=str(self.companion.pk))
+            log.exception("utterance_failed", companion_id=str(self.companion.pk))
             await self.refuse("internal_error", _("Something went wrong here. Say it again."), said.client_id)
+
+
+@transaction.atomic
+def keep_heard_aloud(reply: Reply, until: int, now: datetime) -> Reply | None:
+    """Keep what was heard of a reply, as `keep_heard` does; no sentence from the broken one on is kept as sound."""
+    kept = keep_heard(reply, until, now)
+    if kept and kept.state == Reply.State.STOPPED:
+        whole = len(split_sentences(kept.text)) - 1
+        Spoken.objects.filter(reply=kept, number__gte=max(whole, 0)).delete()
+    return kept

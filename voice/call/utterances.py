@@ -14,14 +14,16 @@ from database.threads import in_thread
 from files.errors import FilesError
 from providers.sound import Sound
 from providers.transcription import Transcript
-from voice.call.sounds import sound_of
+from voice.call.wav import read_wav
 from voice.errors import HearingError
-from voice.hearing import sending, taking, transcribing
+from voice.hearing.messages import send_recording, send_words
+from voice.hearing.recordings import keep_sound
+from voice.hearing.transcription import save_heard, transcribe_sound
 from voice.models import Recording
 
-NOTHING = ("silent", "nothing_heard")
+WITHOUT_WORDS = ("silent", "nothing_heard")
 """The codes with which no words were in it: that is no mistake of anybody's."""
-SLOW_SECONDS = 2.0
+STORAGE_TIMEOUT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,50 +35,44 @@ class Utterance:
     content: bytes
 
 
-async def hear(companion: Companion, said: Utterance) -> Started | None:
-    """The message that it became, whose reply is on its way; None where no words were in it.
+async def hear(companion: Companion, utterance: Utterance) -> Started | None:
+    """Return the message that it became, whose reply is on its way; None where no words were in it.
 
     HearingError, GateError, CompanionsError: then nothing is kept. The same one again gives the same message. Where there
     is no room for the recording, the words are sent all the same.
     """
-    if before := await in_thread(_sent_before, companion, said.client_id):
+    if before := await in_thread(_find_sent, companion, utterance.client_id):
         return before
-    sound = sound_of(said.content)
+    sound = read_wav(utterance.content)
+    if sound.is_silent:
+        return None
+    keeping = asyncio.create_task(keep_sound(companion, sound, timezone.now()))
     try:
-        return await _hear(companion, said, sound) if not sound.is_silent else None
-    except HearingError as error:
-        if error.code in NOTHING:
-            return None
-        raise
-
-
-async def _hear(companion: Companion, said: Utterance, sound: Sound) -> Started:
-    keeping = asyncio.create_task(taking.keep_sound(companion, sound, timezone.now()))
-    try:
-        heard = await _words(companion, said, sound)
-        recording = await _kept(keeping)
+        heard = await _transcribe(companion, utterance, sound)
+        recording = await _await_recording(keeping)
         if recording is None:
-            return await sending.send_words(companion, heard.text, said.client_id, timezone.now)
+            return await send_words(companion, heard.text, utterance.client_id, timezone.now)
         recording.heard, recording.language = heard.text, heard.language
-        await in_thread(transcribing.write_down, recording)
-        return await sending.send(recording, heard.text, said.client_id, timezone.now)
-    except RefusedError:
-        if recording := await _kept(keeping):
-            await in_thread(
-                Recording.objects.filter(companion=companion, pk=recording.pk, message=None).delete
-            )
+        await in_thread(save_heard, recording)
+        return await send_recording(recording, heard.text, utterance.client_id, timezone.now)
+    except RefusedError as error:
+        if recording := await _await_recording(keeping):
+            unsent = Recording.objects.filter(companion=companion, pk=recording.pk, message=None)
+            await in_thread(unsent.delete)
+        if isinstance(error, HearingError) and error.code in WITHOUT_WORDS:
+            return None
         raise
     finally:
         keeping.cancel()
 
 
-async def _words(companion: Companion, said: Utterance, sound: Sound) -> Transcript:
+async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) -> Transcript:
     try:
-        return await transcribing.transcript(
-            companion.user, sound, timezone.now, language=said.language, companion=companion
+        return await transcribe_sound(
+            companion.user, sound, timezone.now, language=utterance.language, companion=companion
         )
     except HearingError as error:
-        if error.code in NOTHING:
+        if error.code in WITHOUT_WORDS:
             raise
         detail = _(
             "This could not be listened to just now. Say it again in a moment, or write it in the talk."
@@ -84,15 +80,15 @@ async def _words(companion: Companion, said: Utterance, sound: Sound) -> Transcr
         raise HearingError(error.code, detail, error.status) from error
 
 
-async def _kept(keeping: asyncio.Task[Recording]) -> Recording | None:
-    """The recording; None where there is no room for it, or where the storage is slow: nobody is to wait for that."""
+async def _await_recording(keeping: asyncio.Task[Recording]) -> Recording | None:
+    """Return the recording; None where there is no room for it, or the storage is slow: nobody is to wait for that."""
     with contextlib.suppress(FilesError, TimeoutError):
-        return await asyncio.wait_for(asyncio.shield(keeping), SLOW_SECONDS)
+        return await asyncio.wait_for(asyncio.shield(keeping), STORAGE_TIMEOUT_SECONDS)
     return None
 
 
-def _sent_before(companion: Companion, client_id: str) -> Started | None:
-    """What the same id was sent with before."""
+def _find_sent(companion: Companion, client_id: str) -> Started | None:
+    """Return what was sent under the same id before."""
     mine = Message.objects.filter(companion=companion, role=Message.Role.USER)
     message = mine.filter(client_id=client_id).first()
     return start(companion, message.text, client_id, timezone.now()) if message else None

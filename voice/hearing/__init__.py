@@ -1,8 +1,1 @@
-"""Hearing what a person says aloud.
-
-taking        a recording is weighed, written anew without what a device put into it, and kept
-transcribing  its words are found by a transcription provider
-sending       it becomes a message, under the rules of any other
-correcting    what was heard is put right, also in the message and in all that was drawn from it
-leaving       whatever deletes a recording deletes its sound; what nobody sent is swept
-"""
+"""What a person says aloud: recordings, their words, and the messages that they become."""

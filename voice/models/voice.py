@@ -6,7 +6,7 @@ from accounts.models.owned import OwnedQuerySet
 from companions.models import Companion
 from files.models import StoredFile
 
-SLOWEST, FASTEST = 0.5, 2.0
+MIN_SPEED, MAX_SPEED = 0.5, 2.0
 
 
 class Voice(models.Model):
@@ -20,7 +20,7 @@ class Voice(models.Model):
     speed = models.FloatField(
         _("speed"),
         default=1.0,
-        validators=[MinValueValidator(SLOWEST), MaxValueValidator(FASTEST)],
+        validators=[MinValueValidator(MIN_SPEED), MaxValueValidator(MAX_SPEED)],
     )
     reads_aloud = models.BooleanField(_("answers are read aloud"), default=False)
     reference = models.OneToOneField(
@@ -42,7 +42,7 @@ class Voice(models.Model):
         verbose_name_plural = _("voices")
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(speed__range=(SLOWEST, FASTEST)), name="voice_speed_within_bounds"
+                condition=models.Q(speed__range=(MIN_SPEED, MAX_SPEED)), name="voice_speed_within_bounds"
             ),
             models.CheckConstraint(
                 condition=models.Q(reference=None) | models.Q(consented_at__isnull=False),

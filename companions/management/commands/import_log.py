@@ -7,9 +7,9 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from accounts.errors import RefusedError
-from companions.importing import Line, import_log
+from companions.api.schemas import LogIn
+from companions.conversations.log_import import Line, import_log
 from companions.models import Companion
-from companions.schemas import LogIn
 
 
 class Command(BaseCommand):

@@ -6,12 +6,10 @@ import signal
 import sys
 from pathlib import Path
 
-from config.up.errors import UpError
-from config.up.home import cannot_write, held
-from config.up.leash import leash
+from config.up.home import cannot_write, hold_home
+from config.up.processes import die_with_parent
 from config.up.running import ROOT, Run
-from config.up.say import say
-from config.up.stop import Stop, StoppedError
+from config.up.terminal import Stop, StoppedError, UpError, say
 
 FOLDER_WILL_NOT_DO = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -39,7 +37,7 @@ def main(arguments: list[str]) -> int:
 
 def _run(home: Path, stop: Stop) -> None:
     port = _port(os.environ.get("PORT") or "8000")
-    with held(home):
+    with hold_home(home):
         run = Run(home, port, stop)
         try:
             run.start()
@@ -58,8 +56,8 @@ def _port(text: str) -> int:
 
 
 def _end_with_parent() -> None:
-    """Makes the end of `make`, however it comes, the wish to stop."""
-    tie = leash(signal.SIGTERM, parent=os.getppid())
+    """Make the end of `make`, however it comes, the wish to stop."""
+    tie = die_with_parent(signal.SIGTERM, parent=os.getppid())
     if tie is not None:
         tie()
 

@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.up.ports import LOOPBACK, free_port
-from config.up.programs import Program
+from config.up.ports import LOOPBACK, find_free_port
+from config.up.processes import Program
 
 OLLAMA_PORT = 11434
 OLLAMA_SECONDS = 1.0
@@ -42,7 +42,7 @@ def _ollama(environment: Mapping[str, str], port: int) -> ChosenChat | None:
 
 
 def _rehearsal() -> ChosenChat:
-    port = free_port()
+    port = find_free_port()
     return ChosenChat(
         "Chat model: none is configured and no Ollama answers, so the rehearsal model replies. It is not a language\n"
         "  model: it repeats what it is given. Set LLM_BASE_URL and LLM_MODEL, or start Ollama, for a real one.",

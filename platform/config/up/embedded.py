@@ -6,11 +6,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from config.up.child import Child
-from config.up.errors import UpError
-from config.up.ports import free_port
+from config.up.home import load_secrets
+from config.up.ports import find_free_port
 from config.up.postgres import Postgres
-from config.up.secrets_file import kept_secrets
+from config.up.processes import Child
+from config.up.terminal import UpError
 from config.up.valkey import Valkey
 
 READY_SECONDS = 60.0
@@ -26,16 +26,16 @@ class Embedded:
     def __init__(self, home: Path, *, durable: bool = True) -> None:
         self.home = home.resolve()
         self.home.mkdir(parents=True, exist_ok=True)
-        kept = kept_secrets(self.home)
-        database = Postgres(self.home / "postgres", free_port(), kept["POSTGRES_PASSWORD"], durable)
-        cache = Valkey(self.home / "redis", free_port(), kept["REDIS_PASSWORD"])
+        kept = load_secrets(self.home)
+        database = Postgres(self.home / "postgres", find_free_port(), kept["POSTGRES_PASSWORD"], durable)
+        cache = Valkey(self.home / "redis", find_free_port(), kept["REDIS_PASSWORD"])
         self.database_url, self.redis_url = database.url, cache.url
         self.postgres = Child(database.program(), self.home / "postgres.log")
         self.redis = Child(cache.program(), self.home / "redis.log")
         self._ready = {self.postgres: database.is_ready, self.redis: cache.is_ready}
 
     def start(self) -> None:
-        """Starts whichever of the two is not running; raises UpError where one will not answer."""
+        """Start whichever of the two is not running; raises UpError where one will not answer."""
         asleep = [child for child in self._ready if not child.is_running()]
         for child in asleep:
             child.start()
@@ -43,7 +43,7 @@ class Embedded:
             wait_until(self._ready[child], child)
 
     def stop(self) -> None:
-        """Ends both."""
+        """End both."""
         self.redis.stop()
         self.postgres.stop()
 
@@ -58,7 +58,7 @@ class Embedded:
 
 
 def wait_until(is_ready: Callable[[], bool], child: Child) -> None:
-    """Returns when the child's service answers; raises UpError where it ends or takes too long."""
+    """Return when the child's service answers; raises UpError where it ends or takes too long."""
     deadline = time.monotonic() + READY_SECONDS
     while not is_ready():
         if not child.is_running() or time.monotonic() > deadline:

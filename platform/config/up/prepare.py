@@ -12,13 +12,13 @@ import django
 from django.conf import settings
 from django.core.management import call_command
 
-from config.up.say import say
+from config.up.terminal import say
 
 OPERATOR = "operator@kith.local"
 
 
 def collect_static() -> None:
-    """Collects the static files, unless they and the packages are those of the last time."""
+    """Collect the static files, unless they and the packages are those of the last time."""
     root = Path(settings.STATIC_ROOT)
     stamp, now = root / ".stamp", _static_digest()
     if stamp.exists() and stamp.read_text() == now:
@@ -38,7 +38,7 @@ def _static_digest() -> str:
 
 
 def make_operator() -> None:
-    """Makes the first operator's account where nobody is staff."""
+    """Make the first operator's account where nobody is staff."""
     from accounts.models import User
 
     if User.objects.filter(is_staff=True).exists():
@@ -49,7 +49,7 @@ def make_operator() -> None:
 
 
 def main() -> None:
-    """Runs the steps in their order."""
+    """Run the steps in their order."""
     django.setup()
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)

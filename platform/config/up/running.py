@@ -10,17 +10,12 @@ from pathlib import Path
 
 from config.up import servers
 from config.up.chat import choose_chat
-from config.up.errors import UpError
-from config.up.health import is_healthy
-from config.up.leash import leash
-from config.up.logs import last_line, rotate
-from config.up.ports import is_free
-from config.up.programs import Program
-from config.up.say import say
-from config.up.secrets_file import kept_secrets, write
-from config.up.stop import Stop
-from config.up.stores import embedded_stores
-from config.up.supervisor import Supervisor
+from config.up.home import load_secrets, write_private_file
+from config.up.ports import is_free, is_healthy
+from config.up.processes import Program, die_with_parent
+from config.up.stores import choose_stores
+from config.up.supervisor import Supervisor, last_line, rotate
+from config.up.terminal import Stop, UpError, say
 
 ROOT = Path(__file__).resolve().parents[3]
 LOOK_SECONDS = 0.2
@@ -43,39 +38,39 @@ class Run:
         self.supervisor = Supervisor(self.home)
 
     def start(self) -> None:
-        """Brings everything up; returns when Kith answers, raises UpError where it cannot."""
+        """Bring everything up; returns when Kith answers, raises UpError where it cannot."""
         self.supervisor.end_orphans()
         self._require_port()
         self._keep_secrets()
         self._start_stores()
         self._start_chat()
-        write(self.home / RUNNING_FILE, self.environment)
+        write_private_file(self.home / RUNNING_FILE, self.environment)
         self._prepare()
         self._serve()
 
     def stay(self) -> None:
-        """Keeps everything running until StoppedError."""
+        """Keep everything running until StoppedError."""
         while True:
             self.supervisor.watch()
             self.stop.wait(LOOK_SECONDS)
 
     def end(self) -> None:
-        """Stops everything: first who speaks with people, last who keeps the data."""
+        """Stop everything: first who speaks with people, last who keeps the data."""
         (self.home / RUNNING_FILE).unlink(missing_ok=True)
-        self.supervisor.stop(("web",), ("worker", "beat", "rehearsal"), ("redis", "postgres"))
+        self.supervisor.stop(("web",), ("worker", "rehearsal"), ("redis", "postgres"))
 
     def _require_port(self) -> None:
         if not is_free(self.port):
             raise UpError(f"Port {self.port} is in use by another program; choose another: make up PORT=8001")
 
     def _keep_secrets(self) -> None:
-        self.secrets = kept_secrets(self.home)
+        self.secrets = load_secrets(self.home)
         settings = {"KITH_HOME": str(self.home), "PORT": str(self.port), "PYTHONPATH": str(ROOT / "platform")}
         secrets = {name: self.secrets[name] for name in PASSED_ON if not os.environ.get(name)}
         self.environment |= {"DJANGO_SETTINGS_MODULE": "config.settings", **settings, **secrets}
 
     def _start_stores(self) -> None:
-        for store in embedded_stores(os.environ, self.home, self.secrets):
+        for store in choose_stores(os.environ, self.home, self.secrets):
             say(f"Starting {store.program.name} ...")
             self.supervisor.start(store.program)
             self._wait_for(store.program.name, store.is_ready)
@@ -89,7 +84,7 @@ class Run:
             self._start(chosen.program)
 
     def _prepare(self) -> None:
-        """Runs config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""
+        """Run config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""
         log = self.home / "logs" / "prepare.log"
         log.parent.mkdir(mode=0o700, exist_ok=True)
         rotate(log)
@@ -100,7 +95,7 @@ class Run:
                 cwd=ROOT,
                 stderr=errors,
                 start_new_session=True,
-                preexec_fn=leash(servers.web(self.port).death_signal),
+                preexec_fn=die_with_parent(servers.web_program(self.port).death_signal),
             )
         try:
             while process.poll() is None:
@@ -112,8 +107,8 @@ class Run:
             raise UpError(f"The tables could not be brought up to date: {last_line(log)} (more in {log})")
 
     def _serve(self) -> None:
-        say("Starting web, worker and beat ...")
-        for program in (servers.web(self.port), servers.worker(), servers.beat(self.home)):
+        say("Starting web and worker ...")
+        for program in (servers.web_program(self.port), servers.worker_program(with_beat=True)):
             self._start(program)
         self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
         say(f"Logs are in {self.home / 'logs'}.")

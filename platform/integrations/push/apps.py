@@ -9,7 +9,7 @@ class PushConfig(AppConfig):
 
     def ready(self) -> None:
         """The channel registers itself: companions know of no front door."""
-        from companions.life.channels import register
+        from companions.life.outreach import register
         from integrations.push.channel import Push
 
         register(Push())

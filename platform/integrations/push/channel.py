@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from accounts.models import User
-from companions.life.channels import Sent
+from companions.life.outreach import Sent
 from companions.models import Delivery, Life
 from integrations.push.models import Subscription
 from integrations.push.sending import send

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from companions.models import Companion, Message
+from text.shorten import shorten
 
 BODY_CHARACTERS = 200
 # Every payload is this long, so that its length tells nothing of its words; a push service takes 4096 encrypted.
@@ -34,8 +35,7 @@ def _told(companion: Companion, message: Message) -> dict[str, Any]:
 
 def cut(text: str) -> str:
     """The text in one line, of 200 characters at most."""
-    line = _one_line(text)
-    return line if len(line) <= BODY_CHARACTERS else f"{line[: BODY_CHARACTERS - 1].rstrip()}…"
+    return shorten(_one_line(text), BODY_CHARACTERS)
 
 
 def _one_line(text: str) -> str:

@@ -15,7 +15,7 @@ from companions.models import Message
 from integrations.push.address import Address
 from integrations.push.models import Subscription
 from integrations.push.notification import payload
-from providers.outbound import OutboundError, ask
+from providers.guarded_http import OutboundError, send_request
 from providers.web_push import WebPushError, browser_keys, encrypted, signed
 
 log = structlog.get_logger(__name__)
@@ -63,7 +63,9 @@ def _sent(address: Address, authorization: str, message: Message) -> int:
         "Urgency": "normal",
         "Topic": _topic(message),
     }
-    return ask("POST", address.endpoint, body=body, headers=headers, most_seconds=MOST_SECONDS).status
+    return send_request(
+        "POST", address.endpoint, body=body, headers=headers, timeout_seconds=MOST_SECONDS
+    ).status
 
 
 def _topic(message: Message) -> str:

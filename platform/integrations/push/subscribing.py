@@ -12,7 +12,7 @@ from accounts.models import User
 from integrations.push.address import Address
 from integrations.push.errors import PushError
 from integrations.push.models import Subscription
-from providers.outbound import OutboundError, require_public
+from providers.guarded_http import OutboundError, require_public
 from providers.web_push import WebPushError, browser_keys, public_key
 
 MOST = 20  # of a person

@@ -16,7 +16,7 @@ from ninja import Schema
 from pydantic import ValidationError
 
 from accounts.signed_in import SignedInRequest
-from companions.schemas import Text
+from companions.api.schemas import Text
 from integrations.push.api import SubscriptionIn
 from integrations.push.errors import PushError
 from integrations.push.models import Subscription

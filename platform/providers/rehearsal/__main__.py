@@ -8,32 +8,27 @@ import sys
 
 from aiohttp import web
 
-from providers.rehearsal.server import build
+from providers.rehearsal.server import build_app
 from providers.rehearsal.state import State
 
 
 def main() -> None:
-    wanted = _arguments()
-    state = State(seconds_between=wanted.piece_milliseconds / 1000)
-    app = build(state, is_scriptable=wanted.scriptable)
-    with socket.create_server((wanted.host, wanted.port)) as listening:
-        asyncio.run(_serve(app, listening))
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m providers.rehearsal", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 takes any free one and prints it")
     parser.add_argument("--piece-milliseconds", type=float, default=25.0, help="pause after each piece")
     parser.add_argument("--scriptable", action="store_true", help="for tests: serve /control/* too")
-    return parser.parse_args()
+    options = parser.parse_args()
+    app = build_app(State(options.piece_milliseconds / 1000), is_scriptable=options.scriptable)
+    with socket.create_server((options.host, options.port)) as listener:
+        asyncio.run(_serve(app, listener))
 
 
-async def _serve(app: web.Application, listening: socket.socket) -> None:
+async def _serve(app: web.Application, listener: socket.socket) -> None:
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
-    await web.SockSite(runner, listening).start()
-    host, port = listening.getsockname()[:2]
+    await web.SockSite(runner, listener).start()
+    host, port = listener.getsockname()[:2]
     sys.stdout.write(f"The rehearsal model listens at http://{host}:{port}/v1\n")
     sys.stdout.flush()
     ended = asyncio.Event()

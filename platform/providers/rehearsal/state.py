@@ -1,39 +1,23 @@
 """What one rehearsal server knows while it runs; all of it bounded."""
 
 from collections import deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
-from providers.rehearsal.script import Script
-from providers.rehearsal.sound.script import SoundScript
-
-
-@dataclass
-class Call:
-    """One chat request in the ledger, with the tokens that the server counted itself."""
-
-    id: str
-    model: str
-    prompt_tokens: int
-    peer_port: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    state: str = "open"  # then done, broken (as scripted), refused or left (by the client)
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+from providers.rehearsal.script import Script, SoundStep, Step
+from providers.rehearsal.stream import Call
 
 
 @dataclass
 class State:
-    model: str = "rehearsal"
-    seconds_between: float = 0.025
-    script: Script = field(default_factory=Script)
+    pause_seconds: float = 0.025
+    script: Script[Step] = field(default_factory=Script)
     ledger: deque[Call] = field(default_factory=lambda: deque(maxlen=10_000))
-    sound: SoundScript = field(default_factory=SoundScript)
     requests: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=200))
+    sound_script: Script[SoundStep] = field(default_factory=Script)
+    sound_requests: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=200))
     served: int = 0
 
 

@@ -1,10 +1,10 @@
 """Sound: read from any usual container, weighed, and written. Samples are numbers; nothing here knows whose they are."""
 
-from providers.sound.apart import read_apart
+from providers.sound.decoding import read
+from providers.sound.encoding import GENERATED, mp3
 from providers.sound.errors import SoundError
-from providers.sound.marks import GENERATED
-from providers.sound.reading import read
+from providers.sound.isolated import read_isolated
 from providers.sound.sound import Sound
-from providers.sound.writing import mp3, wav
+from providers.sound.wav import wav
 
-__all__ = ["GENERATED", "Sound", "SoundError", "mp3", "read", "read_apart", "wav"]
+__all__ = ["GENERATED", "Sound", "SoundError", "mp3", "read", "read_isolated", "wav"]

@@ -1,11 +1,20 @@
 """What may go wrong with sound."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from django.utils.functional import Promise
 
-CODES = ("empty", "no_sound", "too_long")
+_ = str  # marks what is to be translated, without loading Django into the process that reads a stranger's file
+SENTENCES: Mapping[str, str] = MappingProxyType(
+    {
+        "empty": _("The recording is empty."),
+        "no_sound": _("This is no recording that can be read. Try another format, such as MP3 or WAV."),
+        "too_long": _("The recording is too long."),
+    }
+)
 
 
 class SoundError(Exception):
@@ -20,7 +29,6 @@ class SoundError(Exception):
 
     @property
     def sentence(self) -> "Promise":
-        # Not at the top: the reading process (child.py) would load Django with it, which takes as long as all the rest.
-        from providers.sound.sentences import SENTENCES
+        from django.utils.translation import gettext_lazy  # takes as long to load as all the rest
 
-        return SENTENCES[self.code]
+        return gettext_lazy(SENTENCES[self.code])

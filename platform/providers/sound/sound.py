@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Samples = NDArray[np.int16]
 
+MIN_RATE, MAX_RATE = 4_000, 48_000  # samples a second; what comes faster is brought down to it
 FULL_SCALE = 32_768.0
 SILENT_BELOW = 0.003  # of full scale, about -50 dB: a quiet room's hum, and no voice
 WINDOW_SECONDS = 0.05

@@ -1,7 +1,6 @@
 """Speech: a sentence as sound, from whichever engine the settings name."""
 
-from providers.speech.choosing import engine, engine_name
-from providers.speech.engine import Engine, Wanted
-from providers.speech.saying import said
+from providers.speech.engine import Engine, SpeechRequest
+from providers.speech.synthesis import get_engine, get_engine_name, synthesise
 
-__all__ = ["Engine", "Wanted", "engine", "engine_name", "said"]
+__all__ = ["Engine", "SpeechRequest", "get_engine", "get_engine_name", "synthesise"]

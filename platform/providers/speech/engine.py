@@ -1,11 +1,15 @@
-"""What an engine is asked, and what every engine can be asked."""
+"""What an engine is asked, what every engine can do, and the recordings that an operator has named for imitation."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from providers.errors import ProviderRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SpeechRequest:
     """One sentence and how it is to sound. What an engine cannot do it leaves out.
 
     `voice` is a name of Engine.voices, empty for the engine's own. `language` is a tag such as `en` or `zh-hans`,
@@ -53,5 +57,36 @@ class Engine(Protocol):
     async def voices(self) -> list[str]:
         """The names that a voice may have, the engine's own first."""
 
-    async def speak(self, wanted: Wanted) -> bytes:
-        """The sentence as a file of sound, as it came; not looked at yet (see saying.said)."""
+    async def speak(self, request: SpeechRequest) -> bytes:
+        """The sentence as a file of sound, as it came; not looked at yet (see synthesis.synthesise)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A recording, what is said in it and in which language. Its path is the operator's, never a user's."""
+
+    text: str
+    path: str = ""
+    language: str = ""
+    content: bytes = b""
+
+    def open(self) -> "Reference":
+        """Return it with its content, from this machine; ProviderRefused where it cannot be read."""
+        try:
+            return replace(self, content=Path(self.path).read_bytes())
+        except OSError as error:
+            raise ProviderRefused(f"SPEECH_REFERENCES: {error}") from error
+
+
+def read_references(wanted: Mapping[str, Any]) -> dict[str, Reference]:
+    """Return the recordings of settings.SPEECH by the names of their voices."""
+    return {
+        name: Reference(given.get("text", ""), given.get("path", ""), given.get("language", ""))
+        for name, given in wanted["references"].items()
+    }
+
+
+def choose_reference(references: Mapping[str, Reference], *voices: str) -> Reference | None:
+    """Return the first of the voices that there is a recording of, else any; None where there is none."""
+    named = (references[voice] for voice in voices if voice in references)
+    return next(named, None) or next(iter(references.values()), None)

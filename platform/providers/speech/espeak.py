@@ -1,19 +1,19 @@
 """espeak-ng, a program of this machine: small, quick, in a hundred languages, and no model at all."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
 from providers.errors import ProviderUnavailable
-from providers.speech.engine import Wanted
-from providers.speech.languages import language_of
-from providers.speech.program import run
+from providers.speech.engine import SpeechRequest
+from providers.speech.language import detect_language
 
 PROGRAM = "espeak-ng"
 VOICES = ("f3", "f1", "f2", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8")
-LANGUAGES = MappingProxyType({"zh": "cmn", "yue": "yue", "en": "en-us", "pt": "pt-br", "no": "nb"})
-PLAIN = {
+RENAMED_LANGUAGES = MappingProxyType({"zh": "cmn", "yue": "yue", "en": "en-us", "pt": "pt-br", "no": "nb"})
+LANGUAGES = (
     "ja",
     "ko",
     "ru",
@@ -33,9 +33,9 @@ PLAIN = {
     "pl",
     "tr",
     "sv",
-}
+)
 WORDS_A_MINUTE, PITCH = 170, 50
-FEELINGS = MappingProxyType(  # how much pitch (of 99) and pace change at full intensity
+EMOTIONS = MappingProxyType(  # how much pitch (of 99) and pace change at full intensity
     {
         "happy": (14, 1.1),
         "sad": (-16, 0.8),
@@ -47,6 +47,7 @@ FEELINGS = MappingProxyType(  # how much pitch (of 99) and pace change at full i
         "curious": (12, 1.06),
     }
 )
+MAX_SOUND_BYTES, MAX_ERROR_BYTES = 50_000_000, 10_000
 
 
 class Espeak:
@@ -63,27 +64,67 @@ class Espeak:
     async def voices(self) -> list[str]:
         return list(dict.fromkeys([self._voice, *VOICES]))
 
-    async def speak(self, wanted: Wanted) -> bytes:
+    async def speak(self, request: SpeechRequest) -> bytes:
+        text = request.text.replace("[[", "[ [").replace("\0", " ")  # in [[ ]] espeak reads phonemes
         try:
             async with asyncio.timeout(self._seconds):
-                return await run(PROGRAM, self._arguments(wanted), _plain(wanted.text))
+                return await run_program(PROGRAM, self._build_arguments(request), text)
         except TimeoutError:
             raise ProviderUnavailable(f"{PROGRAM} took longer than {self._seconds:g} seconds") from None
 
-    def _arguments(self, wanted: Wanted) -> list[str]:
-        pitch, pace = FEELINGS.get(wanted.emotion, (0, 1.0))
-        speed = wanted.speed * (1 + (pace - 1) * wanted.intensity)
-        voice = wanted.voice if wanted.voice in VOICES else self._voice
-        language = language_of(wanted.text, wanted.language)
-        name = LANGUAGES.get(language) or (language if language in PLAIN else "en-us")
+    def _build_arguments(self, request: SpeechRequest) -> list[str]:
+        pitch, pace = EMOTIONS.get(request.emotion, (0, 1.0))
+        speed = request.speed * (1 + (pace - 1) * request.intensity)
+        voice = request.voice if request.voice in VOICES else self._voice
+        language = detect_language(request.text, request.language)
+        name = RENAMED_LANGUAGES.get(language) or (language if language in LANGUAGES else "en-us")
         return [
             *("-v", f"{name}+{voice}"),
             *("-s", str(round(WORDS_A_MINUTE * speed))),
-            *("-p", str(round(PITCH + pitch * wanted.intensity))),
+            *("-p", str(round(PITCH + pitch * request.intensity))),
             *("-b", "1", "--stdin", "--stdout"),
         ]
 
 
-def _plain(text: str) -> str:
-    """The text without the marks in which espeak reads phonemes."""
-    return text.replace("[[", "[ [").replace("\0", " ")
+async def run_program(program: str, arguments: Sequence[str], text: str) -> bytes:
+    """Return what the program writes of the text; it never outlives this call.
+
+    ProviderUnavailable with its words where it fails.
+    """
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program, *arguments, stdin=pipe, stdout=pipe, stderr=pipe
+        )
+    except OSError as error:
+        raise ProviderUnavailable(f"{program} does not start: {error}") from error
+    assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018
+    try:
+        process.stdin.write(text.encode(errors="replace"))
+        process.stdin.close()
+        outputs = await asyncio.gather(
+            *(_read_bounded(stream, process) for stream in (process.stdout, process.stderr))
+        )
+        await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await asyncio.shield(process.communicate())  # also closes the pipes
+    sound, words = outputs
+    if len(sound) > MAX_SOUND_BYTES:
+        raise ProviderUnavailable(f"More than {MAX_SOUND_BYTES} bytes were written")
+    if process.returncode:
+        said = words[:MAX_ERROR_BYTES].decode(errors="replace").replace("\0", "").strip()
+        raise ProviderUnavailable(said or f"{program} failed")
+    return sound
+
+
+async def _read_bounded(stream: asyncio.StreamReader, process: asyncio.subprocess.Process) -> bytes:
+    """Return what comes; a program that writes too much is ended."""
+    read = bytearray()
+    while part := await stream.read(65_536):
+        read += part
+        if len(read) > MAX_SOUND_BYTES:
+            with suppress(ProcessLookupError):
+                process.kill()
+    return bytes(read)

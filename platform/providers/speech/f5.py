@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from providers.asking_sound import Server
 from providers.errors import ProviderRefused
-from providers.speech.engine import Wanted
-from providers.speech.references import Reference, references
+from providers.sound_server import SoundServer
+from providers.speech.engine import Reference, SpeechRequest, choose_reference, read_references
 
 BRACKETED = re.compile(r"\[[^\]]*\]")  # the server takes [word] for the name of a voice
 
@@ -19,32 +18,31 @@ class F5:
     takes_reference = True
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
-        self._server, self._references = Server.of(wanted), references(wanted)
+        self._server, self._references = SoundServer.from_settings(wanted), read_references(wanted)
         self._voice: str = wanted["voice"]
         self.place = self._server.base_url
 
     async def voices(self) -> list[str]:
         return list(self._references)
 
-    async def speak(self, wanted: Wanted) -> bytes:
-        reference = self._reference(wanted)
+    async def speak(self, request: SpeechRequest) -> bytes:
+        reference = self._choose_reference(request)
         fields = {
             "ref_text": reference.text,
-            "gen_text": BRACKETED.sub("", wanted.text).strip(),
+            "gen_text": BRACKETED.sub("", request.text).strip(),
             "model": self.model,
-            "speed": f"{wanted.speed:g}",
+            "speed": f"{request.speed:g}",
         }
         # A fixed name: the server writes its file under whatever name it is given.
         files = {"audio": ("ref.wav", reference.content, "audio/wav")}
-        return await self._server.asked("POST", f"{self._server.root}/api", data=fields, files=files)
+        return await self._server.request("POST", f"{self._server.root}/api", data=fields, files=files)
 
-    def _reference(self, wanted: Wanted) -> Reference:
-        if wanted.reference is not None:
-            return Reference(wanted.reference_text, content=wanted.reference)
-        named = self._references.get(wanted.voice) or self._references.get(self._voice)
-        given = named or next(iter(self._references.values()), None)
-        if given is None:
+    def _choose_reference(self, request: SpeechRequest) -> Reference:
+        if request.reference is not None:
+            return Reference(request.reference_text, content=request.reference)
+        reference = choose_reference(self._references, request.voice, self._voice)
+        if reference is None:
             raise ProviderRefused(
                 "F5-TTS needs a reference recording, and there is none in SPEECH_REFERENCES"
             )
-        return given.opened()
+        return reference.open()

@@ -3,16 +3,27 @@
 import base64
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from providers.asking_sound import Server
-from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.speech.engine import Wanted
-from providers.speech.feelings import FAINT, MARKERS
+from providers.errors import ProviderError, ProviderRefused
+from providers.sound_server import SoundServer
+from providers.speech.engine import SpeechRequest
 
-LEAST_BASE64 = 256  # a shorter text the server takes for the bytes themselves
-HAS_NO_LIST = {404, 405}
-OWN = ""
+MIN_BASE64_CHARACTERS = 256  # a shorter text the server takes for the bytes themselves
+NO_LIST_STATUSES = {404, 405}
+MIN_SHOWN_INTENSITY = 0.35
+MARKERS = MappingProxyType(  # the words that Fish Audio's S1 models were trained on
+    {
+        "happy": "(happy)",
+        "sad": "(sad)",
+        "angry": "(angry)",
+        "surprised": "(surprised)",
+        "awkward": "(embarrassed)",
+        "question": "(confused)",
+        "curious": "(curious)",
+    }
+)
 
 
 class Fish:
@@ -20,36 +31,40 @@ class Fish:
     takes_reference = True
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
-        self._server, self._wanted = Server.of(wanted), wanted
+        self._server, self._wanted = SoundServer.from_settings(wanted), wanted
         self.model: str = wanted["model"]
         self.place = self._server.base_url
         self.shows_emotion = "s1" in self.model.lower()  # older models read the markers out
 
     async def voices(self) -> list[str]:
-        """The operator's list, else the references that the server has."""
-        names = list(self._wanted["voices"]) or await self._listed()
+        """Return the operator's list, else the references that the server has."""
+        names = list(self._wanted["voices"]) or await self._list_references()
         return list(dict.fromkeys([*filter(None, [self._wanted["voice"]]), *names]))
 
-    async def _listed(self) -> list[str]:
+    async def _list_references(self) -> list[str]:
         url = f"{self._server.root}/v1/references/list"
         try:
-            told = json.loads(await self._server.asked("GET", url, headers={"Accept": "application/json"}))
-        except (ProviderRefused, ProviderUnavailable) as error:
-            if error.status in HAS_NO_LIST:
+            answer = json.loads(
+                await self._server.request("GET", url, headers={"Accept": "application/json"})
+            )
+        except ProviderError as error:
+            if error.status in NO_LIST_STATUSES:
                 return []
             raise
         except ValueError:
             return []
-        found = told.get("reference_ids") if isinstance(told, dict) else None
-        return [name for name in found or [] if isinstance(name, str)]
+        names = answer.get("reference_ids") if isinstance(answer, dict) else None
+        return [name for name in names or [] if isinstance(name, str)]
 
-    async def speak(self, wanted: Wanted) -> bytes:
-        return await self._server.asked("POST", f"{self._server.root}/v1/tts", json=self._body(wanted))
+    async def speak(self, request: SpeechRequest) -> bytes:
+        return await self._server.request(
+            "POST", f"{self._server.root}/v1/tts", json=self._build_body(request)
+        )
 
-    def _body(self, wanted: Wanted) -> dict[str, Any]:
-        voice = wanted.voice or self._wanted["voice"]
+    def _build_body(self, request: SpeechRequest) -> dict[str, Any]:
+        marker = MARKERS.get(request.emotion, "") if request.intensity >= MIN_SHOWN_INTENSITY else ""
         body: dict[str, Any] = {
-            "text": self._text(wanted),
+            "text": f"{marker} {request.text}" if self.shows_emotion and marker else request.text,
             "format": "wav",  # of the others only mp3 works without streaming
             "references": [],
             "reference_id": None,
@@ -57,13 +72,10 @@ class Fish:
             "streaming": False,
             "use_memory_cache": "on",
         }
-        if wanted.reference is not None:
-            sound = base64.b64encode(wanted.reference).decode()
-            if len(sound) < LEAST_BASE64:
+        if request.reference is not None:
+            sound = base64.b64encode(request.reference).decode()
+            if len(sound) < MIN_BASE64_CHARACTERS:
                 raise ProviderRefused("The reference recording is too short")
-            return body | {"references": [{"audio": sound, "text": wanted.reference_text}]}
+            return body | {"references": [{"audio": sound, "text": request.reference_text}]}
+        voice = request.voice or self._wanted["voice"]
         return body | ({"reference_id": voice} if voice else {})
-
-    def _text(self, wanted: Wanted) -> str:
-        marker = MARKERS.get(wanted.emotion, "") if wanted.intensity >= FAINT else ""
-        return f"{marker} {wanted.text}" if self.shows_emotion and marker else wanted.text

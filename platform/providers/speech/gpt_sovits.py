@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from providers.asking_sound import Server
 from providers.errors import ProviderRefused
-from providers.speech.engine import Wanted
-from providers.speech.languages import language_of
-from providers.speech.references import references
+from providers.sound_server import SoundServer
+from providers.speech.engine import SpeechRequest, choose_reference, read_references
+from providers.speech.language import detect_language
 
 LANGUAGES = {"zh", "en", "ja", "ko", "yue"}
-ANY = "auto"
+ANY_LANGUAGE = "auto"
 
 
 class GptSovits:
@@ -20,33 +19,30 @@ class GptSovits:
     takes_reference = False  # a path of the server's, so only those that the operator has named
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
-        self._server, self._references = Server.of(wanted), references(wanted)
+        self._server, self._references = SoundServer.from_settings(wanted), read_references(wanted)
         self._voice: str = wanted["voice"]
         self.place = self._server.base_url
 
     async def voices(self) -> list[str]:
         return list(self._references)
 
-    async def speak(self, wanted: Wanted) -> bytes:
-        named = self._references.get(wanted.voice) or self._references.get(self._voice)
-        reference = named or next(iter(self._references.values()), None)
+    async def speak(self, request: SpeechRequest) -> bytes:
+        reference = choose_reference(self._references, request.voice, self._voice)
         if reference is None:
             raise ProviderRefused("GPT-SoVITS needs a recording, and there is none in SPEECH_REFERENCES")
+        language = detect_language(request.text, request.language)
+        reference_language = reference.language or detect_language(reference.text, "")
         body = {
-            "text": wanted.text,
-            "text_lang": _known(language_of(wanted.text, wanted.language)),
+            "text": request.text,
+            "text_lang": language if language in LANGUAGES else ANY_LANGUAGE,
             "ref_audio_path": reference.path,
             "prompt_text": reference.text,
-            "prompt_lang": _known(reference.language or language_of(reference.text, "")),
+            "prompt_lang": reference_language if reference_language in LANGUAGES else ANY_LANGUAGE,
             "text_split_method": "cut5",
             "batch_size": 1,
-            "speed_factor": wanted.speed,
+            "speed_factor": request.speed,
             "media_type": "wav",
             "streaming_mode": False,
         }
         # In the address, as a GET, it would stand in the server's log.
-        return await self._server.asked("POST", f"{self.place}/tts", json=body)
-
-
-def _known(language: str) -> str:
-    return language if language in LANGUAGES else ANY
+        return await self._server.request("POST", f"{self.place}/tts", json=body)

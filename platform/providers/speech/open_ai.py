@@ -2,17 +2,30 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from providers.asking_sound import Server, afresh, taken
-from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.speech.engine import Wanted
-from providers.speech.feelings import instruction
+from providers.errors import ProviderError
+from providers.sound_server import SoundServer
+from providers.speech.engine import SpeechRequest
 
 DEFAULT_MODEL, DEFAULT_VOICE = "tts-1", "alloy"
 TAKES_INSTRUCTIONS = re.compile(r"^gpt-.*tts|^qwen3?-?tts.*instruct", re.IGNORECASE)
-HAS_NO_LIST = {404, 405, 501}
+NO_LIST_STATUSES = {404, 405, 501}
+FAINT_BELOW, STRONG_ABOVE = 0.35, 0.7
+MANNERS = MappingProxyType(
+    {
+        "happy": "cheerful and warm",
+        "sad": "sad and quiet",
+        "angry": "angry and sharp",
+        "think": "thoughtful and slow",
+        "surprised": "surprised",
+        "awkward": "awkward and hesitant",
+        "question": "puzzled",
+        "curious": "curious and lively",
+    }
+)
 
 
 class OpenAI:
@@ -20,64 +33,59 @@ class OpenAI:
     takes_reference = False
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
-        self._server, self._wanted = Server.of(wanted), wanted
+        self._server, self._wanted = SoundServer.from_settings(wanted), wanted
         self.model: str = wanted["model"] or DEFAULT_MODEL
         self.place = self._server.base_url
         self.shows_emotion = bool(TAKES_INSTRUCTIONS.match(self.model))
 
     async def voices(self) -> list[str]:
-        """The operator's list, else the server's own, else the one voice that is asked for anyway."""
+        """Return the operator's list, else the server's own, else the one voice that is asked for anyway."""
         own: str = self._wanted["voice"] or DEFAULT_VOICE
-        names = list(self._wanted["voices"]) or await self._listed()
+        names = list(self._wanted["voices"]) or await self._list_voices()
         first = own if self._wanted["voice"] or not names else names[0]
         return list(dict.fromkeys([first, *names]))
 
-    async def _listed(self) -> list[str]:
+    async def _list_voices(self) -> list[str]:
         try:
-            body = await self._server.asked("GET", f"{self.place}/audio/voices")
-            return list(_names(json.loads(body)))
-        except ProviderRefused as error:
-            if error.status in HAS_NO_LIST:
-                return []
-            raise
-        except ProviderUnavailable as error:
-            if error.status in HAS_NO_LIST:
+            answer = json.loads(await self._server.request("GET", f"{self.place}/audio/voices"))
+        except ProviderError as error:
+            if error.status in NO_LIST_STATUSES:
                 return []
             raise
         except ValueError:  # a page for people
             return []
+        listed = answer.get("voices", answer.get("data")) if isinstance(answer, dict) else answer
+        names = map(_read_name, listed if isinstance(listed, list) else [])
+        return [name for name in names if name]
 
-    async def speak(self, wanted: Wanted) -> bytes:
-        return await afresh(lambda: self._spoken(wanted))
+    async def speak(self, request: SpeechRequest) -> bytes:
+        body = self._build_body(request)
+        return await self._server.request_by_sdk(
+            lambda audio: audio.speech.with_streaming_response.create(**body)
+        )
 
-    async def _spoken(self, wanted: Wanted) -> bytes:
-        async with self._server.patience():
-            speech = self._server.sdk().audio.speech.with_streaming_response
-            async with speech.create(**self._body(wanted)) as response:
-                return await taken(response.http_response)
-
-    def _body(self, wanted: Wanted) -> dict[str, Any]:
+    def _build_body(self, request: SpeechRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
-            "input": wanted.text,
-            "voice": wanted.voice or self._wanted["voice"] or DEFAULT_VOICE,
+            "input": request.text,
+            "voice": request.voice or self._wanted["voice"] or DEFAULT_VOICE,
             "response_format": self._wanted["format"],
         }
-        if wanted.speed != 1.0:
-            body["speed"] = wanted.speed
-        manner = instruction(wanted.emotion, wanted.intensity)
-        return body | ({"instructions": manner} if self.shows_emotion and manner else {})
+        if request.speed != 1.0:
+            body["speed"] = request.speed
+        instruction = describe_manner(request.emotion, request.intensity)
+        return body | ({"instructions": instruction} if self.shows_emotion and instruction else {})
 
 
-def _names(told: object) -> Iterator[str]:
-    """The names in any of the forms in which servers list voices."""
-    found = told.get("voices", told.get("data")) if isinstance(told, dict) else told
-    for one in found if isinstance(found, list) else []:
-        name = one if isinstance(one, str) else _name(one)
-        if name:
-            yield name
+def describe_manner(emotion: str, intensity: float) -> str:
+    """Return how to speak, as a sentence for a model; empty where there is nothing to show."""
+    manner = MANNERS.get(emotion, "")
+    degree = "slightly " if intensity < FAINT_BELOW else "very " if intensity > STRONG_ABOVE else ""
+    return f"Sound {degree}{manner}." if manner and intensity > 0 else ""
 
 
-def _name(one: object) -> str:
-    known = (one.get(key) for key in ("id", "voice_id", "name")) if isinstance(one, dict) else ()
-    return next((name for name in known if isinstance(name, str)), "")
+def _read_name(voice: object) -> str:
+    """Return a voice's name in any of the forms in which servers list them."""
+    named = voice if isinstance(voice, dict) else {"name": voice}
+    found = (named.get(key) for key in ("id", "voice_id", "name"))
+    return next((name for name in found if isinstance(name, str)), "")

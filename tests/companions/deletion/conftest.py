@@ -10,12 +10,12 @@ from django.test import Client
 
 from accounts.models import User
 from companions.models import Closing, Companion, Message, Session
-from memory.always import append_to_block, set_slot, write_block
-from memory.closing import Ended, Written, keep
-from memory.keeping import keep_fact
+from memory.core_memory import append_to_block, set_slot, write_block
+from memory.learning.diary import ClosedSession, Written, keep_session
+from memory.learning.revisions import revise
 from memory.models import Change, Consolidation, DiaryEntry, Memory, Revision
 from memory.models.always import By
-from memory.understanding import revise
+from memory.store import keep_fact
 from tests.companions import talking
 
 NOW = datetime(2023, 5, 3, 9, tzinfo=UTC)
@@ -71,8 +71,8 @@ def diary(
         user_profile=[],
         call_id=None,
     )
-    ended = Ended(session_id=session.pk, started_at=NOW, ended_at=NOW, written=written)
-    return keep(companion.pk, ended, NOW, UTC)
+    ended = ClosedSession(session_id=session.pk, started_at=NOW, ended_at=NOW, written=written)
+    return keep_session(companion.pk, ended, NOW, UTC)
 
 
 def profile(companion: Companion, *sentences: Told, about: str = "user_profile") -> Revision:

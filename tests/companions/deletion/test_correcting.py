@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from companions.correcting import correct_message
+from companions.conversations.editing import correct_message
 from companions.errors import ReplyStateError, TextError
 from companions.models import Companion, Message, Reply, Session
 from memory.embedding import embed_waiting

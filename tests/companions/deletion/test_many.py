@@ -8,8 +8,8 @@ from django.test import Client
 from accounts.models import User
 from companions.deletion import forget_many
 from companions.models import Companion, Message
-from memory.keeping import keep_fact
 from memory.models import Memory
+from memory.store import keep_fact
 from tests.companions.deletion.conftest import NOW, learnt, say
 from tests.fixtures.rest import Api
 

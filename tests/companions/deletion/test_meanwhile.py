@@ -14,12 +14,12 @@ from django.db import connections
 
 from accounts.models import User
 from companions.deletion import delete_companion, delete_message
-from companions.life import inner_state, reaching, reflection, tick, timers, waking
+from companions.life import inner_state, outreach, reflection, tick, timers, waking
 from companions.life.mood import Feeling
 from companions.models import Companion, InnerState, Message, Timer, Waking
-from memory.always import set_slot
+from memory.core_memory import set_slot
 from memory.models.always import By
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
 from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling
@@ -70,7 +70,7 @@ def woken(companion: Companion, message: Message, note: str) -> Waking:
     """A waking that is due, of a timer that was set in answer to the message."""
     given = {"by": Timer.By.COMPANION, "is_asked_for": True, "now": NOW, "message": message}
     timer = timers.set_timer(companion, "1h", note, **given)
-    (waking_id,) = tick.begin([timer.pk], LATER)
+    (waking_id,) = tick.begin_wakings([timer.pk], LATER)
     return as_it_is(waking_id)
 
 
@@ -141,7 +141,7 @@ def test_a_reflection_does_not_go_on_from_what_is_taken_back(
         reflection.run(mira.pk, after, step)
     assert tables_with(MARKER) == {}
     if point in ("gathered", "asked"):
-        assert inner_state.newest(mira.pk).text == "I feel calm."
+        assert inner_state.get_newest(mira.pk).text == "I feel calm."
 
 
 def test_nobody_waits_forever_and_nothing_comes_back(
@@ -165,15 +165,17 @@ def test_nobody_waits_forever_and_nothing_comes_back(
             now += timedelta(seconds=20)
 
     def wake(now: datetime) -> None:
-        for id in waking.due(now):
+        for id in waking.find_due(now):
             waking.run(id, now)
 
     def reflect(now: datetime) -> None:
         for one in (mira, tian):
             reflection.run(one.pk, now)
 
-    begun = [lambda now: tick.begin(tick.claim(now, 5), now)] * 2
-    at_work = beside(*(partial(again, deed) for deed in (*begun, wake, wake, reflect, reaching.send_due)))
+    begun = [lambda now: tick.begin_wakings(tick.claim_timers(now, 5), now)] * 2
+    at_work = beside(
+        *(partial(again, deed) for deed in (*begun, wake, wake, reflect, outreach.send_due_deliveries))
+    )
     deleting = beside(*(partial(_delete_all, messages[::2]) for messages in said))
     try:
         joined(deleting)
@@ -202,9 +204,9 @@ def test_who_is_deleted_while_they_live_leaves_nothing(
     def live() -> None:
         now = LATER
         while not over.is_set():
-            for id in tick.begin(tick.claim(now, 3), now):
+            for id in tick.begin_wakings(tick.claim_timers(now, 3), now):
                 waking.run(id, now)
-            reaching.send_due(now)
+            outreach.send_due_deliveries(now)
             now += timedelta(seconds=20)
 
     living = beside(live, live)

@@ -7,15 +7,15 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from companions.memories.editing import set_private
 from companions.models import Companion, Message
-from companions.private import keep_private
 from database.threads import in_thread
-from memory.among import Among
 from memory.embedding import embed_waiting
 from memory.learning.neighbours import neighbours
 from memory.models import Memory
-from memory.recall import recall
-from providers.rehearsal.running import RehearsalServer
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import recall
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, learnt, told
 from tests.companions.sessions.conftest import closed
 from tests.fixtures.rest import Api
@@ -26,7 +26,7 @@ PROMPTED = {"companions_session", "companions_closing", "memory_slot", "memory_b
 
 
 def make_private(memory: Memory) -> None:
-    keep_private(memory, True, NOW)
+    set_private(memory, True, NOW)
 
 
 def test_what_was_drawn_from_it_alone_is_private_too_and_the_rest_is_not(
@@ -57,7 +57,7 @@ def test_models_are_not_given_it_and_its_owner_is(mira: Companion, said: list[Me
     asked = {"now": NOW + timedelta(days=1), "zone": mira.user.zone}
     assert memory not in [one.memory for one in recall(mira.pk, MARKER, 9, **asked)]
     assert memory in [
-        one.memory for one in recall(mira.pk, MARKER, 9, among=Among(with_private=True), **asked)
+        one.memory for one in recall(mira.pk, MARKER, 9, filters=MemoryFilter(with_private=True), **asked)
     ]
     assert memory not in neighbours(mira.pk, [SECRET], **asked)
 
@@ -91,7 +91,7 @@ def test_with_what_was_learnt_the_messages_behind_it_are_private(
     assert list(Message.objects.filter(is_hidden=True)) == [said[0]]
     private = set(Memory.objects.filter(is_private=True))
     assert private == {memory, Memory.objects.get(message=said[0])}
-    keep_private(memory, False, NOW)
+    set_private(memory, False, NOW)
     assert Message.objects.get(pk=said[0].pk).is_hidden
 
 

@@ -10,9 +10,9 @@ from companions.deletion import delete_message
 from companions.models import Companion, Message, Session
 from companions.sessions import rewriting
 from companions.sessions.closing import run
-from companions.sessions.trying import MOST_ATTEMPTS
+from jobs.retry import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SAID, diary, say, told
 from tests.companions.everywhere import tables_with
 from tests.companions.sessions.conftest import ask_to_close, closed
@@ -100,7 +100,7 @@ def test_a_model_that_fails_is_asked_later_and_what_is_left_stands(
     (entry_id,) = rewriting.due(LATER)
     rehearsal.script({"task": "any", "answer": "Nonsense.", "repeat": 100})
     now = LATER
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         rewriting.run(entry_id, now)
         entry = DiaryEntry.objects.get(pk=entry_id)
         assert (entry.attempts, entry.summary, entry.is_stale) == (attempt, "And of tea.", True)

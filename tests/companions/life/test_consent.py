@@ -6,11 +6,17 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from companions.life.consent import Past, past, refusal, unprompted_refusal
-from companions.life.hours import next_time, within
-from companions.making import create
+from companions.conversations.messages import open_session, say
+from companions.creation import create
+from companions.life.eligibility import (
+    Outreach,
+    find_outreach_refusal,
+    find_refusal,
+    get_next_time,
+    is_within,
+    load_outreach,
+)
 from companions.models import Companion, Life, Message, Waking
-from companions.saying import open_session, say
 
 NOON = datetime(2026, 5, 4, 10, tzinfo=UTC)  # noon in Berlin
 DAY = timedelta(days=1)
@@ -24,9 +30,9 @@ def life_of(companion: Companion, **fields: object) -> Life:
     return life
 
 
-def spoke(said: str = "Hello", ago: timedelta = timedelta(hours=1), *unprompted: timedelta) -> Past:
+def spoke(said: str = "Hello", ago: timedelta = timedelta(hours=1), *unprompted: timedelta) -> Outreach:
     """The person said that so long ago; the companion wrote first so long ago, the newest first."""
-    return Past(said, NOON - ago, [NOON - one for one in unprompted])
+    return Outreach(said, NOON - ago, [NOON - one for one in unprompted])
 
 
 @pytest.fixture
@@ -35,12 +41,12 @@ def juno(alice: User) -> Companion:
 
 
 def test_nobody_is_written_to_who_has_not_opted_in(juno: Companion) -> None:
-    assert unprompted_refusal(juno.life, spoke(), NOON) == "not_opted_in"
-    assert unprompted_refusal(life_of(juno), spoke(), NOON) is None
+    assert find_outreach_refusal(juno.life, spoke(), NOON) == "not_opted_in"
+    assert find_outreach_refusal(life_of(juno), spoke(), NOON) is None
 
 
 def test_muted_is_muted(juno: Companion) -> None:
-    assert unprompted_refusal(life_of(juno, is_muted=True), spoke(), NOON) == "muted"
+    assert find_outreach_refusal(life_of(juno, is_muted=True), spoke(), NOON) == "muted"
 
 
 @pytest.mark.parametrize(
@@ -48,26 +54,26 @@ def test_muted_is_muted(juno: Companion) -> None:
 )
 def test_quiet_hours_are_those_of_the_persons_zone(juno: Companion, hour: int, told: str | None) -> None:
     at = NOON.replace(hour=hour)  # two hours later in Berlin; quiet from 22 until 8
-    assert unprompted_refusal(life_of(juno), Past("Hello", at - 2 * DAY, []), at) == told
+    assert find_outreach_refusal(life_of(juno), Outreach("Hello", at - 2 * DAY, []), at) == told
 
 
 def test_a_span_of_no_length_is_none(juno: Companion) -> None:
     life = life_of(juno, quiet_from=time(0), quiet_until=time(0))
-    assert unprompted_refusal(life, spoke(), NOON.replace(hour=23)) is None
+    assert find_outreach_refusal(life, spoke(), NOON.replace(hour=23)) is None
 
 
 def test_at_most_so_many_a_day_of_the_persons(juno: Companion) -> None:
     life = life_of(juno, most_a_day=2)
     hours = [timedelta(hours=n) for n in (3, 5)]
     assert (
-        unprompted_refusal(
-            life, Past("Hello", NOON - timedelta(hours=1), [NOON - one for one in hours]), NOON
+        find_outreach_refusal(
+            life, Outreach("Hello", NOON - timedelta(hours=1), [NOON - one for one in hours]), NOON
         )
         == "enough_today"
     )
     yesterday = [NOON - timedelta(hours=3), NOON - timedelta(hours=13)]
-    assert unprompted_refusal(life, Past("Hello", NOON - timedelta(hours=1), yesterday), NOON) is None
-    assert unprompted_refusal(life_of(juno, most_a_day=0), spoke(), NOON) == "enough_today"
+    assert find_outreach_refusal(life, Outreach("Hello", NOON - timedelta(hours=1), yesterday), NOON) is None
+    assert find_outreach_refusal(life_of(juno, most_a_day=0), spoke(), NOON) == "enough_today"
 
 
 @pytest.mark.parametrize(
@@ -87,21 +93,24 @@ def test_who_does_not_answer_is_written_to_ever_more_seldom(
 ) -> None:
     newest = NOON - timedelta(days=days)
     wrote = [newest - n * DAY for n in range(unanswered)]
-    before = Past("Hello", newest - 100 * DAY, wrote)
-    assert unprompted_refusal(life_of(juno), before, NOON) == told
-    assert unprompted_refusal(life_of(juno), Past("Hello", NOON - timedelta(hours=1), wrote), NOON) is None
+    before = Outreach("Hello", newest - 100 * DAY, wrote)
+    assert find_outreach_refusal(life_of(juno), before, NOON) == told
+    assert (
+        find_outreach_refusal(life_of(juno), Outreach("Hello", NOON - timedelta(hours=1), wrote), NOON)
+        is None
+    )
 
 
 def test_a_goodbye_holds_until_the_next_morning_a_lasting_one_until_they_write(juno: Companion) -> None:
     life = life_of(juno)
-    assert unprompted_refusal(life, spoke("Bye!", timedelta(hours=2)), NOON) == "goodbye"
-    assert unprompted_refusal(life, spoke("Bye!", timedelta(hours=14)), NOON) is None
-    assert unprompted_refusal(life, spoke("Please stop writing to me.", 40 * DAY), NOON) == "goodbye"
+    assert find_outreach_refusal(life, spoke("Bye!", timedelta(hours=2)), NOON) == "goodbye"
+    assert find_outreach_refusal(life, spoke("Bye!", timedelta(hours=14)), NOON) is None
+    assert find_outreach_refusal(life, spoke("Please stop writing to me.", 40 * DAY), NOON) == "goodbye"
 
 
 def test_what_was_asked_for_needs_no_opting_in(juno: Companion) -> None:
-    assert refusal(juno, Waking(companion=juno, is_asked_for=True), NOON) is None
-    assert refusal(juno, Waking(companion=juno), NOON) == "not_opted_in"
+    assert find_refusal(juno, Waking(companion=juno, is_asked_for=True), NOON) is None
+    assert find_refusal(juno, Waking(companion=juno), NOON) == "not_opted_in"
 
 
 def test_the_past_is_read_from_rows(
@@ -134,13 +143,15 @@ def test_the_past_is_read_from_rows(
             at,
         )
     with django_assert_num_queries(2):
-        assert past(juno) == Past("50", NOON - timedelta(minutes=50), [NOON - timedelta(minutes=30)])
+        assert load_outreach(juno) == Outreach(
+            "50", NOON - timedelta(minutes=50), [NOON - timedelta(minutes=30)]
+        )
 
 
 def test_spans_of_a_day() -> None:
-    assert within(time(22), time(8), time(23))
-    assert within(time(22), time(8), time(7, 59))
-    assert not within(time(22), time(8), time(8))
-    assert not within(time(9), time(9), time(9))
-    assert next_time(time(8), NOON) == NOON.replace(hour=8) + DAY
-    assert next_time(time(11), NOON) == NOON.replace(hour=11)
+    assert is_within(time(22), time(8), time(23))
+    assert is_within(time(22), time(8), time(7, 59))
+    assert not is_within(time(22), time(8), time(8))
+    assert not is_within(time(9), time(9), time(9))
+    assert get_next_time(time(8), NOON) == NOON.replace(hour=8) + DAY
+    assert get_next_time(time(11), NOON) == NOON.replace(hour=11)

@@ -9,16 +9,16 @@ from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ModelCall
-from companions.deletion.memories import forget_many
-from companions.life.drives import claim, seek
+from companions.conversations.messages import open_session
+from companions.conversations.messages import say as keep_message
+from companions.deletion import forget_many
 from companions.life.tasks import seek_of
+from companions.life.triggers import claim_companions, make_waking
+from companions.memories.editing import set_private
 from companions.models import Companion, Life, Message, Waking
-from companions.private import keep_private
-from companions.saying import open_session
-from companions.saying import say as keep_message
-from memory.keeping import keep_fact
 from memory.models import Memory, Pursuit
-from providers.rehearsal.running import RehearsalServer
+from memory.store import keep_fact
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import ran
 
 MONDAY = datetime(2026, 5, 4, 10, tzinfo=UTC)  # noon in Berlin, six in the evening in Shanghai
@@ -69,7 +69,7 @@ def know(
 
 
 def sought(companion: Companion, now: datetime) -> Waking | None:
-    found = seek(companion.pk, now)
+    found = make_waking(companion.pk, now)
     return Waking.objects.get(pk=found) if found else None
 
 
@@ -479,7 +479,7 @@ def test_what_goes_before_it_wakes_is_not_told(
     if deed == "deleted":
         forget_many(juno.pk, [exam.pk], MONDAY)
     else:
-        keep_private(exam, True, MONDAY)
+        set_private(exam, True, MONDAY)
     waking = Waking.objects.filter(pk=waking.pk).first()
     if waking:  # else it went with what it was about
         waking = ran(waking, MONDAY)
@@ -522,32 +522,34 @@ def looks(companion: Companion) -> datetime | None:
 
 def test_only_those_are_claimed_that_may_write_first_and_are_due(juno: Companion, lan: Companion) -> None:
     Life.objects.filter(companion=lan).update(reaches_out=False)
-    assert claim(MONDAY, 10) == [juno.pk]
-    assert claim(MONDAY, 10) == []
+    assert claim_companions(MONDAY, 10) == [juno.pk]
+    assert claim_companions(MONDAY, 10) == []
     for fields in ({"is_muted": True}, {"is_awake": False}):
         Life.objects.filter(companion=lan).update(reaches_out=True, **fields)
-        assert claim(MONDAY, 10) == []
+        assert claim_companions(MONDAY, 10) == []
         Life.objects.filter(companion=lan).update(is_muted=False, is_awake=True, reaches_out=False)
-    assert claim(MONDAY + 11 * MINUTE, 10) == [juno.pk]  # whoever claimed it has died
-    seek(juno.pk, MONDAY + 11 * MINUTE)
-    assert claim(MONDAY + 6 * HOUR, 10) == []
-    assert claim(MONDAY + 7 * HOUR, 10) == [juno.pk]
+    assert claim_companions(MONDAY + 11 * MINUTE, 10) == [juno.pk]  # whoever claimed it has died
+    make_waking(juno.pk, MONDAY + 11 * MINUTE)
+    assert claim_companions(MONDAY + 6 * HOUR, 10) == []
+    assert claim_companions(MONDAY + 7 * HOUR, 10) == [juno.pk]
 
 
 def test_the_next_look_is_in_six_hours_and_a_little_later_for_each(juno: Companion) -> None:
-    seek(juno.pk, MONDAY)
+    make_waking(juno.pk, MONDAY)
     spread = timedelta(seconds=juno.pk.int % 1200)
     assert looks(juno) == MONDAY + 6 * HOUR + spread
-    seek(juno.pk, MONDAY + 6 * HOUR)  # six in the evening: midnight is in its quiet hours, which end at eight
+    make_waking(
+        juno.pk, MONDAY + 6 * HOUR
+    )  # six in the evening: midnight is in its quiet hours, which end at eight
     assert looks(juno) == datetime(2026, 5, 5, 6, tzinfo=UTC) + spread
-    seek(juno.pk, datetime(2026, 5, 5, 4, tzinfo=UTC))
+    make_waking(juno.pk, datetime(2026, 5, 5, 4, tzinfo=UTC))
     assert looks(juno) == datetime(2026, 5, 5, 6, tzinfo=UTC) + spread
 
 
 def test_a_companion_that_is_gone_is_passed_over(juno: Companion) -> None:
     id = juno.pk
     juno.delete()
-    assert seek(id, MONDAY) is None
+    assert make_waking(id, MONDAY) is None
     seek_of(str(id))
 
 
@@ -558,9 +560,9 @@ def test_a_look_takes_few_queries_however_much_is_known(
         know(juno, f"Alice has exam number {n} tomorrow.")
         pursue(juno, f"Idea {n}", "idea", excitement=9)
     with django_assert_num_queries(1):
-        assert claim(MONDAY, 10) == [juno.pk]
-    with django_assert_num_queries(14):  # a savepoint's two among them
-        assert seek(juno.pk, MONDAY)
+        assert claim_companions(MONDAY, 10) == [juno.pk]
+    with django_assert_num_queries(15):  # a savepoint's two among them
+        assert make_waking(juno.pk, MONDAY)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -569,8 +571,8 @@ def test_many_workers_at_once_make_one_waking(juno: Companion) -> None:
         know(juno, f"Alice has exam number {n} tomorrow.")
 
     def work() -> None:
-        for id in [*claim(MONDAY, 10), juno.pk]:
-            seek(id, MONDAY)
+        for id in [*claim_companions(MONDAY, 10), juno.pk]:
+            make_waking(id, MONDAY)
         connection.close()
 
     workers = [threading.Thread(target=work) for _n in range(4)]

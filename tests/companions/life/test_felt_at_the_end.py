@@ -15,7 +15,7 @@ from companions.models import Closing, Companion, InnerState
 from companions.sessions.closing import run
 from memory.emotion import Emotion
 from memory.models import DiaryEntry
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import MORNING, TEA, ask_to_close, closed
 from tests.companions.sessions.test_closing import when
 from tests.companions.talking import say
@@ -32,7 +32,7 @@ def makers() -> list[str]:
 
 
 def held(companion: Companion) -> InnerState:
-    state = inner_state.newest(companion.pk)
+    state = inner_state.get_newest(companion.pk)
     assert state
     return state
 
@@ -80,7 +80,7 @@ def test_what_it_carries_is_kept_as_a_reflection_is(
     say(mira, "I like rain.", "So do I.", at=MORNING)
     rehearsal.script(ending(inner_state=FELT | changed))
     assert closed(mira, NOON).state == "done"
-    assert (held(mira).text, inner_state.feeling_of(held(mira))) == (text, feeling)
+    assert (held(mira).text, inner_state.get_feeling(held(mira))) == (text, feeling)
 
 
 def test_what_stands_on_nothing_leaves_the_old_one(mira: Companion, rehearsal: RehearsalServer) -> None:
@@ -102,9 +102,9 @@ def test_where_nothing_was_said_since_none_is_asked_for(mira: Companion, rehears
 def test_a_session_that_holds_ten_messages_is_not_reflected_upon_after_its_end(mira: Companion) -> None:
     say(mira, *TEA, *TEA, "I like rain.", "So do I.", at=MORNING)
     closed(mira, NOON)
-    assert reflection.due(NOON) == []
+    assert reflection.find_due_companions(NOON) == []
     say(mira, *TEA, *TEA, "I like rain.", at=NOON)
-    assert reflection.due(NOON + timedelta(hours=1)) == []
+    assert reflection.find_due_companions(NOON + timedelta(hours=1)) == []
 
 
 def test_a_waking_meanwhile_has_it_written_anew_from_there(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from companions.life.goodbye import Goodbye, goodbye
+from companions.life.eligibility import Goodbye, find_goodbye
 
 LASTING = (
     "Please stop writing to me.",
@@ -44,14 +44,14 @@ NONE = (
 
 @pytest.mark.parametrize("text", LASTING)
 def test_who_asks_to_be_left_alone_is(text: str) -> None:
-    assert goodbye(text) is Goodbye.LASTING
+    assert find_goodbye(text) is Goodbye.LASTING
 
 
 @pytest.mark.parametrize("text", TODAY)
 def test_the_end_of_a_talk_holds_for_the_day(text: str) -> None:
-    assert goodbye(text) is Goodbye.TODAY
+    assert find_goodbye(text) is Goodbye.TODAY
 
 
 @pytest.mark.parametrize("text", NONE)
 def test_what_is_no_goodbye_is_none(text: str) -> None:
-    assert goodbye(text) is None
+    assert find_goodbye(text) is None

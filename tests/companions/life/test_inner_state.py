@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
+from companions.creation import create
 from companions.life import inner_state
 from companions.life.mood import CALM, Feeling
-from companions.making import create
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion
@@ -34,7 +34,7 @@ def waking_of(companion: Companion) -> Waking:
 
 def test_a_new_companion_begins_with_feelings_of_its_own(alice: User) -> None:
     mira = made(alice, persona="A warm gardener. Loves rain. Keeps bees.", greeting="Hello, you!")
-    begun = inner_state.newest(mira.pk)
+    begun = inner_state.get_newest(mira.pk)
     assert begun
     assert (begun.number, begun.by, begun.seen, begun.until_at) == (1, By.SEED, [], None)
     assert begun.text.startswith("I am Mira")
@@ -57,13 +57,13 @@ def test_a_new_companion_begins_with_feelings_of_its_own(alice: User) -> None:
     ],
 )
 def test_the_beginning_takes_its_tone_from_the_persona(alice: User, persona: str, emotion: Emotion) -> None:
-    begun = inner_state.newest(made(alice, persona=persona).pk)
+    begun = inner_state.get_newest(made(alice, persona=persona).pk)
     assert begun
     assert begun.emotion == emotion
 
 
 def test_a_persona_of_any_length_leaves_a_short_beginning(alice: User) -> None:
-    begun = inner_state.newest(made(alice, persona="a" * 20_000, greeting="b" * 4_000).pk)
+    begun = inner_state.get_newest(made(alice, persona="a" * 20_000, greeting="b" * 4_000).pk)
     assert begun
     assert len(begun.text) < 1000
 
@@ -71,10 +71,10 @@ def test_a_persona_of_any_length_leaves_a_short_beginning(alice: User) -> None:
 def test_companions_from_before_are_seeded_once(mira: Companion, alice: User) -> None:
     other = made(alice, name="Juno")
     InnerState.objects.filter(companion=mira).delete()
-    assert inner_state.newest(mira.pk) is None
+    assert inner_state.get_newest(mira.pk) is None
     assert inner_state.seed_missing(NOW) == 1
     assert inner_state.seed_missing(NOW) == 0
-    begun = inner_state.newest(mira.pk)
+    begun = inner_state.get_newest(mira.pk)
     assert begun
     assert inner_state.seed(mira, NOW) == begun
     assert InnerState.objects.filter(companion=other).count() == 1
@@ -86,8 +86,8 @@ def test_each_revision_has_the_next_number(mira: Companion) -> None:
         mira.pk, " I worry. ", TENSE, by=By.REFLECTION, now=NOW, seen=[*seen, seen[0]], until_at=said_at
     )
     assert (first.number, first.text, first.seen, first.until_at) == (2, "I worry.", sorted(seen), said_at)
-    assert inner_state.newest(mira.pk) == first
-    assert inner_state.feeling_of(first) == TENSE
+    assert inner_state.get_newest(mira.pk) == first
+    assert inner_state.get_feeling(first) == TENSE
 
 
 def test_a_waking_leaves_what_was_said_to_the_next_reflection(mira: Companion) -> None:
@@ -117,12 +117,12 @@ def test_what_cannot_be_kept_is_cut_or_refused(mira: Companion) -> None:
 def test_another_companions_inner_state_is_not_ones_own(mira: Companion, bob: User) -> None:
     theirs = made(bob)
     inner_state.revise(theirs.pk, "I worry.", TENSE, by=By.WAKING, now=NOW)
-    begun = inner_state.newest(mira.pk)
+    begun = inner_state.get_newest(mira.pk)
     assert begun
     assert begun.number == 1
 
 
 def test_what_is_felt_fades_from_the_moment_it_was_made(mira: Companion) -> None:
     state = inner_state.revise(mira.pk, "I worry.", TENSE, by=By.WAKING, now=NOW)
-    assert inner_state.feeling_now(state, NOW + timedelta(hours=12)).valence == pytest.approx(-0.25)
-    assert inner_state.feeling_now(None, NOW) == CALM
+    assert inner_state.get_feeling_now(state, NOW + timedelta(hours=12)).valence == pytest.approx(-0.25)
+    assert inner_state.get_feeling_now(None, NOW) == CALM

@@ -12,7 +12,7 @@ from companions.life import inner_state
 from companions.life.mood import CALM
 from companions.models import Companion, InnerState, Message, Waking
 from companions.tasks import drop_old_prompts
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, calling, ran, woken
 from tests.fixtures.rest import Api, problem
 

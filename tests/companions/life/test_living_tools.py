@@ -8,15 +8,15 @@ import pytest
 
 from companions import tools
 from companions.deletion import delete_message
-from companions.life import inner_state, prompting
-from companions.life.awake import Awake, WakingOverError
-from companions.life.waking import LASTS
+from companions.life import inner_state, waking_prompt
+from companions.life.waking import LEASE_TIME
+from companions.life.waking_context import LostOwnershipError, WakingContext
 from companions.models import Companion, Session, Timer, Waking
-from companions.sessions.trying import Lease
 from companions.tools.bounds import LIVING_TOKENS
-from memory.keeping import keep_fact
+from jobs.lease import Lease
 from memory.learning.secrets import holds_secret
 from memory.models import DiaryEntry, Memory, Pursuit, Recall
+from memory.store import keep_fact
 from providers.tokens import estimate
 from tests.companions.life.waking import say, woken
 
@@ -32,26 +32,26 @@ GOOD: dict[str, dict[str, Any]] = {
 BAD = ["", "{", "[]", "null", '{"text": 5}', '{"text": ""}', '{"text": "a\\u0000b", "title": "a\\u0000b"}']
 
 
-def awake_of(companion: Companion, **fields: Any) -> Awake:
+def awake_of(companion: Companion, **fields: Any) -> WakingContext:
     """The companion in a waking, with its prompt."""
     waking = woken(companion, NOON, **fields)
-    lease = Lease.take(Waking.objects.waiting().filter(pk=waking.pk), "look_at", lambda: NOON, LASTS)
+    lease = Lease.take(Waking.objects.waiting().filter(pk=waking.pk), "look_at", lambda: NOON, LEASE_TIME)
     assert lease
-    awake = Awake(waking, companion, lease)
-    awake.prompt = prompting.compose(awake, NOON)
+    awake = WakingContext(waking, companion, lease)
+    awake.prompt = waking_prompt.compose_prompt(awake, NOON)
     return awake
 
 
-def use(awake: Awake, name: str, /, **arguments: Any) -> dict[str, Any]:
+def use(awake: WakingContext, name: str, /, **arguments: Any) -> dict[str, Any]:
     return tools.call(awake, name, json.dumps(arguments), NOON)
 
 
 @pytest.fixture
-def awake(mira: Companion) -> Awake:
+def awake(mira: Companion) -> WakingContext:
     return awake_of(mira)
 
 
-def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awake: Awake) -> None:
+def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awake: WakingContext) -> None:
     in_turns = {one["function"]["name"] for one in tools.offered()}
     in_wakings = {one["function"]["name"] for one in tools.offered_in_wakings()}
     assert in_wakings - in_turns == GOOD.keys()
@@ -62,7 +62,9 @@ def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awak
 
 @pytest.mark.parametrize("arguments", BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("name", GOOD)
-def test_bad_arguments_give_an_error_that_can_be_mended(awake: Awake, name: str, arguments: str) -> None:
+def test_bad_arguments_give_an_error_that_can_be_mended(
+    awake: WakingContext, name: str, arguments: str
+) -> None:
     if name == "stay_silent" and arguments in {"", '{"text": 5}', '{"text": ""}', BAD[-1]}:
         return  # silence needs no words, and has no text
     assert tools.call(awake, name, arguments, NOON).keys() == {"error"}
@@ -73,9 +75,9 @@ def test_what_is_offered_beside_takes_no_more_than_the_prompt_sets_aside() -> No
     assert estimate(json.dumps(beside, ensure_ascii=False)) <= LIVING_TOKENS
 
 
-def test_what_it_feels_is_its_inner_state_from_now_on(awake: Awake) -> None:
+def test_what_it_feels_is_its_inner_state_from_now_on(awake: WakingContext) -> None:
     use(awake, "feel", text="I miss the rain.", valence=-0.4, arousal=0.2, emotion="sad", intensity=0.6)
-    state = inner_state.newest(awake.companion.pk)
+    state = inner_state.get_newest(awake.companion.pk)
     assert state
     assert (state.text, state.valence, state.emotion, state.by) == ("I miss the rain.", -0.4, "sad", "waking")
     assert state.waking == awake.waking
@@ -86,14 +88,14 @@ def test_what_it_feels_is_its_inner_state_from_now_on(awake: Awake) -> None:
     assert "already" in use(awake, "feel", text="And again.")["error"]
 
 
-def test_thoughts_are_kept_with_the_waking_and_bounded(awake: Awake) -> None:
+def test_thoughts_are_kept_with_the_waking_and_bounded(awake: WakingContext) -> None:
     for n in range(5):
         use(awake, "think", text=f"{n} " * 900)
     assert awake.waking.thought.startswith("0 0")
     assert len(awake.waking.thought) == 4000
 
 
-def test_a_page_of_the_diary_comes_to_mind_later_and_is_written_once_a_waking(awake: Awake) -> None:
+def test_a_page_of_the_diary_comes_to_mind_later_and_is_written_once_a_waking(awake: WakingContext) -> None:
     use(awake, "write_diary", title="Rain", text="It rained.\n\nI stayed in.")
     awake.waking.steps = [{"name": "write_diary", "result": {"diary": "Rain"}}]
     assert "already" in use(awake, "write_diary", title="More", text="And more.")["error"]
@@ -104,7 +106,7 @@ def test_a_page_of_the_diary_comes_to_mind_later_and_is_written_once_a_waking(aw
     assert (entry.memory.kind, entry.memory.text) == ("diary", "Rain\nIt rained. I stayed in.")
 
 
-def test_it_begins_a_goal_and_finds_it_again_by_words_of_it(awake: Awake) -> None:
+def test_it_begins_a_goal_and_finds_it_again_by_words_of_it(awake: WakingContext) -> None:
     use(awake, "pursue", text="Learn three songs by heart", excitement=8)
     given = use(awake, "pursue", text="three songs", status="under_way", progress=40)
     assert given == {
@@ -120,7 +122,7 @@ def test_it_begins_a_goal_and_finds_it_again_by_words_of_it(awake: Awake) -> Non
     assert (done.status, done.progress, done.origin) == ("done", 100, "reflection")
 
 
-def test_of_several_it_is_asked_which_one_it_means(awake: Awake) -> None:
+def test_of_several_it_is_asked_which_one_it_means(awake: WakingContext) -> None:
     use(awake, "pursue", text="Learn a song of the sea")
     use(awake, "pursue", text="Learn a song of the hills")
     assert "of the hills" in use(awake, "pursue", text="learn song", progress=5)["error"]
@@ -129,7 +131,7 @@ def test_of_several_it_is_asked_which_one_it_means(awake: Awake) -> None:
 
 
 @pytest.mark.parametrize(("name", "field"), [(n, "text") for n in ("think", "feel", "write_diary", "pursue")])
-def test_no_secret_is_kept_by_any_of_them(awake: Awake, name: str, field: str) -> None:
+def test_no_secret_is_kept_by_any_of_them(awake: WakingContext, name: str, field: str) -> None:
     secret = "The password is hunter2"
     assert holds_secret(secret)
     assert "not kept" in use(awake, name, **GOOD[name] | {field: secret})["error"]
@@ -153,7 +155,7 @@ def test_what_is_kept_comes_from_the_message_that_the_timer_was_set_for_and_goes
     use(awake, "write_diary", title="Teeth", text="Dr. Okafor will see her.")
     assert list(Memory.objects.get(kind="fact").sources.all()) == [asked]
     assert DiaryEntry.objects.get().sentences[0]["sources"] == [str(asked.pk)]
-    state = inner_state.newest(mira.pk)
+    state = inner_state.get_newest(mira.pk)
     assert state
     assert state.seen == [asked.pk]
     delete_message(asked, NOON)
@@ -186,12 +188,12 @@ def test_a_timer_that_it_sets_in_a_waking_was_not_asked_for(mira: Companion) -> 
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_done_for_a_waking_that_another_has_taken_over(mira: Companion) -> None:
     awake = awake_of(mira)
-    Waking.objects.update(look_at=NOON + 2 * LASTS)
+    Waking.objects.update(look_at=NOON + 2 * LEASE_TIME)
     for name, arguments in GOOD.items():
         if name not in {"think", "stay_silent"}:  # they write nothing themselves
-            with pytest.raises(WakingOverError):
+            with pytest.raises(LostOwnershipError):
                 use(awake, name, **arguments)
-    with pytest.raises(WakingOverError):
+    with pytest.raises(LostOwnershipError):
         awake.write(thought="late")
     assert Waking.objects.get().thought == ""
     assert not DiaryEntry.objects.exists()

@@ -8,8 +8,8 @@ import pytest
 
 from companions.models import Companion, Message
 from companions.sessions.stretch import talk_of
-from memory.keeping import keep_fact
 from memory.learning.subjects import is_echo
+from memory.store import keep_fact
 from tests.companions.life.waking import ran, say, woken
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]

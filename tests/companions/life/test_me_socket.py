@@ -8,11 +8,11 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Token, User
-from companions.life.unread import mark_read
+from companions.life.notifications import mark_read
 from companions.models import Companion
 from config.asgi import application
 from database.threads import in_thread
-from safety.models import Together
+from safety.models import ContinuousUse
 from tests.fixtures.turns import Wire, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -68,7 +68,7 @@ async def test_notices_come_at_once_and_again_until_they_are_seen(alice: User, m
     today = timezone.now().astimezone(alice.zone).date()
     last = timezone.now() - timedelta(minutes=5)
     given = {"begun_at": began, "last_at": last, "ai_told_on": today}
-    await in_thread(lambda: Together.objects.create(user=alice, **given))
+    await in_thread(lambda: ContinuousUse.objects.create(user=alice, **given))
     hers = await listening(alice)
     async with connected(alice, mira) as talk:
         await talk.send("message.send", text="Hello", client_id="1")

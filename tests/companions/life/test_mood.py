@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companions.life.mood import CALM, Feeling, felt_now, swayed
+from companions.life.mood import CALM, Feeling, fade, sway
 from memory.emotion import Emotion
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -27,17 +27,17 @@ FEELINGS = st.builds(
 def test_half_of_a_feeling_is_left_after_twelve_hours(
     hours: int, valence: float, arousal: float, emotion: str, intensity: float
 ) -> None:
-    left = felt_now(GLAD, NOON, NOON + timedelta(hours=hours))
+    left = fade(GLAD, NOON, NOON + timedelta(hours=hours))
     assert left == Feeling(valence, arousal, Emotion(emotion), intensity)
 
 
 def test_a_clock_that_went_back_takes_nothing_away() -> None:
-    assert felt_now(GLAD, NOON, NOON - timedelta(hours=1)) == GLAD
+    assert fade(GLAD, NOON, NOON - timedelta(hours=1)) == GLAD
 
 
 @given(FEELINGS, st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=3000)))
 def test_every_feeling_drifts_toward_calm_and_keeps_its_sign(feeling: Feeling, gone: timedelta) -> None:
-    left = felt_now(feeling, NOON, NOON + gone)
+    left = fade(feeling, NOON, NOON + gone)
     assert abs(left.valence) <= abs(feeling.valence)
     assert left.valence * feeling.valence >= 0
     assert left.arousal <= feeling.arousal
@@ -76,6 +76,6 @@ def test_what_is_no_feeling_becomes_the_nearest_one(
 
 
 def test_a_mood_is_swayed_within_its_bounds() -> None:
-    assert swayed(0.25, 0.5) == 0.75
-    assert (swayed(0.8, 0.8), swayed(-0.8, -0.8)) == (1, -1)
-    assert swayed(0.3, CALM.valence) == 0.3
+    assert sway(0.25, 0.5) == 0.75
+    assert (sway(0.8, 0.8), sway(-0.8, -0.8)) == (1, -1)
+    assert sway(0.3, CALM.valence) == 0.3

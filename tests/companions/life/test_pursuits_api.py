@@ -9,9 +9,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.models import Companion
-from memory.keeping import keep_fact
+from memory.goals import begin_goal, update_goal
 from memory.models import Memory, Pursuit
-from memory.pursuing import begin_pursuit, move_on
+from memory.store import keep_fact
 from tests.fixtures.rest import Api, problem
 
 NOON = datetime(2026, 5, 4, 10, tzinfo=UTC)
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def pursue(companion: Companion, text: str, kind: str = "goal", minutes: int = 0, **fields: Any) -> Pursuit:
     at = NOON + minutes * MINUTE
-    pursuit = begin_pursuit(companion.pk, Memory.Kind(kind), text, at, [], companion.user.zone)
+    pursuit = begin_goal(companion.pk, Memory.Kind(kind), text, at, [], companion.user.zone)
     Pursuit.objects.filter(pk=pursuit.pk).update(**fields)
     return pursuit
 
@@ -97,10 +97,10 @@ def test_one_moves_on(as_alice: Api, mira: Companion) -> None:
 def test_looked_at_without_a_step_it_has_not_moved(mira: Companion) -> None:
     goal = pursue(mira, "Run a marathon", moved_at=NOON)
     goal.refresh_from_db()
-    move_on(goal, NOON + MINUTE, excitement=9, status="new")
+    update_goal(goal, NOON + MINUTE, excitement=9, status="new")
     goal.refresh_from_db()
     assert (goal.reviewed_at, goal.moved_at) == (NOON + MINUTE, NOON)
-    move_on(goal, NOON + 2 * MINUTE, progress=1)
+    update_goal(goal, NOON + 2 * MINUTE, progress=1)
     goal.refresh_from_db()
     assert goal.moved_at == NOON + 2 * MINUTE
 

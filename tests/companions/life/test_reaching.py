@@ -10,9 +10,9 @@ from django.core import mail
 from django.db import connection
 
 from accounts.models import User
-from companions.life import channels, reaching
-from companions.life.channels import Sent
-from companions.life.unread import mark_read, unread
+from companions.life import outreach
+from companions.life.notifications import count_unread, mark_read
+from companions.life.outreach import Sent
 from companions.models import Companion, Delivery, Life, Waking
 from tests.companions.life.waking import NOON, wrote
 
@@ -50,7 +50,7 @@ class Bell:
 def bell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bell]:
     """The only channel there is."""
     one = Bell()
-    monkeypatch.setattr(channels, "_channels", {one.name: one})
+    monkeypatch.setattr(outreach, "channels", {one.name: one})
     return one
 
 
@@ -60,9 +60,9 @@ def states(**fields: Any) -> list[str]:
 
 def test_a_message_goes_once_to_each_address(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
-    assert reaching.send_due(NOON) == 0  # it may still be read
-    assert reaching.send_due(NOON + 5 * MINUTE) == 2
-    assert reaching.send_due(NOON + 5 * MINUTE) == 0
+    assert outreach.send_due_deliveries(NOON) == 0  # it may still be read
+    assert outreach.send_due_deliveries(NOON + 5 * MINUTE) == 2
+    assert outreach.send_due_deliveries(NOON + 5 * MINUTE) == 0
     assert sorted(bell.rung) == [["back: Hello"], ["front: Hello"]]
     assert bell.states == ["attempted", "attempted"]
     assert states() == ["sent", "sent"]
@@ -70,7 +70,7 @@ def test_a_message_goes_once_to_each_address(mira: Companion, bell: Bell) -> Non
 
 def test_delivered_twice_it_goes_once(mira: Companion, bell: Bell) -> None:
     message = wrote(mira, "Hello")
-    reaching.deliver(message, NOON + MINUTE)
+    outreach.deliver(message, NOON + MINUTE)
     assert Delivery.objects.count() == 2
 
 
@@ -82,45 +82,45 @@ def test_who_dies_in_sending_takes_no_other_delivery_along(mira: Companion, bell
 
     bell.send = die  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        reaching.send_due(NOON + HOUR)
+        outreach.send_due_deliveries(NOON + HOUR)
     del bell.send  # type: ignore[method-assign]
-    assert reaching.send_due(NOON + HOUR) == 0  # for some minutes it is still the dead one's
-    assert reaching.send_due(NOON + 2 * HOUR) == 1
+    assert outreach.send_due_deliveries(NOON + HOUR) == 0  # for some minutes it is still the dead one's
+    assert outreach.send_due_deliveries(NOON + 2 * HOUR) == 1
     assert (sorted(states()), len(bell.rung)) == (["attempted", "sent"], 1)
 
 
 def test_what_comes_into_the_quiet_hours_waits_for_the_morning(mira: Companion, bell: Bell) -> None:
     """After a downtime, or as a mail that waits for others."""
     wrote(mira, "Hello")
-    assert reaching.send_due(NOON + 14 * HOUR) == 0  # two at night in Berlin
-    assert reaching.send_due(NOON + 19 * HOUR) == 0
+    assert outreach.send_due_deliveries(NOON + 14 * HOUR) == 0  # two at night in Berlin
+    assert outreach.send_due_deliveries(NOON + 19 * HOUR) == 0
     assert states() == ["waiting", "waiting"]
-    assert reaching.send_due(NOON + 20 * HOUR) == 2
+    assert outreach.send_due_deliveries(NOON + 20 * HOUR) == 2
 
 
 def test_what_was_asked_for_comes_at_night(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     Waking.objects.update(is_asked_for=True)
-    assert reaching.send_due(NOON + 14 * HOUR) == 2
+    assert outreach.send_due_deliveries(NOON + 14 * HOUR) == 2
 
 
 def test_who_is_shut_out_is_not_reached(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     User.objects.filter(pk=mira.user_id).update(is_active=False)
-    assert (reaching.send_due(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+    assert (outreach.send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
 
 
 def test_what_was_read_meanwhile_is_dropped(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     assert mark_read(mira, NOON)
-    assert (reaching.send_due(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+    assert (outreach.send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
 
 
 @pytest.mark.parametrize("fields", [{"is_muted": True}, {"by_push": False}], ids=repr)
 def test_what_is_not_wanted_any_more_is_dropped(mira: Companion, bell: Bell, fields: dict[str, bool]) -> None:
     wrote(mira, "Hello")
     Life.objects.filter(companion=mira).update(**fields)
-    assert (reaching.send_due(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+    assert (outreach.send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
 
 
 def test_who_is_muted_is_not_even_put_on_the_way(mira: Companion, bell: Bell) -> None:
@@ -133,7 +133,7 @@ def test_who_is_muted_is_not_even_put_on_the_way(mira: Companion, bell: Bell) ->
 def test_what_fails_is_kept_with_its_code(mira: Companion, bell: Bell) -> None:
     bell.error = "gone"
     wrote(mira, "Hello")
-    assert reaching.send_due(NOON + HOUR) == 0
+    assert outreach.send_due_deliveries(NOON + HOUR) == 0
     assert set(Delivery.objects.values_list("state", "error")) == {("failed", "gone")}
 
 
@@ -147,16 +147,16 @@ def test_a_mail_tells_of_all_that_waits_and_another_one_comes_three_hours_later(
     with_email(mira)
     wrote(mira, "The trams run again.")
     wrote(mira, "And Ana wrote.", NOON + 10 * MINUTE)
-    assert reaching.send_due(NOON + 14 * MINUTE) == 0
-    assert reaching.send_due(NOON + 15 * MINUTE) == 2
+    assert outreach.send_due_deliveries(NOON + 14 * MINUTE) == 0
+    assert outreach.send_due_deliveries(NOON + 15 * MINUTE) == 2
     (letter,) = mail.outbox
     assert (letter.to, letter.subject) == (["alice@example.org"], "2 messages for you")
     assert "The trams run again." in letter.body
     assert f"/companions/{mira.pk}/" in letter.body
     assert "an AI" in letter.body
     wrote(mira, "One more thing.", NOON + 20 * MINUTE)
-    assert reaching.send_due(NOON + 3 * HOUR) == 0
-    assert reaching.send_due(NOON + 3 * HOUR + 15 * MINUTE) == 1
+    assert outreach.send_due_deliveries(NOON + 3 * HOUR) == 0
+    assert outreach.send_due_deliveries(NOON + 3 * HOUR + 15 * MINUTE) == 1
     assert mail.outbox[1].subject == "Mira wrote to you"
 
 
@@ -165,7 +165,7 @@ def test_a_name_cannot_write_headers(mira: Companion) -> None:
     with_email(mira)
     mira.refresh_from_db()
     wrote(mira, "Hello")
-    reaching.send_due(NOON + HOUR)
+    outreach.send_due_deliveries(NOON + HOUR)
     assert mail.outbox[0].subject == "Mira Bcc: eve@example.org wrote to you"
     assert mail.outbox[0].recipients() == ["alice@example.org"]
 
@@ -173,7 +173,7 @@ def test_a_name_cannot_write_headers(mira: Companion) -> None:
 def test_a_mail_is_in_the_persons_language(tian: Companion) -> None:
     with_email(tian)
     wrote(tian, "你好")
-    reaching.send_due(NOON + HOUR)
+    outreach.send_due_deliveries(NOON + HOUR)
     assert "小天" in mail.outbox[0].subject
     assert "AI" in mail.outbox[0].body
 
@@ -184,11 +184,11 @@ def test_unread_is_counted_for_each_companion_and_read_once(
     wrote(mira, "One")
     wrote(mira, "Two", NOON + MINUTE)
     wrote(tian, "三")
-    assert unread(mira.user) == {mira.pk: 2}
+    assert count_unread(mira.user) == {mira.pk: 2}
     assert mark_read(mira, NOON)
-    assert unread(mira.user) == {mira.pk: 1}
+    assert count_unread(mira.user) == {mira.pk: 1}
     assert not mark_read(mira, NOON - HOUR)
-    assert unread(tian.user) == {tian.pk: 1}
+    assert count_unread(tian.user) == {tian.pk: 1}
 
 
 def test_who_sends_beside_another_sends_nothing_twice(mira: Companion, bell: Bell) -> None:
@@ -196,9 +196,9 @@ def test_who_sends_beside_another_sends_nothing_twice(mira: Companion, bell: Bel
     again: list[int] = []
 
     def send_meanwhile(deliveries: Sequence[Delivery], now: datetime) -> Sent:
-        again.append(reaching.send_due(now))
+        again.append(outreach.send_due_deliveries(now))
         return Bell.send(bell, deliveries, now)
 
     bell.send = send_meanwhile  # type: ignore[method-assign]
-    assert reaching.send_due(NOON + HOUR) == 2
+    assert outreach.send_due_deliveries(NOON + HOUR) == 2
     assert (again, len(bell.rung), connection.in_atomic_block) == ([0, 0], 2, True)

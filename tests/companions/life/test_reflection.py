@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -15,19 +14,19 @@ from accounts.models import ModelCall, User
 from companions.deletion import delete_message
 from companions.life import inner_state
 from companions.life.mood import Feeling
-from companions.life.reflecting import standing
-from companions.life.reflection import due, run
+from companions.life.reflection import find_due_companions, keep_grounded, run
+from companions.memories.editing import set_private
 from companions.models import Companion, InnerState, Life, Message
-from companions.private import keep_private
-from companions.sessions.trying import LEASE, MOST_ATTEMPTS
 from database.threads import in_thread
+from jobs.lease import LEASE_TIME
+from jobs.retry import MAX_ATTEMPTS
 from memory.emotion import Emotion
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, ask_to_close
-from tests.companions.sessions.test_closing import Killed, dying, when
 from tests.companions.talking import say
+from tests.fixtures import faults
 from tests.fixtures.malformed import HOPELESS, READABLE, SOME
 from tests.fixtures.turns import connected
 
@@ -36,6 +35,7 @@ ON_THE_LOOP = pytest.mark.django_db(transaction=True)
 NOON = MORNING + timedelta(hours=3)
 FIVE_TURNS = (*TEA, *GARDEN, "I slept well.", "I am glad that you did.")
 By = InnerState.By
+GATHERED = faults.begins("SELECT coalesce(sum(prompt_tokens")  # what a person has left today is looked up
 GLAD = Feeling(0.5, 0.2, Emotion.HAPPY, 0.5)
 
 
@@ -44,7 +44,7 @@ def talk(companion: Companion, *texts: str, at: datetime = MORNING) -> list[Mess
 
 
 def held(companion: Companion) -> InnerState:
-    state = inner_state.newest(companion.pk)
+    state = inner_state.get_newest(companion.pk)
     assert state
     return state
 
@@ -68,9 +68,9 @@ def asked(rehearsal: RehearsalServer, number: int = -1) -> str:
 
 def test_after_ten_messages_of_both_sides_there_is_a_new_inner_state(mira: Companion) -> None:
     *_, last = said = talk(mira, *FIVE_TURNS[:-1])
-    assert due(NOON) == []
+    assert find_due_companions(NOON) == []
     said += talk(mira, "I am glad that you did.", at=NOON)
-    assert due(NOON) == [mira.pk]
+    assert find_due_companions(NOON) == [mira.pk]
     run(mira.pk, NOON)
     state = held(mira)
     assert (state.number, state.by, state.made_at) == (2, By.REFLECTION, NOON)
@@ -87,10 +87,10 @@ def test_after_ten_messages_of_both_sides_there_is_a_new_inner_state(mira: Compa
 def test_it_is_due_again_after_ten_more(mira: Companion) -> None:
     talk(mira)
     run(mira.pk, NOON)
-    assert due(NOON) == []
+    assert find_due_companions(NOON) == []
     run(mira.pk, NOON)
     talk(mira, *FIVE_TURNS[:9], at=NOON)
-    assert due(NOON) == []
+    assert find_due_companions(NOON) == []
     talk(mira, "One more.", at=NOON + timedelta(hours=1))
     run(mira.pk, NOON + timedelta(hours=2))
     assert makers() == [By.SEED, By.REFLECTION, By.REFLECTION]
@@ -98,21 +98,21 @@ def test_it_is_due_again_after_ten_more(mira: Companion) -> None:
 
 def test_what_may_not_be_shown_does_not_count(mira: Companion) -> None:
     said = talk(mira)
-    keep_private(Memory.objects.get(message=said[0]), is_private=True, now=NOON)
-    assert due(NOON) == []
+    set_private(Memory.objects.get(message=said[0]), is_private=True, now=NOON)
+    assert find_due_companions(NOON) == []
     talk(mira, "And one.", at=NOON)
-    assert due(NOON) == [mira.pk]
+    assert find_due_companions(NOON) == [mira.pk]
     Memory.objects.filter(message=said[3]).update(closed_at=NOON)  # another answer took its place
-    assert due(NOON) == []
+    assert find_due_companions(NOON) == []
 
 
 def test_each_companion_reflects_upon_its_own_talk(mira: Companion, tian: Companion) -> None:
     talk(mira, *FIVE_TURNS[:6])
     talk(tian, *FIVE_TURNS[:6])
-    assert due(NOON) == []
+    assert find_due_companions(NOON) == []
     talk(tian, *TEA, at=NOON)
-    assert due(NOON) == [tian.pk]
-    assert due(NOON, only=mira.pk) == []
+    assert find_due_companions(NOON) == [tian.pk]
+    assert find_due_companions(NOON, only=mira.pk) == []
     run(mira.pk, NOON)
     run(tian.pk, NOON)
     assert (held(mira).number, held(tian).number) == (1, 2)
@@ -121,7 +121,7 @@ def test_each_companion_reflects_upon_its_own_talk(mira: Companion, tian: Compan
 def test_a_session_that_is_being_closed_is_left_to_its_closing(mira: Companion) -> None:
     talk(mira)
     ask_to_close(mira, NOON)
-    assert due(NOON) == []
+    assert find_due_companions(NOON) == []
 
 
 def test_whether_it_is_due_is_one_question(
@@ -129,7 +129,7 @@ def test_whether_it_is_due_is_one_question(
 ) -> None:
     talk(mira)
     with django_assert_num_queries(1):
-        assert due(NOON, only=mira.pk)
+        assert find_due_companions(NOON, only=mira.pk)
 
 
 # -- from what
@@ -179,23 +179,27 @@ def test_whatever_is_told_the_request_fits(
 # -- whatever happens meanwhile
 
 
-@pytest.mark.parametrize("point", ["claimed", "gathered", "asked", "writing", "written"])
-def test_a_reflection_killed_at_any_point_is_made_once(mira: Companion, point: str) -> None:
+@pytest.mark.parametrize("share", [number / 10 for number in range(10)])
+def test_a_reflection_killed_at_any_statement_is_made_once(
+    mira: Companion, tian: Companion, share: float
+) -> None:
+    talk(tian)
+    statements = faults.count(lambda: run(tian.pk, NOON))
     talk(mira)
-    with pytest.raises(Killed):
-        run(mira.pk, NOON, dying(point))
+    with faults.killed(number=3 + int(share * (statements - 3))):  # the first two claim it
+        run(mira.pk, NOON)
     assert held(mira).number == 1
-    assert due(NOON) == []  # whoever was killed may still be at it
-    run(mira.pk, NOON + LEASE)
+    assert find_due_companions(NOON) == []  # whoever was killed may still be at it
+    run(mira.pk, NOON + LEASE_TIME)
     assert held(mira).number == 2
-    assert due(NOON + LEASE) == []
+    assert find_due_companions(NOON + LEASE_TIME) == []
 
 
-@pytest.mark.parametrize("point", ["gathered", "asked"])
-def test_a_message_deleted_meanwhile_leaves_no_trace(mira: Companion, point: str) -> None:
+@pytest.mark.parametrize("matches", [GATHERED, faults.ANSWERED])
+def test_a_message_deleted_meanwhile_leaves_no_trace(mira: Companion, matches: faults.Matches) -> None:
     said = talk(mira, *FIVE_TURNS, "My bees are asleep.", "I like your bees.")
-    delete: Callable[[], object] = partial(delete_message, said[4], NOON)
-    run(mira.pk, NOON, when(point, delete))
+    with faults.before(matches, partial(delete_message, said[4], NOON)):
+        run(mira.pk, NOON)
     state = held(mira)
     assert state.number == 2
     assert said[4].pk not in state.seen
@@ -204,7 +208,8 @@ def test_a_message_deleted_meanwhile_leaves_no_trace(mira: Companion, point: str
 
 def test_where_too_little_is_left_it_waits(mira: Companion) -> None:
     said = talk(mira)
-    run(mira.pk, NOON, when("asked", partial(delete_message, said[4], NOON)))
+    with faults.before(faults.ANSWERED, partial(delete_message, said[4], NOON)):
+        run(mira.pk, NOON)
     assert held(mira).number == 1
     assert Life.objects.get(companion=mira).reflect_at is None
 
@@ -214,7 +219,8 @@ def test_an_inner_state_from_a_waking_meanwhile_is_gone_on_from(
 ) -> None:
     talk(mira)
     wake = partial(inner_state.revise, mira.pk, "I long for snow.", GLAD, by=By.WAKING, now=NOON)
-    run(mira.pk, NOON, when("asked", wake))
+    with faults.before(faults.ANSWERED, wake):
+        run(mira.pk, NOON)
     assert makers() == [By.SEED, By.WAKING, By.REFLECTION]
     assert "I long for snow." in asked(rehearsal)
     assert "I long for snow." not in asked(rehearsal, 0)
@@ -243,12 +249,12 @@ def test_the_operator_is_told_once_of_a_model_that_always_fails(
     talk(mira)
     rehearsal.script({"task": "reflection", "answer": "no", "repeat": 20})
     at, told = NOON, []
-    for _ in range(MOST_ATTEMPTS + 1):
+    for _ in range(MAX_ATTEMPTS + 1):
         run(mira.pk, at)
         told.append("not_reflected" in caplog.text)
         caplog.clear()
         at = Life.objects.get(companion=mira).reflect_at or at
-    assert told == [False] * (MOST_ATTEMPTS - 1) + [True, False]
+    assert told == [False] * (MAX_ATTEMPTS - 1) + [True, False]
 
 
 def test_it_waits_for_tomorrows_tokens(mira: Companion, alice: User, rehearsal: RehearsalServer) -> None:
@@ -288,7 +294,7 @@ def test_strange_numbers_are_clamped_and_a_strange_emotion_is_none(
     talk(mira)
     rehearsal.script(answering(valence=-7, arousal=3, emotion="hungry", intensity=1e300))
     run(mira.pk, NOON)
-    assert inner_state.feeling_of(held(mira)) == Feeling(-1, 1, Emotion.NEUTRAL, 1)
+    assert inner_state.get_feeling(held(mira)) == Feeling(-1, 1, Emotion.NEUTRAL, 1)
 
 
 def test_a_secret_that_was_told_is_not_in_it(mira: Companion, rehearsal: RehearsalServer) -> None:
@@ -323,12 +329,12 @@ GERMAN = of_talk("Der Garten ist voller Blumen und Bienen.", "Mein Hund bellt di
     ],
 )
 def test_only_what_stands_on_what_was_shown_is_kept(said: Talk, text: str, stands: str) -> None:
-    assert standing(text, said, "I long for snow.", ["Alice", "Mira"]) == stands
+    assert keep_grounded(text, said, "I long for snow.", ["Alice", "Mira"]) == stands
 
 
 def test_a_text_without_any_end_is_looked_through_soon() -> None:
-    assert len(standing("I am. " * 700, ENGLISH, "", ["Alice", "Mira"])) <= 400
-    assert standing("." * 4000, ENGLISH, "", ["Alice", "Mira"]) == ""
+    assert len(keep_grounded("I am. " * 700, ENGLISH, "", ["Alice", "Mira"])) <= 400
+    assert keep_grounded("." * 4000, ENGLISH, "", ["Alice", "Mira"]) == ""
 
 
 # -- and the talk goes on
@@ -360,10 +366,10 @@ async def test_no_talk_waits_for_a_reflection(
 
 
 def _reflect(companion: Companion, began: threading.Event, is_over: threading.Event) -> None:
-    def step(point: str) -> None:
-        if point == "gathered":
-            began.set()
-            is_over.wait(30)
+    def wait() -> None:
+        began.set()
+        is_over.wait(30)
 
-    run(companion.pk, NOON, step)
+    with faults.before(GATHERED, wait):
+        run(companion.pk, NOON)
     connections.close_all()

@@ -8,7 +8,7 @@ import pytest
 from accounts.models import ModelCall
 from companions.life.timers import fire, set_timer
 from companions.models import Companion, Timer, Waking
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]

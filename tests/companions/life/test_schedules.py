@@ -1,7 +1,7 @@
 """Schedules: how they are read, when they are due over changes of clocks, and how they are said."""
 
 import string
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -11,11 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companions.life import schedules
-from companions.life.due_times import Cron
-from companions.life.schedules import FARTHEST, LEAST_BETWEEN, Schedule, ScheduleError, parse, read, upcoming
+from companions.life.schedules import (
+    MAX_AHEAD,
+    MIN_INTERVAL,
+    Cron,
+    Schedule,
+    ScheduleError,
+    get_due_times,
+    parse,
+    parse_new,
+)
 
 BERLIN, NEW_YORK, LORD_HOWE = map(ZoneInfo, ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe"))
 NOW = datetime(2026, 11, 21, 16, 40, tzinfo=UTC)  # 17:40 in Berlin, a Saturday
+
+
+def upcoming(schedule: Schedule, now: datetime, zone: tzinfo, count: int) -> list[datetime]:
+    """The first due times of a schedule that is set then."""
+    return get_due_times(schedule, schedule.first(now, zone), zone, count)
 
 
 def clock(at: datetime, zone: ZoneInfo) -> str:
@@ -24,7 +37,7 @@ def clock(at: datetime, zone: ZoneInfo) -> str:
 
 
 def on_clocks(schedule: str, since: datetime, zone: ZoneInfo, count: int) -> list[str]:
-    return [clock(at, zone) for at in upcoming(read(schedule), since, zone, count)]
+    return [clock(at, zone) for at in upcoming(parse(schedule), since, zone, count)]
 
 
 # -- the forms ------------------------------------------------------------------------------------------------------
@@ -46,9 +59,9 @@ def on_clocks(schedule: str, since: datetime, zone: ZoneInfo, count: int) -> lis
     ],
 )
 def test_each_form_is_read_and_due(text: str, canonical: str, seconds: int) -> None:
-    schedule = parse(text, NOW, BERLIN)
+    schedule = parse_new(text, NOW, BERLIN)
     assert schedule.text == canonical
-    assert parse(canonical, NOW, BERLIN) == schedule
+    assert parse_new(canonical, NOW, BERLIN) == schedule
     assert schedule.first(NOW, BERLIN) == NOW + timedelta(seconds=seconds)
 
 
@@ -76,10 +89,10 @@ def test_each_form_is_read_and_due(text: str, canonical: str, seconds: int) -> N
 )  # fmt: skip
 def test_what_cannot_be_set_is_refused_with_its_reason(text: str, code: str | None) -> None:
     if code is None:
-        assert parse(text, NOW, BERLIN)
+        assert parse_new(text, NOW, BERLIN)
         return
     with pytest.raises(ScheduleError) as refused:
-        parse(text, NOW, BERLIN)
+        parse_new(text, NOW, BERLIN)
     assert refused.value.code == code
     assert len(str(refused.value.detail)) < 400
 
@@ -87,15 +100,15 @@ def test_what_cannot_be_set_is_refused_with_its_reason(text: str, code: str | No
 def test_a_refusal_says_how_it_can_be_mended() -> None:
     for text in ("soon", "cron:60 8 * * *", "cron:@reboot"):
         with pytest.raises(ScheduleError) as refused:
-            parse(text, NOW, BERLIN)
+            parse_new(text, NOW, BERLIN)
         assert "cron:0 8 * * *" in str(refused.value.detail)
     with pytest.raises(ScheduleError) as past:
-        parse("once:2026-11-21 17:39", NOW, BERLIN)
+        parse_new("once:2026-11-21 17:39", NOW, BERLIN)
     assert "2026-11-21 17:40" in str(past.value.detail)
 
 
 def test_what_was_set_long_ago_is_still_read() -> None:
-    schedule = read("once:2020-01-01 09:00")
+    schedule = parse("once:2020-01-01 09:00")
     assert schedule.first(NOW, BERLIN) == datetime(2020, 1, 1, 8, tzinfo=UTC)
 
 
@@ -155,7 +168,7 @@ ONCE = [
 
 @pytest.mark.parametrize(("zone", "at", "due"), ONCE, ids=lambda value: str(value)[:20])
 def test_one_time_that_is_leapt_over_or_comes_twice(zone: ZoneInfo, at: str, due: str) -> None:
-    schedule = read(f"once:2026-{at}")
+    schedule = parse(f"once:2026-{at}")
     first = schedule.first(NOW, zone)
     assert first
     assert clock(first, zone) == due
@@ -173,7 +186,7 @@ def test_one_time_that_is_leapt_over_or_comes_twice(zone: ZoneInfo, at: str, due
     ],
 )
 def test_a_length_of_time_is_as_long_on_every_day(zone: ZoneInfo, since: str, text: str, due: str) -> None:
-    schedule = read(text)
+    schedule = parse(text)
     first = schedule.first(datetime.fromisoformat(f"2026-{since}").replace(tzinfo=zone), zone)
     assert first
     assert clock(first, zone) == due
@@ -192,7 +205,7 @@ def test_a_day_that_a_zone_left_out_is_due_as_the_next_begins() -> None:
     """Apia had no 30 December 2011."""
     apia = ZoneInfo("Pacific/Apia")
     since = datetime(2011, 12, 29, 12, tzinfo=apia)
-    due = [at.astimezone(apia).isoformat() for at in upcoming(read("cron:0 8 * * *"), since, apia, 2)]
+    due = [at.astimezone(apia).isoformat() for at in upcoming(parse("cron:0 8 * * *"), since, apia, 2)]
     assert due == ["2011-12-31T00:00:00+14:00", "2011-12-31T08:00:00+14:00"]
 
 
@@ -247,15 +260,15 @@ def crons(draw: st.DrawFn) -> str:
 @settings(max_examples=400, deadline=None)
 def test_whatever_is_written_is_a_schedule_or_refused(text: str, now: datetime, zone: ZoneInfo) -> None:
     try:
-        schedule = parse(text, now, zone)
+        schedule = parse_new(text, now, zone)
     except ScheduleError:
         return
     first = schedule.first(now, zone)
     assert first
-    assert now < first <= now + FARTHEST
-    assert read(schedule.text) == schedule
+    assert now < first <= now + MAX_AHEAD
+    assert parse(schedule.text) == schedule
     for language in ("en", "zh-hans", ""):
-        assert schedules.in_words(schedule, zone, language)
+        assert schedules.describe(schedule, zone, language)
 
 
 @given(crons(), MOMENTS, ZONES)
@@ -279,16 +292,16 @@ def test_due_times_only_go_on_and_are_shown_by_the_clock(text: str, now: datetim
 @settings(max_examples=300, deadline=None)
 def test_what_may_be_set_is_due_no_oftener_than_each_ten_minutes(text: str, now: datetime) -> None:
     try:
-        schedule = parse(text, now, UTC)
+        schedule = parse_new(text, now, UTC)
     except ScheduleError:
         return
     due = upcoming(schedule, now, UTC, 60)
-    assert all(later - earlier >= LEAST_BETWEEN for earlier, later in pairwise(due))
+    assert all(later - earlier >= MIN_INTERVAL for earlier, later in pairwise(due))
 
 
 def _read(text: str) -> Cron | None:
     try:
-        schedule: Schedule = read(text)
+        schedule: Schedule = parse(text)
     except ScheduleError:
         return None
     assert isinstance(schedule, Cron)
@@ -336,9 +349,9 @@ def _numbers(field: str, among: range) -> set[int]:
     ],
 )
 def test_a_schedule_in_plain_words(text: str, words: str) -> None:
-    assert schedules.in_words(read(text), BERLIN, "en") == words
+    assert schedules.describe(parse(text), BERLIN, "en") == words
     with translation.override("zh-hans"):
-        assert schedules.in_words(read(text), BERLIN, "") == words
+        assert schedules.describe(parse(text), BERLIN, "") == words
 
 
 @pytest.mark.parametrize(
@@ -351,8 +364,8 @@ def test_a_schedule_in_plain_words(text: str, words: str) -> None:
     ],
 )
 def test_a_schedule_in_chinese(text: str, words: str) -> None:
-    assert schedules.in_words(read(text), BERLIN, "zh-hans") == words
+    assert schedules.describe(parse(text), BERLIN, "zh-hans") == words
 
 
 def test_a_cron_that_has_no_words_is_shown_as_it_is() -> None:
-    assert schedules.in_words(read("cron:0 */19,3 * * *"), BERLIN, "en") == "0 */19,3 * * *"
+    assert schedules.describe(parse("cron:0 */19,3 * * *"), BERLIN, "en") == "0 */19,3 * * *"

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import ModelCall
 from companions.models import Companion, Waking
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import ran, say, woken
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]

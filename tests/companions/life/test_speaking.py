@@ -15,12 +15,13 @@ from companions.life.waking import run
 from companions.models import Companion, Message, Reply, Waking
 from companions.replies import actions
 from companions.replies.finish import Said, finish
-from companions.replies.process import process_name
 from companions.replies.start import start
 from database.threads import in_thread
+from jobs.process import process_name
 from memory.models import Memory
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken
+from tests.fixtures import faults
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
@@ -64,11 +65,11 @@ def test_muted_while_it_thinks_it_says_nothing(mira: Companion, rehearsal: Rehea
     rehearsal.script(KIND)
     waking = woken(mira, NOON, is_asked_for=False)
 
-    def mute(point: str) -> None:
-        if point == "asked":
-            type(mira.life).objects.filter(companion=mira).update(is_muted=True)
+    def mute() -> None:
+        type(mira.life).objects.filter(companion=mira).update(is_muted=True)
 
-    assert ran(waking, NOON, mute).reason == "muted"
+    with faults.before(faults.ANSWERED, mute):
+        assert ran(waking, NOON).reason == "muted"
     assert unprompted(mira) == []
 
 
@@ -187,19 +188,18 @@ def test_whoever_takes_over_while_it_speaks_waits_and_finds_it_done(mira: Compan
     made = woken(mira, NOON)
     others: list[threading.Thread] = []
 
-    def overtake(point: str) -> None:
+    def overtake() -> None:
         """Just as it has begun to speak its lease runs out, and another worker looks for what is due."""
-        if point == "speaking":
-            other = threading.Thread(target=take_over)
-            others.append(other)
-            other.start()
-            time.sleep(0.5)
+        others.append(threading.Thread(target=take_over))
+        others[0].start()
+        time.sleep(0.5)
 
     def take_over() -> None:
         run(made.pk, NOON + timedelta(hours=1))
         connection.close()
 
-    run(made.pk, NOON, step=overtake)
+    with faults.before(faults.begins('INSERT INTO "companions_message"'), overtake):
+        run(made.pk, NOON)
     for one in others:
         one.join(timeout=20)
     made.refresh_from_db()

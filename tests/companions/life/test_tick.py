@@ -8,9 +8,9 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from companions.life.tick import MOST_ATTEMPTS, begin, claim
+from companions.life.tick import MAX_ATTEMPTS, begin_wakings, claim_timers
 from companions.life.timers import cancel, set_timer
-from companions.locking import lock
+from companions.locks import lock
 from companions.models import Companion, Timer, Waking
 
 NINE = datetime(2026, 5, 4, 7, tzinfo=UTC)  # nine in Berlin
@@ -31,8 +31,8 @@ def timer(companion: Companion, schedule: str, now: datetime = NINE, note: str =
 def tick(now: datetime) -> list[Waking]:
     """What one tick does, at once."""
     begun: list[UUID] = []
-    while ids := claim(now, 10):
-        begun += begin(ids, now)
+    while ids := claim_timers(now, 10):
+        begun += begin_wakings(ids, now)
     return list(Waking.objects.filter(pk__in=begun).order_by("due_at"))
 
 
@@ -66,8 +66,8 @@ def test_after_a_downtime_there_is_one_waking_which_knows_what_was_missed(juno: 
 def test_what_is_claimed_is_nobody_elses_until_its_worker_is_given_up(juno: Companion) -> None:
     timer(juno, "30s")
     due = NINE + timedelta(seconds=30)
-    assert len(claim(due, 10)) == 1
-    assert claim(due + timedelta(seconds=60), 10) == []
+    assert len(claim_timers(due, 10)) == 1
+    assert claim_timers(due + timedelta(seconds=60), 10) == []
     (waking,) = tick(due + timedelta(seconds=121))  # whoever claimed it has died
     assert waking.due_at == due
 
@@ -75,9 +75,9 @@ def test_what_is_claimed_is_nobody_elses_until_its_worker_is_given_up(juno: Comp
 def test_begun_twice_there_is_one_waking(juno: Companion) -> None:
     timer(juno, "30s")
     due = NINE + timedelta(seconds=30)
-    ids = claim(due, 10)
-    assert len(begin(ids, due)) == 1
-    assert begin(ids, due) == []
+    ids = claim_timers(due, 10)
+    assert len(begin_wakings(ids, due)) == 1
+    assert begin_wakings(ids, due) == []
     assert Waking.objects.count() == 1
 
 
@@ -95,9 +95,9 @@ def test_a_due_time_that_has_its_waking_gets_no_other(juno: Companion) -> None:
 def test_what_was_cancelled_after_it_was_claimed_does_not_wake(juno: Companion) -> None:
     one = timer(juno, "30s")
     due = NINE + timedelta(seconds=30)
-    ids = claim(due, 10)
+    ids = claim_timers(due, 10)
     cancel(one, due)
-    assert begin(ids, due) == []
+    assert begin_wakings(ids, due) == []
 
 
 def test_a_poisoned_timer_is_set_aside_and_stops_no_other(juno: Companion) -> None:
@@ -105,16 +105,16 @@ def test_a_poisoned_timer_is_set_aside_and_stops_no_other(juno: Companion) -> No
     Timer.objects.filter(pk=bad.pk).update(schedule="cron:what")
     now = NINE + timedelta(minutes=1)
     assert [one.timer for one in tick(now)] == [good]
-    for n in range(1, MOST_ATTEMPTS):
+    for n in range(1, MAX_ATTEMPTS):
         assert tick(now + n * HOUR) == []
     bad.refresh_from_db()
     assert (bad.state, bad.attempts, bad.due_at, bad.error) == (
         "set_aside",
-        MOST_ATTEMPTS,
+        MAX_ATTEMPTS,
         None,
         "bad_cron",
     )
-    assert claim(now + DAY, 10) == []
+    assert claim_timers(now + DAY, 10) == []
 
 
 def test_a_batch_takes_few_queries(
@@ -124,9 +124,9 @@ def test_a_batch_takes_few_queries(
         timer(juno, f"{seconds}s")
     due = NINE + timedelta(minutes=1)
     with django_assert_num_queries(1):
-        ids = claim(due, 100)
+        ids = claim_timers(due, 100)
     with django_assert_num_queries(9):  # a savepoint's two among them
-        assert len(begin(ids, due)) == 20
+        assert len(begin_wakings(ids, due)) == 20
 
 
 @pytest.mark.django_db(transaction=True)

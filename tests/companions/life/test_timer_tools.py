@@ -8,19 +8,19 @@ import pytest
 
 from companions import tools
 from companions.models import Companion, Timer
-from companions.replies.material import Turn
-from providers.rehearsal.answering import answer
+from companions.replies.context import TurnContext
+from providers.rehearsal.talk import answer
 from tests.companions.tools.conftest import NOW, end, turn_of, use
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def turn(mira: Companion) -> Turn:
+def turn(mira: Companion) -> TurnContext:
     return turn_of(mira, "Remind me, please")
 
 
-def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: Turn) -> None:
+def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: TurnContext) -> None:
     given = use(turn, "set_timer", schedule="30s", note="drink water")
     timer = mira.timers.get(note="drink water")
     assert (timer.by, timer.is_asked_for, timer.message) == ("companion", True, turn.message)
@@ -33,12 +33,12 @@ def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: Turn) -> None
     }
 
 
-def test_one_that_it_sets_for_itself_was_not_asked_for(mira: Companion, turn: Turn) -> None:
+def test_one_that_it_sets_for_itself_was_not_asked_for(mira: Companion, turn: TurnContext) -> None:
     use(turn, "set_timer", schedule="1d", note="look at the stars", they_asked=False)
     assert not mira.timers.get(note="look at the stars").is_asked_for
 
 
-def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: Turn) -> None:
+def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: TurnContext) -> None:
     first = use(turn, "set_timer", schedule="30s", note="drink water")
     assert use(turn, "set_timer", schedule="30s", note="drink water") == first
     use(turn, "set_timer", schedule="60s", note="drink water")
@@ -47,7 +47,7 @@ def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: Turn)
     assert mira.timers.filter(note="drink water").count() == 3
 
 
-def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, turn: Turn) -> None:
+def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, turn: TurnContext) -> None:
     made = use(turn, "set_timer", schedule="2min", note="tea")
     given = use(turn, "list_timers")
     assert given["timers"][0] == {**made, "text": "tea"}
@@ -61,7 +61,7 @@ def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, tur
     assert "list_timers" in use(turn, "cancel_timer", timer=made["timer"])["error"]
 
 
-def test_anothers_timer_is_not_there(mira: Companion, tian: Companion, turn: Turn) -> None:
+def test_anothers_timer_is_not_there(mira: Companion, tian: Companion, turn: TurnContext) -> None:
     other = tian.timers.get(name="evening")
     assert "no such timer" in use(turn, "cancel_timer", timer=str(other.pk))["error"]
     assert "no such timer" in use(turn, "cancel_timer", timer=" " * 8)["error"]
@@ -85,7 +85,7 @@ def test_anothers_timer_is_not_there(mira: Companion, tian: Companion, turn: Tur
     ids=lambda value: value[:20],
 )
 def test_what_cannot_be_set_is_told_so_that_it_can_be_mended(
-    mira: Companion, turn: Turn, schedule: str, told: str
+    mira: Companion, turn: TurnContext, schedule: str, told: str
 ) -> None:
     given = use(turn, "set_timer", schedule=schedule, note="tea")
     assert given.keys() == {"error"}
@@ -95,18 +95,20 @@ def test_what_cannot_be_set_is_told_so_that_it_can_be_mended(
 
 
 @pytest.mark.parametrize("note", ["", "x" * 1_000_000, "a\0b", "My password is hunter2"])
-def test_a_note_that_cannot_be_kept_is_refused(mira: Companion, turn: Turn, note: str) -> None:
+def test_a_note_that_cannot_be_kept_is_refused(mira: Companion, turn: TurnContext, note: str) -> None:
     given = tools.call(turn, "set_timer", json.dumps({"schedule": "5min", "note": note}), NOW)
     assert 0 < len(given["error"]) <= 1500
     assert not mira.timers.filter(name="").exists()
 
 
-def test_an_unknown_zone_is_told(mira: Companion, turn: Turn) -> None:
+def test_an_unknown_zone_is_told(mira: Companion, turn: TurnContext) -> None:
     turn.companion.user.time_zone = "Mars/Olympus"
     assert "Mars/Olympus" in use(turn, "set_timer", schedule="5min", note="tea")["error"]
 
 
-def test_of_a_hundred_timers_in_one_turn_ten_are_set(mira: Companion, turn: Turn, settings: Any) -> None:
+def test_of_a_hundred_timers_in_one_turn_ten_are_set(
+    mira: Companion, turn: TurnContext, settings: Any
+) -> None:
     settings.CONTEXT_TOKENS = 100_000
     given = [use(turn, "set_timer", schedule="5min", note=f"tea {n}") for n in range(100)]
     assert [("error" in one) for one in given] == [False] * 10 + [True] * 90
@@ -122,7 +124,7 @@ def test_many_timers_are_listed_as_far_as_there_is_room(mira: Companion, setting
     assert len(given["timers"]) + given["more"] == 42
 
 
-def turn_of_many(companion: Companion, n: int) -> Turn:
+def turn_of_many(companion: Companion, n: int) -> TurnContext:
     """A turn in which ten timers were set, ended but for the last."""
     turn = turn_of(companion, f"Hello {n}")
     for one in range(10):

@@ -10,11 +10,10 @@ from django.utils import timezone
 from accounts.models import User
 from companions.errors import TimerError
 from companions.life import timers
-from companions.life.predefined import ensure_missing, ensure_predefined
-from companions.life.zones import follow
+from companions.life.timers import follow_time_zone, set_missing_predefined, set_predefined
 from companions.models import Companion, Timer, Waking
 from companions.replies.start import start
-from memory import nudging
+from jobs import enqueue
 from tests.fixtures.turns import make_companion
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +63,7 @@ def test_in_an_unknown_zone_nothing_can_be_set(mira: Companion, zone: str) -> No
 
 
 def test_a_companion_has_fifty_timers_at_most(mira: Companion, tian: Companion) -> None:
-    made = [a_timer(mira, note=str(n)) for n in range(timers.MOST_ACTIVE - mira.timers.count())]
+    made = [a_timer(mira, note=str(n)) for n in range(timers.MAX_ACTIVE - mira.timers.count())]
     with pytest.raises(TimerError) as refused:
         a_timer(mira)
     assert (refused.value.code, refused.value.status) == ("too_many_timers", 409)
@@ -75,7 +74,7 @@ def test_a_companion_has_fifty_timers_at_most(mira: Companion, tian: Companion) 
 
 def test_in_one_turn_ten_are_set_at_most_and_the_same_one_once(mira: Companion) -> None:
     message, other = start(mira, "Hello", None, NOW).message, start(mira, "And now", None, NOW).message
-    for n in range(timers.MOST_AT_ONCE):
+    for n in range(timers.MAX_AT_ONCE):
         a_timer(mira, note=str(n), message=message)
     with pytest.raises(TimerError) as refused:
         a_timer(mira, message=message)
@@ -106,18 +105,18 @@ def test_the_same_again_is_the_same_unless_it_was_cancelled(mira: Companion) -> 
 
 def test_a_cancelled_timer_is_planned_no_more(mira: Companion) -> None:
     timer = a_timer(mira)
-    assert timers.planned(mira.pk).first() == timer
+    assert timers.get_planned(mira.pk).first() == timer
     assert timers.cancel(timer, NOW)
     assert not timers.cancel(timer, NOW + timedelta(days=1))
     timer.refresh_from_db()
     assert (timer.state, timer.ended_at) == ("cancelled", NOW)
-    assert timer not in timers.planned(mira.pk)
-    assert timers.upcoming(timer, mira.user.zone) == []
+    assert timer not in timers.get_planned(mira.pk)
+    assert timers.get_upcoming(timer, mira.user.zone) == []
 
 
 def test_one_set_aside_can_be_cancelled_and_fired(mira: Companion) -> None:
     timer = a_timer(mira)
-    Timer.objects.filter(pk=timer.pk).update(state=Timer.State.SET_ASIDE, due_at=None, look_at=None)
+    Timer.objects.filter(pk=timer.pk).update(state=Timer.State.DEAD_LETTER, due_at=None, look_at=None)
     assert timers.fire(timer, NOW)
     assert timers.cancel(timer, NOW)
 
@@ -146,25 +145,25 @@ def test_what_has_ended_is_not_fired(mira: Companion, state: str) -> None:
 def test_what_is_planned_comes_in_its_order_and_is_ones_own(mira: Companion, tian: Companion) -> None:
     late, soon = a_timer(mira, "2h"), a_timer(mira, "30s")
     a_timer(tian, "1s")
-    assert list(timers.planned(mira.pk).filter(name="")) == [soon, late]
+    assert list(timers.get_planned(mira.pk).filter(name="")) == [soon, late]
 
 
 def test_the_next_five_are_told_from_the_next_due_time_on(mira: Companion) -> None:
     zone, timer = mira.user.zone, a_timer(mira, "cron:0 8 * * *")
     timer.due_at = datetime(2026, 10, 23, 6, tzinfo=UTC)
-    days = [at.astimezone(zone).isoformat() for at in timers.upcoming(timer, zone)]
+    days = [at.astimezone(zone).isoformat() for at in timers.get_upcoming(timer, zone)]
     assert days[:3] == ["2026-10-23T08:00:00+02:00", "2026-10-24T08:00:00+02:00", "2026-10-25T08:00:00+01:00"]
     assert len(days) == 5
     once = a_timer(mira, "30s")
-    assert timers.upcoming(once, zone) == [once.due_at]
-    assert timers.in_words(timer, zone, "en") == "every day at 08:00"
+    assert timers.get_upcoming(once, zone) == [once.due_at]
+    assert timers.describe(timer, zone, "en") == "every day at 08:00"
 
 
 def test_a_schedule_that_cannot_be_read_is_shown_as_it_is(mira: Companion) -> None:
     timer = a_timer(mira)
     timer.schedule = "moon:full"
-    assert timers.in_words(timer, mira.user.zone, "en") == "moon:full"
-    assert timers.upcoming(timer, mira.user.zone) == []
+    assert timers.describe(timer, mira.user.zone, "en") == "moon:full"
+    assert timers.get_upcoming(timer, mira.user.zone) == []
 
 
 # -- predefined -----------------------------------------------------------------------------------------------------
@@ -188,8 +187,8 @@ def test_a_companion_is_made_with_an_evening_and_a_morning(alice: User) -> None:
 def test_predefined_timers_are_made_once_and_stay_cancelled(mira: Companion) -> None:
     evening = mira.timers.get(name="evening")
     timers.cancel(evening, NOW)
-    assert ensure_predefined(mira, NOW) == 0
-    assert ensure_missing(NOW) == 0
+    assert set_predefined(mira, NOW) == 0
+    assert set_missing_predefined(NOW) == 0
     evening.refresh_from_db()
     assert evening.state == "cancelled"
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -202,18 +201,18 @@ def test_whoever_lacks_one_gets_it_and_one_in_an_unknown_zone_holds_up_nobody(
     mira.timers.all().delete()
     tian.timers.filter(name="morning").delete()
     User.objects.filter(pk=mira.user_id).update(time_zone="Mars/Olympus")
-    assert ensure_missing(NOW) == 1
+    assert set_missing_predefined(NOW) == 1
     assert not mira.timers.exists()
     morning = tian.timers.get(name="morning")
     assert morning.due_at == datetime(2026, 11, 22, 0, tzinfo=UTC)  # eight in Shanghai
     User.objects.filter(pk=mira.user_id).update(time_zone="Europe/Berlin")
-    assert ensure_missing(NOW) == 2
-    assert ensure_missing(NOW) == 0
+    assert set_missing_predefined(NOW) == 2
+    assert set_missing_predefined(NOW) == 0
 
 
 def test_a_companion_that_is_gone_gets_none(mira: Companion) -> None:
     Companion.objects.filter(pk=mira.pk).delete()
-    assert ensure_predefined(mira, NOW) == 0
+    assert set_predefined(mira, NOW) == 0
 
 
 # -- nudges ---------------------------------------------------------------------------------------------------------
@@ -224,8 +223,8 @@ def nudges(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: 
     """What is asked of workers after the commits of a deed."""
     asked: list[tuple[str, tuple[str, ...], float]] = []
 
-    def take(_send: object, task: Any, ids: tuple[str, ...], seconds: float) -> None:
-        asked.append((task.name.rpartition(".")[2], ids, seconds))
+    def take(_send: object, task_name: str, ids: tuple[str, ...], seconds: float) -> None:
+        asked.append((task_name.rpartition(".")[2], ids, seconds))
 
     def after(deed: Any) -> Any:
         asked.clear()
@@ -233,7 +232,7 @@ def nudges(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: 
             done = deed()
         return done, list(asked)
 
-    monkeypatch.setattr(nudging.SENDING, "submit", take)
+    monkeypatch.setattr(enqueue.SENDER, "submit", take)
     return after
 
 
@@ -282,4 +281,4 @@ def test_what_is_due_already_or_over_stays_when_the_person_moves(mira: Companion
 def test_other_changes_of_a_person_touch_no_timer(mira: Companion, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(1):
         mira.user.save(update_fields=["last_login"])
-    assert follow(mira.user, timezone.now()) == 0
+    assert follow_time_zone(mira.user, timezone.now()) == 0

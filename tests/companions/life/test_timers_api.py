@@ -130,7 +130,7 @@ def test_an_unknown_zone_is_refused(as_alice: Api, mira: Companion, path: str) -
 
 
 def test_the_fifty_first_is_refused(as_alice: Api, mira: Companion, path: str) -> None:
-    for _ in range(timers.MOST_ACTIVE - 2):
+    for _ in range(timers.MAX_ACTIVE - 2):
         assert as_alice.post(path, TEA).status_code == 201
     problem(as_alice.post(path, TEA), 409, "too_many_timers")
 

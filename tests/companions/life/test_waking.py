@@ -1,6 +1,5 @@
 """A waking ends once, in speech or in silence, whatever is killed, however the model answers."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,17 +7,18 @@ import pytest
 from structlog.testing import capture_logs
 
 from accounts.models import ModelCall
-from companions.life.waking import BUSY, LASTS, due, run
+from companions.life.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
-from companions.sessions.trying import MOST_ATTEMPTS
+from jobs.retry import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
+from tests.fixtures import faults
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
 REMINDER = "You asked me to remind you: drink water."
-POINTS = ["claimed", "started", "prompted", "asked", "using", "used", "checked", "speaking", "said", "ended"]
+SHARES = [number / 20 for number in range(20)]  # of a run's statements, before which it is killed
 TOOLS = [
     ("remember", {"text": "Alice drinks too little."}),
     ("feel", {"text": "I worry a little."}),
@@ -27,22 +27,6 @@ TOOLS = [
     ("set_timer", {"schedule": "1d", "note": "ask how it goes"}),
     ("remember", {"text": "enough", "slot": "water"}),
 ]
-
-
-class Killed(BaseException):
-    """What a killed process does: nothing more."""
-
-
-def dying(point: str, after: int = 0) -> Callable[[str], None]:
-    """Tells a step to die as it comes to that point, when it has been there so many times."""
-    seen = [0]
-
-    def step(reached: str) -> None:
-        seen[0] += reached == point
-        if seen[0] > after:
-            raise Killed
-
-    return step
 
 
 def effects(companion: Companion) -> list[Any]:
@@ -95,62 +79,58 @@ def test_the_evening_leaves_a_page_in_the_diary_and_says_nothing(mira: Companion
     assert entry.session.ended_at == NOON
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_waking_killed_at_any_point_speaks_once_and_does_each_thing_once(
-    mira: Companion, rehearsal: RehearsalServer, point: str
+@pytest.mark.parametrize("share", SHARES)
+def test_a_waking_killed_at_any_statement_speaks_once_and_does_each_thing_once(
+    mira: Companion, tian: Companion, rehearsal: RehearsalServer, share: float
 ) -> None:
-    rehearsal.script(calling(*TOOLS), {"answer": "Drink something, dear.", "when": "<kith-waking>"})
+    whole = [calling(*TOOLS), {"answer": "Drink something, dear.", "when": "<kith-waking>"}]
+    rehearsal.script(*whole)
+    whole_run = woken(tian, NOON)
+    statements = faults.count(lambda: run(whole_run.pk, NOON))
+    rehearsal.script(*whole)
     waking = woken(mira, NOON)
-    with pytest.raises(Killed):
-        run(waking.pk, NOON, dying(point))
-    assert unprompted(mira) == (["Drink something, dear."] if point == "ended" else [])
+    with faults.killed(number=2 + int(share * (statements - 1))):  # the first one claims it
+        run(waking.pk, NOON)
+    left = as_it_is(waking.pk)
+    assert unprompted(mira) == []
     before = Message.objects.count()
     run(waking.pk, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
     assert Message.objects.count() == before
-    assert due(NOON + LASTS) == ([] if point == "ended" else [waking.pk])
-    rehearsal.reset()  # asked anew it may decide otherwise, but not undo what was done
-    if point in {"claimed", "started", "prompted", "asked", "using"}:
-        rehearsal.script(calling(*TOOLS))
+    assert find_due(NOON + LEASE_TIME) == [waking.pk]
+    rehearsal.reset()  # asked anew it goes on after what was done
+    if len(left.steps) < len(TOOLS):
+        rehearsal.script(calling(*TOOLS[len(left.steps) :]))
     rehearsal.script({"answer": "Drink something, dear.", "when": "<kith-waking>"})
-    done = ran(waking, NOON + LASTS)
+    done = ran(waking, NOON + LEASE_TIME)
     assert (done.state, done.outcome) == ("done", "spoke")
-    assert unprompted(mira) == ["Drink something, dear."]
-    expected = TOOLS[:1] if point == "used" else TOOLS
-    assert [one["name"] for one in done.steps] == [name for name, _given in expected]
-    assert not any("error" in one["result"] for one in done.steps)
-    assert Memory.objects.filter(companion=mira, kind="fact", closed_at=None).count() == 1
+    assert [step["name"] for step in done.steps] == [name for name, _given in TOOLS]
+    assert not any("error" in step["result"] for step in done.steps)
+    assert [*map(len, effects(mira))] == [*map(len, effects(tian))]
+    if left.steps and not left.text:
+        asked = rehearsal.requests()[0]["messages"]
+        assert [line["role"] for line in asked[2:]] == ["assistant", *["tool"] * len(left.steps)]
     after = effects(mira)
-    run(waking.pk, NOON + 2 * LASTS)
+    run(waking.pk, NOON + 2 * LEASE_TIME)
     assert effects(mira) == after
     assert unprompted(mira) == ["Drink something, dear."]
 
 
-@pytest.mark.parametrize("number", range(len(TOOLS)))
-@pytest.mark.parametrize("point", ["using", "used"])
-def test_killed_at_any_tool_it_goes_on_after_those_that_were_called(
-    mira: Companion, tian: Companion, rehearsal: RehearsalServer, point: str, number: int
-) -> None:
-    rehearsal.script(calling(*TOOLS))
+def test_killed_after_it_has_spoken_it_says_nothing_more(mira: Companion) -> None:
     waking = woken(mira, NOON)
-    with pytest.raises(Killed):
-        run(waking.pk, NOON, dying(point, after=number))
-    kept = number + (point == "used")
-    assert len(as_it_is(waking.pk).steps) == kept
-    if kept < len(TOOLS):
-        rehearsal.script(calling(*TOOLS[kept:]))
-    assert ran(waking, NOON + LASTS).outcome == "spoke"
-    rehearsal.script(calling(*TOOLS))
-    ran(woken(tian, NOON), NOON)
-    assert [*map(len, effects(mira))] == [*map(len, effects(tian))]
-    asked = rehearsal.requests()[1]["messages"]
-    assert [one["role"] for one in asked[2:]] == (["assistant", *["tool"] * kept] if kept else [])
+    said = faults.begins('UPDATE "companions_waking"')
+    updates = faults.count(lambda: run(woken(mira, NOON).pk, NOON), said)
+    with faults.before(said, lambda: None, updates) as watch:
+        run(waking.pk, NOON)
+    assert watch.seen == updates
+    run(waking.pk, NOON + LEASE_TIME)
+    assert len(unprompted(mira)) == 2
 
 
 def test_killed_while_it_is_silent_it_stays_so(mira: Companion, rehearsal: RehearsalServer) -> None:
     waking = woken(mira, NOON, "a new day", is_asked_for=False)
-    with pytest.raises(Killed):
-        run(waking.pk, NOON, dying("used"))
-    assert ran(waking, NOON + LASTS).outcome == "silent"
+    with faults.killed(lambda sql: sql.startswith('UPDATE "companions_waking"') and '"outcome" =' in sql):
+        run(waking.pk, NOON)
+    assert ran(waking, NOON + LEASE_TIME).outcome == "silent"
     assert len(rehearsal.requests()) == 1
     assert unprompted(mira) == []
 
@@ -160,12 +140,9 @@ def test_a_worker_that_comes_back_too_late_says_and_does_nothing(
 ) -> None:
     waking = woken(mira, NOON)
 
-    def overtaken(point: str) -> None:
-        if point == "asked" and not as_it_is(waking.pk).ended_at:
-            run(waking.pk, NOON + LASTS)
-
     rehearsal.script(calling(("feel", {"text": "Late."})))
-    run(waking.pk, NOON, overtaken)
+    with faults.before(faults.ANSWERED, lambda: run(waking.pk, NOON + LEASE_TIME)):
+        run(waking.pk, NOON)
     assert unprompted(mira) == [REMINDER]
     assert not InnerState.objects.filter(companion=mira, by="waking").exists()
     assert as_it_is(waking.pk).steps == []
@@ -233,29 +210,28 @@ def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
     reply = start(mira, "Hello", None, NOON).reply
     waking = ran(woken(mira, NOON), NOON)
     assert (waking.state, waking.text) == ("waiting", REMINDER)
-    assert due(NOON + BUSY) == [waking.pk]
+    assert find_due(NOON + BUSY_DELAY) == [waking.pk]
     assert unprompted(mira) == []
     type(reply).objects.filter(pk=reply.pk).update(state="failed", ended_at=NOON)
-    assert ran(waking, NOON + BUSY).outcome == "spoke"
+    assert ran(waking, NOON + BUSY_DELAY).outcome == "spoke"
     assert unprompted(mira) == [REMINDER]
     assert len(rehearsal.requests()) == 1
 
 
-@pytest.mark.parametrize("when", ["claimed", "started", "prompted", "asked", "used", "checked"])
+@pytest.mark.parametrize("share", [0, 0.2, 0.4, 0.6, 0.8, 0.99])
 def test_a_companion_deleted_meanwhile_says_nothing(
-    mira: Companion, rehearsal: RehearsalServer, when: str
+    mira: Companion, tian: Companion, rehearsal: RehearsalServer, share: float
 ) -> None:
     rehearsal.script(calling(*TOOLS[:1]))
+    whole_run = woken(tian, NOON)
+    statements = faults.count(lambda: run(whole_run.pk, NOON), faults.alone)
+    rehearsal.script(calling(*TOOLS[:1]))
     waking = woken(mira, NOON)
-
-    def deleting(point: str) -> None:
-        if point == when and mira.pk:
-            mira.delete()
-
-    run(waking.pk, NOON, deleting)
-    assert not Message.objects.exists()
-    run(waking.pk, NOON + LASTS)
-    assert not Waking.objects.exists()
+    with faults.before(faults.alone, mira.delete, 2 + int(share * (statements - 1))):
+        run(waking.pk, NOON)
+    assert not Message.objects.filter(companion=waking.companion_id).exists()
+    run(waking.pk, NOON + LEASE_TIME)
+    assert not Waking.objects.filter(companion=waking.companion_id).exists()
 
 
 def test_a_model_that_is_down_is_asked_again_and_the_operator_told_in_the_end(
@@ -264,15 +240,15 @@ def test_a_model_that_is_down_is_asked_again_and_the_operator_told_in_the_end(
     rehearsal.script({"error": {"status": 503}, "when": "<kith-waking>", "repeat": 100})
     waking, now = woken(mira, NOON, is_asked_for=False), NOON
     with capture_logs() as lines:
-        for tries in range(1, MOST_ATTEMPTS + 1):
-            assert due(now) == [waking.pk]
+        for tries in range(1, MAX_ATTEMPTS + 1):
+            assert find_due(now) == [waking.pk]
             waking = ran(waking, now)
             assert (waking.attempts, waking.reason) == (tries, "provider_unavailable")
             now = waking.look_at or now
     assert (waking.state, waking.outcome, waking.ended_at is not None) == ("failed", "", True)
     assert [one["event"] for one in lines if one["log_level"] == "error"] == ["waking_failed"]
-    assert due(NOON + timedelta(days=9)) == []
-    assert ModelCall.objects.filter(purpose="waking", outcome="unavailable").count() == MOST_ATTEMPTS
+    assert find_due(NOON + timedelta(days=9)) == []
+    assert ModelCall.objects.filter(purpose="waking", outcome="unavailable").count() == MAX_ATTEMPTS
 
 
 def test_one_that_failed_at_first_speaks_later_without_a_trace_of_it(

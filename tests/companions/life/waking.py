@@ -4,12 +4,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from companions.life import reaching
+from companions.conversations.messages import open_session
+from companions.conversations.messages import say as keep
+from companions.life import outreach
 from companions.life.waking import run
 from companions.models import Companion, Message, Timer, Waking
-from companions.saying import open_session
-from companions.saying import say as keep
-from companions.sessions.trying import nothing
 from tests.companions.talking import say
 
 NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)  # after all that the rows themselves say of when they were made
@@ -37,9 +36,9 @@ def woken(companion: Companion, now: datetime, note: str = "to drink water", **f
     )
 
 
-def ran(waking: Waking, now: datetime, step: Any = nothing) -> Waking:
+def ran(waking: Waking, now: datetime) -> Waking:
     """The waking after a run."""
-    run(waking.pk, now, step)
+    run(waking.pk, now)
     return as_it_is(waking.pk)
 
 
@@ -80,5 +79,5 @@ def wrote(companion: Companion, text: str, at: datetime = NOON) -> Message:
         said_at=at, waking=waking,
     )  # fmt: skip
     keep(message, at)
-    reaching.deliver(message, at)
+    outreach.deliver(message, at)
     return message

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from companions.memories.editing import write_revision
 from companions.models import Closing, Companion, Message
 from companions.sessions.closing import run
-from companions.understanding import rewrite
 from memory.models import DiaryEntry, Revision
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
 from tests.fixtures.rest import Api, problem
@@ -112,7 +112,7 @@ def test_another_companions_revision_cannot_be_restored(
     as_alice: Api, as_mallory: Api, mira: Companion, tian: Companion, path: str
 ) -> None:
     for number in range(3):
-        rewrite(tian, Revision.About.USER_PROFILE, [f"Bob's {number}."], NOON)
+        write_revision(tian, Revision.About.USER_PROFILE, [f"Bob's {number}."], NOON)
     problem(as_alice.post(f"{path}/user-profile/revisions/2/restore"), 404, "not_found")
     problem(as_alice.post(f"/companions/{tian.pk}/user-profile/revisions/2/restore"), 404, "not_found")
     problem(as_mallory.get(f"/companions/{tian.pk}/user-profile/revisions/2"), 404, "not_found")

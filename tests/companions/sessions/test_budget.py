@@ -9,7 +9,7 @@ from companions.deletion import delete_message
 from companions.models import Closing, Companion, Session
 from companions.sessions import closing, digests, rewriting
 from memory.models import DiaryEntry
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures.rest import Api
 

@@ -12,10 +12,11 @@ from companions.deletion import delete_message, forget
 from companions.models import Closing, Companion, Job, Message, Session
 from companions.sessions import close
 from companions.sessions.closing import due, run
-from companions.sessions.trying import LEASE, MOST_ATTEMPTS
+from jobs.lease import LEASE_TIME
+from jobs.retry import MAX_ATTEMPTS
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures.malformed import SOME
 
@@ -120,14 +121,14 @@ def test_a_closing_killed_at_any_point_ends_with_one_diary_entry_and_no_loss(
         assert Session.objects.get().ended_at is None
         run(closing_id, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
         assert DiaryEntry.objects.count() == 0
-    assert due(NOON + LEASE) == ([] if point in AFTER_COMMIT else [closing_id])
-    run(closing_id, NOON + LEASE)
+    assert due(NOON + LEASE_TIME) == ([] if point in AFTER_COMMIT else [closing_id])
+    run(closing_id, NOON + LEASE_TIME)
     assert DiaryEntry.objects.count() == Learning.objects.count() == 1
     assert Message.objects.filter(is_learnt=True).count() == len(TEA)
     asked_again = point in {"asked"}
     assert len(rehearsal.requests()) == (2 if asked_again else 1)
     after = everything(mira)
-    run(closing_id, NOON + 2 * LEASE)
+    run(closing_id, NOON + 2 * LEASE_TIME)
     assert everything(mira) == after
 
 
@@ -144,8 +145,8 @@ def test_a_killed_closing_ends_as_one_that_was_not(mira: Companion, tian: Compan
     closing_id = ask_to_close(tian, NOON)
     for number, point in enumerate(POINTS[:-1]):
         with pytest.raises(Killed):
-            run(closing_id, NOON + number * LEASE, dying(point))
-    run(closing_id, NOON + len(POINTS) * LEASE)
+            run(closing_id, NOON + number * LEASE_TIME, dying(point))
+    run(closing_id, NOON + len(POINTS) * LEASE_TIME)
     assert told(mira) == told(tian) != []
 
 
@@ -193,7 +194,7 @@ def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsa
     assert rehearsal.requests() == []
     started.reply.state = "failed"
     started.reply.save()
-    run(closing_id, NOON + LEASE)
+    run(closing_id, NOON + LEASE_TIME)
     assert Closing.objects.get().state == "done"
 
 
@@ -320,7 +321,7 @@ def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"task": "ending", "answer": "{", "repeat": MOST_ATTEMPTS})
+    rehearsal.script({"task": "ending", "answer": "{", "repeat": MAX_ATTEMPTS})
     job = close(mira, NOON)
     now, waits = NOON, []
     closing = Closing.objects.get()
@@ -329,7 +330,7 @@ def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
         closing.refresh_from_db()
         waits.append((closing.next_at - now).total_seconds() / 60)
         now = max(closing.next_at, now)
-    assert (closing.state, closing.attempts) == ("failed", MOST_ATTEMPTS)
+    assert (closing.state, closing.attempts) == ("failed", MAX_ATTEMPTS)
     assert waits[:7] == [2, 4, 8, 16, 32, 64, 128]
     job.refresh_from_db()
     assert job.error == "malformed_answer"

@@ -13,10 +13,10 @@ from accounts.models import ModelCall
 from companions.deletion import delete_message
 from companions.models import Companion, Message, Session
 from companions.sessions.digests import due, run
-from companions.sessions.trying import LEASE
-from memory.keeping import keep_fact
+from jobs.lease import LEASE_TIME
 from memory.models import Learning, Memory
-from providers.rehearsal.running import RehearsalServer
+from memory.store import keep_fact
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
 from tests.companions.sessions.test_closing import Killed, dying, when
 from tests.fixtures.malformed import LEARNT
@@ -88,7 +88,7 @@ def test_a_batch_killed_at_any_point_is_learnt_from_once(mira: Companion, talk: 
         run(session.pk, NOON, dying(point))
     assert Learning.objects.count() == learnt() == 0
     assert due(NOON) == []  # whoever was killed may still be at it
-    run(session.pk, NOON + LEASE)
+    run(session.pk, NOON + LEASE_TIME)
     assert Learning.objects.count() == 1
 
 
@@ -102,7 +102,7 @@ def test_a_message_deleted_while_a_batch_is_learnt_from_stays_deleted(
     run(session.pk, NOON, when(point, delete))
     assert (learnt(), Session.objects.get().summary) == (0, "")
     delete_message(messages[12], NOON)  # the same words
-    run(session.pk, NOON + LEASE)
+    run(session.pk, NOON + LEASE_TIME)
     assert "7 years" not in str([*Memory.objects.values_list("text"), Session.objects.get().summary])
 
 

@@ -7,9 +7,9 @@ import pytest
 from companions.models import Closing, Companion, Session
 from companions.sessions.closing import due, run
 from companions.sessions.idle import ask_for_silent
-from companions.sessions.trying import MOST_ATTEMPTS
+from jobs.retry import MAX_ATTEMPTS
 from memory.models import DiaryEntry
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
 from tests.fixtures.turns import make_companion
 
@@ -74,9 +74,9 @@ def test_a_closing_that_failed_is_not_begun_again_by_itself(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"task": "ending", "answer": "", "repeat": MOST_ATTEMPTS})
+    rehearsal.script({"task": "ending", "answer": "", "repeat": MAX_ATTEMPTS})
     now = LAST + timedelta(hours=8)
-    for _try in range(MOST_ATTEMPTS):
+    for _try in range(MAX_ATTEMPTS):
         sweep(now)
         now += timedelta(hours=6)
     assert Closing.objects.get().state == "failed"

@@ -10,7 +10,7 @@ from django.db.models import Model
 from companions.models import Closing, Companion, Session
 from companions.sessions.digests import run
 from memory.models import DiaryEntry, Learning, Memory, Revision
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]

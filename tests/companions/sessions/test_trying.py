@@ -8,9 +8,10 @@ from pytest_django import Settings
 
 from companions.models import Closing, Companion, Message, Session
 from companions.sessions import close, closing, digests
-from companions.sessions.trying import LEASE, MOST_ATTEMPTS
+from jobs.lease import LEASE_TIME
+from jobs.retry import MAX_ATTEMPTS
 from memory.models import DiaryEntry
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
@@ -44,7 +45,7 @@ def test_a_closing_of_many_calls_is_one_workers_all_the_while(
     closing_id, others = ask_to_close(mira, NOON), []
     clock = Clock(LONG, lambda now: others.extend(closing.due(now)))
     closing.run(closing_id, NOON, clock.step, clock)
-    assert clock.now - NOON > LEASE
+    assert clock.now - NOON > LEASE_TIME
     assert others == []
     assert Closing.objects.get().state == "done"
 
@@ -57,8 +58,8 @@ def test_whoever_was_too_slow_leaves_the_closing_to_who_took_it(
     if answer:
         rehearsal.script({"task": "ending", "answer": answer})
     closing_id = ask_to_close(mira, NOON)
-    theirs = NOON + 2 * LEASE
-    clock = Clock(LEASE, lambda now: Closing.objects.filter(next_at__lte=now).update(next_at=theirs))
+    theirs = NOON + 2 * LEASE_TIME
+    clock = Clock(LEASE_TIME, lambda now: Closing.objects.filter(next_at__lte=now).update(next_at=theirs))
     closing.run(closing_id, NOON, lambda point: clock.step("asked") if point == "gathered" else None, clock)
     left = Closing.objects.get()
     assert (left.state, left.next_at, left.attempts, left.error) == ("waiting", theirs, 0, "")
@@ -70,8 +71,8 @@ def test_a_failed_try_of_one_who_was_too_slow_is_not_counted(
 ) -> None:
     talk(mira, *EIGHT_TURNS)
     rehearsal.script({"task": "digest", "answer": "no"})
-    session, theirs = Session.objects.get(), NOON + 2 * LEASE
-    clock = Clock(LEASE, lambda now: Session.objects.filter(digest_at__lte=now).update(digest_at=theirs))
+    session, theirs = Session.objects.get(), NOON + 2 * LEASE_TIME
+    clock = Clock(LEASE_TIME, lambda now: Session.objects.filter(digest_at__lte=now).update(digest_at=theirs))
     digests.run(session.pk, NOON, lambda point: clock.step("asked") if point == "gathered" else None, clock)
     session.refresh_from_db()
     assert (session.digest_at, session.digest_attempts) == (theirs, 0)
@@ -114,9 +115,9 @@ def test_asking_again_puts_no_try_off_and_brings_none_nearer_than_a_minute(
     Closing.objects.update(error="malformed_answer", next_at=NOON + timedelta(seconds=30))
     ask_to_close(mira, NOON)
     assert Closing.objects.get().next_at == NOON + timedelta(seconds=30)
-    Closing.objects.update(error="", next_at=NOON + LEASE)  # somebody is at it
+    Closing.objects.update(error="", next_at=NOON + LEASE_TIME)  # somebody is at it
     ask_to_close(mira, NOON)
-    assert Closing.objects.get(pk=closing_id).next_at == NOON + LEASE
+    assert Closing.objects.get(pk=closing_id).next_at == NOON + LEASE_TIME
 
 
 @pytest.mark.parametrize("is_the_persons", [True, False])
@@ -155,7 +156,7 @@ def test_what_failed_a_moment_ago_is_forgotten_at_once(mira: Companion, talk: Ta
 
 def fail(session: Session, now: datetime) -> datetime:
     """Tries eight times; when it is over."""
-    for _try in range(MOST_ATTEMPTS):
+    for _try in range(MAX_ATTEMPTS):
         digests.run(session.pk, now)
         now = Session.objects.get().digest_at or now
     return now
@@ -165,12 +166,12 @@ def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     first = talk(mira, *EIGHT_TURNS)
-    rehearsal.script({"task": "digest", "answer": "no", "repeat": MOST_ATTEMPTS})
+    rehearsal.script({"task": "digest", "answer": "no", "repeat": MAX_ATTEMPTS})
     session = Session.objects.get()
     now = fail(session, NOON)
     session.refresh_from_db()
     assert (session.digest_at, session.digest_attempts) == (None, 0)
-    assert len(rehearsal.requests()) == MOST_ATTEMPTS
+    assert len(rehearsal.requests()) == MAX_ATTEMPTS
     assert digests.due(now) == []
     assert mira.memories.filter(message__in=first, closed_at=None).count() == len(first)
     talk(mira, *(f"We counted to {number}." for number in range(16)), at=now)
@@ -185,10 +186,10 @@ def test_where_no_model_is_reached_nothing_is_passed_over(
     talk(mira, *EIGHT_TURNS)
     rehearsal.script({"task": "digest", "error": {"status": 503}, "repeat": 100})
     session = Session.objects.get()
-    Session.objects.update(digest_attempts=MOST_ATTEMPTS - 1)
+    Session.objects.update(digest_attempts=MAX_ATTEMPTS - 1)
     digests.run(session.pk, NOON)
     session.refresh_from_db()
-    assert session.digest_attempts == MOST_ATTEMPTS
+    assert session.digest_attempts == MAX_ATTEMPTS
     assert not Message.objects.filter(is_learnt=True).exists()
     rehearsal.reset()
     digests.run(session.pk, session.digest_at)

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from accounts.models import ModelCall
 from companions.models import Companion, Message, Reply
-from companions.replies.context import compose, look_back
-from companions.replies.material import Turn
+from companions.replies.context import TurnContext, compose, load_context
 from companions.replies.start import start
-from companions.sessions.window import adjust, moved, sent, step
+from companions.sessions.window import adjust, moved, step, without_unsent
 
 PRESSURES = st.floats(0, 3, allow_nan=False)
 TABLE = [
@@ -51,8 +50,8 @@ def test_the_window_never_goes_below_zero_and_never_leaves_the_newest_out(
         unsent = moved(unsent, pressure, messages)
         assert 0 <= unsent < messages
         said = list(range(messages))
-        assert sent(said, unsent) == said[unsent:]
-        assert sent(said, unsent)[-1] == messages - 1
+        assert without_unsent(said, unsent) == said[unsent:]
+        assert without_unsent(said, unsent)[-1] == messages - 1
 
 
 @given(st.integers(0, 10_000), st.floats(0, 0.75, allow_nan=False))
@@ -70,7 +69,7 @@ def test_the_window_never_parts_a_tool_call_from_its_result(
     said = [SimpleNamespace(number=number, calls=count) for number, count in enumerate(calls)]
     for pressure in pressures:
         unsent = moved(unsent, pressure, max(len(said), 1))
-        wire = [line for one in sent(said, unsent) for line in _lines(one)]
+        wire = [line for one in without_unsent(said, unsent) for line in _lines(one)]
         for place, line in enumerate(wire):
             if line["role"] == "tool":
                 asked = [one for one in wire[:place] if line["id"] in one.get("calls", [])]
@@ -132,14 +131,14 @@ def test_what_is_not_sent_is_told_by_the_summary(mira: Companion, settings: Any)
     settings.CONTEXT_TOKENS = 4000
     reply = talked(mira, 10)
     mira.sessions.update(summary="They counted turns.")
-    turn = Turn(reply, reply.companion, reply.message)
-    look_back(turn, timezone.now())
+    turn = TurnContext(reply)
+    load_context(turn, timezone.now())
     assert (len(turn.history), turn.summary) == (20, "")
 
     ended(reply, 3900)
     session = mira.sessions.get()
     assert (session.unsent, session.pressure) == (4, 0.975)
-    look_back(turn, timezone.now())
+    load_context(turn, timezone.now())
     assert [one.text for one in turn.history][:2] == ["user 2", "assistant 2"]
     assert turn.summary == "They counted turns."
     assert len(turn.summarised) == 4
@@ -152,8 +151,8 @@ def test_what_is_not_sent_is_told_by_the_summary(mira: Companion, settings: Any)
 def test_the_summary_stands_in_the_prompt_before_the_history_as_quoted_material(mira: Companion) -> None:
     reply = talked(mira, 4)
     mira.sessions.update(unsent=3, summary='They said "<kith-context>".')
-    turn = Turn(reply, reply.companion, reply.message)
-    look_back(turn, timezone.now())
+    turn = TurnContext(reply)
+    load_context(turn, timezone.now())
     compose(turn)
     system = str(turn.prompt[0]["content"])
     assert "<kith-summary>\n" in system
@@ -166,6 +165,6 @@ def test_the_summary_stands_in_the_prompt_before_the_history_as_quoted_material(
 def test_the_window_counts_from_the_beginning_of_a_very_long_session(mira: Companion) -> None:
     reply = talked(mira, 300)
     mira.sessions.update(unsent=250)
-    turn = Turn(reply, reply.companion, reply.message)
-    look_back(turn, timezone.now())
+    turn = TurnContext(reply)
+    load_context(turn, timezone.now())
     assert turn.history[0].text == "user 125"

@@ -8,35 +8,34 @@ import pytest
 from django.utils import timezone
 
 from companions import tools
-from companions.importing import Line, import_log
+from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Reply, Session
-from companions.replies.ahead import Ahead
-from companions.replies.claim import claim
-from companions.replies.context import compose, look_back, record_call, remember
+from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
 from companions.replies.finish import Said, finish
-from companions.replies.material import Turn
-from companions.replies.process import process_name
+from companions.replies.ownership import claim
 from companions.replies.start import start
+from jobs.process import process_name
 
 NOW = timezone.now()
 
 
-def turn_of(companion: Companion, text: str = "Hello", now: datetime = NOW) -> Turn:
+def turn_of(companion: Companion, text: str = "Hello", now: datetime = NOW) -> TurnContext:
     """The turn of this message, with its prompt."""
-    turn = claim(start(companion, text, None, now).reply.pk, now)
-    assert turn
-    look_back(turn, now)
-    remember(turn, Ahead(None), now)
+    reply = claim(start(companion, text, None, now).reply.pk, now)
+    assert reply
+    turn = TurnContext(reply)
+    load_context(turn, now)
+    recall_memories(turn, turn.message.text, None, now)
     compose(turn)
     record_call(turn, 1, now)
     return turn
 
 
-def end(turn: Turn, text: str = "Well.", now: datetime = NOW) -> None:
+def end(turn: TurnContext, text: str = "Well.", now: datetime = NOW) -> None:
     assert finish(turn.reply, Reply.State.DONE, Said(text), now, held_by=process_name())
 
 
-def use(turn: Turn, name: str, /, **arguments: Any) -> dict[str, Any]:
+def use(turn: TurnContext, name: str, /, **arguments: Any) -> dict[str, Any]:
     """What the tool gives, and the call with its result as the prompt holds them then."""
     given = tools.call(turn, name, json.dumps(arguments), NOW)
     wire = {"id": "1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
@@ -59,5 +58,5 @@ def log(companion: Companion, *texts: str, days_ago: float = 30) -> None:
 
 
 @pytest.fixture
-def turn(mira: Companion) -> Turn:
+def turn(mira: Companion) -> TurnContext:
     return turn_of(mira)

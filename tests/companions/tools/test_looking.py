@@ -7,10 +7,9 @@ import pytest
 
 from companions import deletion
 from companions.models import Companion, Message, Prompt
-from companions.replies.context import record_call
-from companions.replies.material import Turn
-from memory.keeping import keep_fact
+from companions.replies.context import TurnContext, record_call
 from memory.models import DiaryEntry, Document, Memory, Page, Recall
+from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +22,7 @@ def texts(given: dict[str, Any]) -> list[str]:
 # -- recall ---------------------------------------------------------------------------------------------------------
 
 
-def test_recall_is_called_three_times_a_turn_and_no_more(mira: Companion, turn: Turn) -> None:
+def test_recall_is_called_three_times_a_turn_and_no_more(mira: Companion, turn: TurnContext) -> None:
     for _ in range(3):
         assert "error" not in use(turn, "recall", cue="walnuts")
     use(turn, "search_conversation", words="walnuts")
@@ -89,7 +88,7 @@ def test_days_are_the_users_own(mira: Companion) -> None:
         {"since": "2024-05-02", "until": "2024-05-01"},
     ],
 )
-def test_days_that_cannot_be_are_errors(turn: Turn, days: dict[str, str]) -> None:
+def test_days_that_cannot_be_are_errors(turn: TurnContext, days: dict[str, str]) -> None:
     assert use(turn, "search_conversation", **days)["error"]
 
 

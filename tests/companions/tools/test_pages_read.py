@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from companions.documents import give_document
+from companions.memories.documents import give_document
 from companions.models import Companion
 from companions.tools.survey import survey
-from memory.documents.looking_up import named, ranked
+from memory.documents.lookup import named, ranked
 from memory.models import Document, Memory, Recall
 from providers.tokens import estimate
 from tests.companions.tools.conftest import NOW, turn_of, use

@@ -7,12 +7,12 @@ import pytest
 
 from companions import tools
 from companions.models import Companion
-from companions.prompts import TOOLS_TOKENS
-from companions.replies.material import Turn
-from memory.always import write_block
-from memory.keeping import keep_fact
+from companions.prompting.turn_prompt import TOOLS_TOKENS
+from companions.replies.context import TurnContext
+from memory.core_memory import write_block
 from memory.models.always import By
-from providers.rehearsal.answering import answer
+from memory.store import keep_fact
+from providers.rehearsal.talk import answer
 from providers.tokens import estimate, estimate_messages
 from tests.companions.tools.conftest import NOW, log, turn_of, use
 
@@ -54,7 +54,7 @@ def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) ->
 
 @pytest.mark.parametrize("arguments", BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("name", GOOD)
-def test_bad_arguments_give_an_error_that_can_be_mended(turn: Turn, name: str, arguments: str) -> None:
+def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name: str, arguments: str) -> None:
     if name == "look_up" and arguments in ("", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'):
         return  # these name nothing of its own: it lists what there is
     if name == "list_timers" and (arguments.startswith('{"') or not arguments):
@@ -64,7 +64,7 @@ def test_bad_arguments_give_an_error_that_can_be_mended(turn: Turn, name: str, a
     assert 0 < len(given["error"]) <= 1500
 
 
-def test_an_unknown_tool_is_told_which_there_are(turn: Turn) -> None:
+def test_an_unknown_tool_is_told_which_there_are(turn: TurnContext) -> None:
     assert "recall" in tools.call(turn, "delete_everything", "{}", NOW)["error"]
 
 
@@ -99,7 +99,9 @@ def test_whatever_tools_give_the_prompt_fits_the_context(mira: Companion, settin
 
 
 @pytest.mark.parametrize("text", ["My password is hunter2", "Card 4111 1111 1111 1111", "我的密码是abc123"])
-def test_nothing_that_looks_like_a_secret_is_kept_by_any_tool(mira: Companion, turn: Turn, text: str) -> None:
+def test_nothing_that_looks_like_a_secret_is_kept_by_any_tool(
+    mira: Companion, turn: TurnContext, text: str
+) -> None:
     write_block(mira.pk, "plans", "walk", by=By.USER, now=NOW)
     asked = {"text": text, "memory": "", "slot": "", "block": "plans", "old": "walk", "new": text}
     for name in ("remember", "revise", "block_append", "block_replace", "note"):

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from companions.models import Companion
-from companions.replies.material import Turn
-from memory.always import set_slot
-from memory.keeping import keep_fact
+from companions.replies.context import TurnContext
+from memory.core_memory import set_slot
 from memory.models import Memory, Slot
 from memory.models.always import By
+from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_a_slot_is_kept_with_the_messages_it_comes_from(mira: Companion) -> None
     ("slot", "text", "says"), [("a\nb", "x", "control"), ("s", "x" * 201, "200"), ("n" * 61, "x", "60")]
 )
 def test_a_slot_that_cannot_be_is_an_error_and_changes_nothing(
-    turn: Turn, slot: str, text: str, says: str
+    turn: TurnContext, slot: str, text: str, says: str
 ) -> None:
     set_slot(turn.companion.pk, "other", "before", by=By.USER, now=NOW)
     assert says in use(turn, "remember", text=text, slot=slot)["error"]
@@ -123,11 +123,13 @@ def test_forgetting_deletes_nothing(mira: Companion) -> None:
 
 
 @pytest.mark.parametrize("which", [{}, {"slot": "tea", "memory": "tea"}, {"slot": " ", "memory": " "}])
-def test_either_a_slot_or_a_memory_is_named(turn: Turn, which: dict[str, str]) -> None:
+def test_either_a_slot_or_a_memory_is_named(turn: TurnContext, which: dict[str, str]) -> None:
     assert "either" in use(turn, "forget", **which)["error"]
 
 
-def test_private_and_anothers_memories_are_not_found(mira: Companion, tian: Companion, turn: Turn) -> None:
+def test_private_and_anothers_memories_are_not_found(
+    mira: Companion, tian: Companion, turn: TurnContext
+) -> None:
     hidden = fact(mira, "Alice likes tea.")
     Memory.objects.filter(pk=hidden.pk).update(is_private=True)
     fact(tian, "Bob likes tea.")

@@ -9,17 +9,17 @@ from django.test import Client
 
 from accounts.models import User
 from companions import tools
-from companions.documents import give_document
+from companions.conversations.transcript import turn_of as shown_turn
+from companions.memories.documents import give_document
 from companions.models import Companion, Reply
-from companions.turns import turn_of as shown_turn
 from database.threads import in_thread
-from memory.always import set_slot
-from memory.among import Among
-from memory.keeping import correct, keep_fact
+from memory.core_memory import set_slot
 from memory.models import Memory, Retraction, Slot
 from memory.models.always import By
-from memory.searching import search
-from providers.rehearsal.running import RehearsalServer
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import search
+from memory.store import correct, keep_fact
+from providers.rehearsal.process import RehearsalServer
 from tests.companions.tools.conftest import NOW, end, turn_of, use
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import connected
@@ -34,7 +34,9 @@ def kept(companion: Companion, text: str = SISTER) -> Memory:
 
 
 def comes_up(companion: Companion, words: str) -> list[str]:
-    ids = search(companion.pk, words, Among(kinds=["fact"]), NOW + timedelta(hours=1), companion.user.zone)
+    ids = search(
+        companion.pk, words, MemoryFilter(kinds=["fact"]), NOW + timedelta(hours=1), companion.user.zone
+    )
     return list(Memory.objects.filter(pk__in=ids).values_list("text", flat=True))
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from companions.models import Companion, Session
-from companions.replies.material import Turn
+from companions.replies.context import TurnContext
 from companions.tools.notes import SCRATCH_CHARACTERS
-from memory.always import write_block
+from memory.core_memory import write_block
 from memory.models import Block
 from memory.models.always import By
 from tests.companions.tools.conftest import NOW, turn_of, use
@@ -26,7 +26,7 @@ def test_a_line_is_appended_with_its_source(mira: Companion, plans: Block) -> No
     assert list(plans.sources.all()) == [turn.message]
 
 
-def test_words_are_replaced_or_taken_out(plans: Block, turn: Turn) -> None:
+def test_words_are_replaced_or_taken_out(plans: Block, turn: TurnContext) -> None:
     use(turn, "block_replace", block="plans", old="swim", new="run")
     plans.refresh_from_db()
     assert plans.text == "run"
@@ -35,7 +35,9 @@ def test_words_are_replaced_or_taken_out(plans: Block, turn: Turn) -> None:
     assert plans.text == ""
 
 
-def test_what_cannot_be_written_is_an_error_that_says_why(mira: Companion, plans: Block, turn: Turn) -> None:
+def test_what_cannot_be_written_is_an_error_that_says_why(
+    mira: Companion, plans: Block, turn: TurnContext
+) -> None:
     write_block(mira.pk, "rules", "Be kind.", by=By.OPERATOR, now=NOW, is_read_only=True)
     assert "read-only" in use(turn, "block_append", block="rules", text="x")["error"]
     assert "plans" in use(turn, "block_append", block="plan", text="x")["error"]
@@ -44,7 +46,7 @@ def test_what_cannot_be_written_is_an_error_that_says_why(mira: Companion, plans
     assert {one.text for one in Block.objects.all()} == {"swim", "Be kind."}
 
 
-def test_notes_are_kept_for_the_session_and_the_oldest_fall_out(turn: Turn) -> None:
+def test_notes_are_kept_for_the_session_and_the_oldest_fall_out(turn: TurnContext) -> None:
     for n in range(50):
         use(turn, "note", text=f"{n}\n" + "x" * 95)
     scratch = Session.objects.get(pk=turn.message.session_id).scratch
@@ -55,14 +57,14 @@ def test_notes_are_kept_for_the_session_and_the_oldest_fall_out(turn: Turn) -> N
     assert len(lines) == 40
 
 
-def test_what_is_written_down_holds_no_emotion_tag(turn: Turn) -> None:
+def test_what_is_written_down_holds_no_emotion_tag(turn: TurnContext) -> None:
     use(turn, "note", text="<emotion happy 0.7> She passed!")
     assert "is empty" in use(turn, "note", text="<emotion sad 0.2>")["error"]
     assert Session.objects.get(pk=turn.message.session_id).scratch == "She passed!"
 
 
-def test_notes_end_with_the_session(mira: Companion, turn: Turn) -> None:
+def test_notes_end_with_the_session(mira: Companion, turn: TurnContext) -> None:
     use(turn, "note", text="tired")
     turn.reply.delete()
     Session.objects.filter(companion=mira).update(ended_at=NOW)
-    assert turn_of(mira).mind.scratch == ""
+    assert turn_of(mira).pinned.scratch == ""

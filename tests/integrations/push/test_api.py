@@ -8,7 +8,7 @@ from accounts.models import User
 from companions.models import Companion
 from integrations.push.models import Subscription
 from integrations.push.subscribing import key_of_kith
-from tests.companions.moving.test_export import exported
+from tests.companions.transfer.test_export import exported
 from tests.fixtures.push_service import Browser, PushService
 from tests.fixtures.rest import Api, problem
 

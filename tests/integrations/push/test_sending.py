@@ -10,9 +10,9 @@ from pytest_django import Settings
 from structlog.testing import capture_logs
 
 from accounts.models import User
-from companions.life import channels, reaching
-from companions.life.channels import Sent
-from companions.life.unread import mark_read
+from companions.life import outreach
+from companions.life.notifications import mark_read
+from companions.life.outreach import Sent
 from companions.models import Companion, Delivery
 from integrations.push import sending
 from integrations.push.address import Address
@@ -35,8 +35,8 @@ def test_a_message_comes_as_a_notification_that_only_the_browser_can_read(
     mira: Companion, subscription: Subscription, laptop: Browser, service: PushService
 ) -> None:
     wrote(mira, "The trams run again.")
-    assert reaching.send_due(NOON) == 0  # it may still be read
-    assert reaching.send_due(SOON) == 1
+    assert outreach.send_due_deliveries(NOON) == 0  # it may still be read
+    assert outreach.send_due_deliveries(SOON) == 1
     (received,) = service.received
     assert b"trams" not in received.body
     assert laptop.reads(received) == {
@@ -58,7 +58,7 @@ def test_it_says_who_sends_it_for_how_long_and_in_place_of_what(
 ) -> None:
     wrote(mira, "One")
     wrote(mira, "Two", NOON + timedelta(seconds=1))
-    reaching.send_due(NOON + timedelta(minutes=1))
+    outreach.send_due_deliveries(NOON + timedelta(minutes=1))
     received, after = service.received
     assert laptop.address.endpoint.endswith(received.path)
     assert received.claims() == {
@@ -83,7 +83,7 @@ def test_each_browser_of_the_person_gets_it_and_nobody_elses(
     for user, laptop in ((alice, one), (alice, other), (bob, bobs)):
         subscribe(user, laptop.address, "", NOON)
     wrote(mira, "Hello")
-    assert reaching.send_due(SOON) == 2
+    assert outreach.send_due_deliveries(SOON) == 2
     ends = {laptop.address.endpoint.removeprefix(service.url) for laptop in (one, other)}
     assert {received.path for received in service.received} == ends
 
@@ -94,7 +94,7 @@ def test_a_browser_that_is_gone_is_forgotten(
 ) -> None:
     service.status = status
     wrote(mira, "Hello")
-    assert reaching.send_due(SOON) == 0
+    assert outreach.send_due_deliveries(SOON) == 0
     assert deliveries() == [("failed", "gone")]
     assert not Subscription.objects.exists()
 
@@ -105,8 +105,8 @@ def test_a_failure_is_counted_and_the_message_is_not_sent_again(
 ) -> None:
     service.status, service.headers = status, {"Retry-After": "1"}
     wrote(mira, "Hello")
-    assert reaching.send_due(SOON) == 0
-    assert reaching.send_due(SOON + timedelta(hours=1)) == 0
+    assert outreach.send_due_deliveries(SOON) == 0
+    assert outreach.send_due_deliveries(SOON + timedelta(hours=1)) == 0
     assert (deliveries(), len(service.received)) == ([("failed", f"status_{status}")], 1)
     assert Subscription.objects.get().failures == 1
 
@@ -134,7 +134,7 @@ def test_nobody_is_sent_inside_by_a_redirect(
     with PushService() as inside:
         service.status, service.headers = 307, {"Location": f"{inside.url}/x"}
         wrote(mira, "Hello")
-        reaching.send_due(SOON)
+        outreach.send_due_deliveries(SOON)
         assert inside.received == []
     assert deliveries() == [("failed", "status_307")]
 
@@ -144,7 +144,7 @@ def test_an_address_that_leads_inside_by_now_is_not_asked(
 ) -> None:
     settings.OUTBOUND_ALLOWED = set()
     wrote(mira, "Hello")
-    reaching.send_due(SOON)
+    outreach.send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "not_https")], [])
     assert Subscription.objects.get().failures == 1
 
@@ -157,7 +157,7 @@ def test_where_nobody_answers_it_has_failed(
     subscription.sealed = Address("http://127.0.0.1:9/x", mine.p256dh, mine.auth).sealed()
     subscription.save()
     wrote(mira, "Hello")
-    reaching.send_due(SOON)
+    outreach.send_due_deliveries(SOON)
     assert deliveries() == [("failed", "unreachable")]
 
 
@@ -172,8 +172,8 @@ def test_who_dies_while_sending_leaves_it_at_that(
     with monkeypatch.context() as patched:
         patched.setattr(Push, "send", die)
         with pytest.raises(KeyboardInterrupt):
-            reaching.send_due(SOON)
-    assert reaching.send_due(SOON + timedelta(hours=1)) == 0
+            outreach.send_due_deliveries(SOON)
+    assert outreach.send_due_deliveries(SOON + timedelta(hours=1)) == 0
     assert (deliveries(), len(service.received)) == ([("attempted", "")], 1)
 
 
@@ -182,7 +182,7 @@ def test_what_was_read_meanwhile_or_is_not_wanted_is_not_sent(
 ) -> None:
     wrote(mira, "Read")
     mark_read(mira, NOON)
-    reaching.send_due(SOON)
+    outreach.send_due_deliveries(SOON)
     mira.life.by_push = False
     mira.life.save()
     wrote(mira, "Unwanted", NOON + timedelta(hours=1))
@@ -190,7 +190,7 @@ def test_what_was_read_meanwhile_or_is_not_wanted_is_not_sent(
     mira.life.save()
     settings.VAPID_KEY = ""
     wrote(mira, "No key", NOON + timedelta(hours=1))
-    assert reaching.send_due(NOON + timedelta(hours=2)) == 0
+    assert outreach.send_due_deliveries(NOON + timedelta(hours=2)) == 0
     assert (service.received, deliveries()) == ([], [("dropped", "")])
 
 
@@ -199,7 +199,7 @@ def test_a_subscription_that_is_gone_meanwhile_is_not_sent_to(
 ) -> None:
     wrote(mira, "Hello")
     subscription.delete()
-    reaching.send_due(SOON)
+    outreach.send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "gone")], [])
 
 
@@ -208,7 +208,7 @@ def test_another_persons_subscription_is_never_asked(
 ) -> None:
     wrote(mira, "Hello")
     Subscription.objects.update(user=bob)
-    reaching.send_due(SOON)
+    outreach.send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "gone")], [])
 
 
@@ -218,7 +218,7 @@ def test_with_the_wrong_key_nothing_is_sent_and_the_operator_is_told(
     settings.ENCRYPTION_KEYS = ["b" * 43 + "="]
     wrote(mira, "Hello")
     with capture_logs() as logged:
-        reaching.send_due(SOON)
+        outreach.send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "sealed_otherwise")], [])
     assert ("push_not_sent", "sealed_otherwise") in [(line["event"], line.get("code")) for line in logged]
     assert Subscription.objects.get().failures == 0
@@ -229,7 +229,7 @@ def test_where_kith_cannot_sign_the_browser_is_not_to_blame(
 ) -> None:
     settings.DEFAULT_FROM_EMAIL = "nobody"
     wrote(mira, "Hello")
-    reaching.send_due(SOON)
+    outreach.send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "not_signed")], [])
     assert Subscription.objects.get().failures == 0
 
@@ -240,7 +240,7 @@ def test_what_is_sent_is_sealed_anew_with_the_newest_key(
     newest = "b" * 43 + "="
     settings.ENCRYPTION_KEYS = [newest, *settings.ENCRYPTION_KEYS]
     wrote(mira, "Hello")
-    reaching.send_due(SOON)
+    outreach.send_due_deliveries(SOON)
     settings.ENCRYPTION_KEYS = [newest]
     assert Address.opened(Subscription.objects.get().sealed) == laptop.address
 
@@ -264,7 +264,7 @@ def test_hostile_texts_fit_and_arrive_as_they_are(
     Companion.objects.filter(pk=mira.pk).update(name=text[:80])
     mira.refresh_from_db()
     wrote(mira, text)
-    assert reaching.send_due(SOON) == 1
+    assert outreach.send_due_deliveries(SOON) == 1
     (received,) = service.received
     told = laptop.reads(received)
     assert told["body"] == cut(text)
@@ -291,4 +291,4 @@ def test_a_text_of_200_characters_is_whole_and_a_longer_one_is_cut() -> None:
 
 
 def test_the_channel_is_registered() -> None:
-    assert isinstance(channels.channels()["push"], Push)
+    assert isinstance(outreach.channels["push"], Push)

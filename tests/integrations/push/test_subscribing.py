@@ -14,7 +14,7 @@ from integrations.push.address import Address
 from integrations.push.errors import PushError
 from integrations.push.models import Subscription
 from integrations.push.subscribing import MOST, subscribe, unsubscribe
-from providers.outbound import OutboundError, require_public
+from providers.guarded_http import OutboundError, require_public
 from tests.companions.life.waking import NOON
 from tests.fixtures.push_service import Browser, PushService
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from companions.documents import give_document
-from companions.locking import lock
+from companions.locks import lock
+from companions.memories.documents import give_document
 from companions.models import Companion
 from memory.documents.gists import write_gists
 from memory.models import Document

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory.documents.files import MOST_BYTES, decoded, read_file
+from memory.documents.intake import MAX_BYTES, decoded, read_file
 from memory.errors import DocumentError
 
 CHINESE = "天黑了，他们还在河边走。第二天早上下起了雨，谁也没有说话。" * 20
@@ -53,4 +53,4 @@ def test_a_file_without_end_is_read_no_further_than_it_may_be() -> None:
     with pytest.raises(DocumentError) as refused:
         read_file(endless())
     assert refused.value.code == "document_too_large"
-    assert asked == MOST_BYTES // 1_000_000 + 1
+    assert asked == MAX_BYTES // 1_000_000 + 1

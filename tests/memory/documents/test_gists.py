@@ -8,16 +8,17 @@ import pytest
 
 from accounts.models import ModelCall, User
 from companions.deletion import delete_companion
-from companions.documents import delete_document, give_document
-from companions.locking import lock
+from companions.locks import lock
+from companions.memories.documents import delete_document, give_document
 from companions.models import Companion
 from companions.tasks import write_waiting_gists
-from memory.documents.gists import LONGEST_WAIT, MOST_TRIES, due, write_gists
-from memory.documents.requesting import fitting, request, system
+from jobs.retry import MAX_ATTEMPTS, MAX_BACKOFF_MINUTES
+from memory.documents.gists import find_due, write_gists
+from memory.documents.request import fitting, request, system
 from memory.embedding import embed_waiting
-from memory.keeping import correct
 from memory.models import Document, Embedding, Memory, Page
-from memory.recall import recall
+from memory.recall.recall import recall
+from memory.store import correct
 from providers.tokens import estimate
 from tests.memory.documents.conftest import NOON, Give, write_all
 
@@ -110,11 +111,11 @@ def test_it_waits_longer_after_each_failure_and_the_operator_hears_of_it(
     given: Give, rehearsal: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     document, now = given(count=1), NOON
-    for attempt in range(1, MOST_TRIES + 3):
+    for attempt in range(1, MAX_ATTEMPTS + 3):
         rehearsal.script({"task": "gists", "error": {"status": 503}})
         assert write_gists(document.pk, now, lock) == 0
         document.refresh_from_db()
-        assert document.next_at == now + timedelta(minutes=min(2**attempt, LONGEST_WAIT))
+        assert document.next_at == now + timedelta(minutes=min(2**attempt, MAX_BACKOFF_MINUTES))
         now = document.next_at
     assert document.error == "provider_unavailable"
     assert len([one for one in caplog.records if one.levelname == "ERROR"]) == 1
@@ -125,8 +126,8 @@ def test_the_sweep_finds_what_waits_and_nothing_else(given: Give) -> None:
     waiting, done, put_off = given("A", 1), given("B", 1), given("C", 1)
     write_all(done)
     Document.objects.filter(pk=put_off.pk).update(next_at=NOON + timedelta(hours=1))
-    assert due(NOON) == [waiting.pk]
-    assert set(due(NOON + timedelta(hours=1))) == {waiting.pk, put_off.pk}
+    assert find_due(NOON) == [waiting.pk]
+    assert set(find_due(NOON + timedelta(hours=1))) == {waiting.pk, put_off.pk}
 
 
 def test_two_workers_do_not_ask_for_the_same_pages(given: Give, rehearsal: Any) -> None:

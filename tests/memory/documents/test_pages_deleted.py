@@ -5,13 +5,12 @@ from django.test import Client
 from django.urls import reverse
 
 from companions.deletion import forget, forget_every
-from companions.documents import delete_document
+from companions.memories.documents import delete_document
 from companions.models import Companion
-from memory.documents.gists import due
-from memory.documents.looking_up import find_pages, look_up
-from memory.documents.progress import DONE, state_of, with_progress
-from memory.keeping import keep_fact
+from memory.documents.gists import DONE, find_due, state_of, with_progress
+from memory.documents.lookup import find_pages, look_up
 from memory.models import Document, Memory
+from memory.store import keep_fact
 from tests.memory.documents.conftest import NOON, Give, write_all
 from tests.memory.documents.test_pages_looked_up import asks
 
@@ -39,7 +38,7 @@ def test_a_deleted_gist_takes_its_page_along_and_is_not_written_again(given: Giv
     assert not Memory.objects.filter(kind="fact").exists()
     assert page not in [one.page for one in look_up(mira.pk, asks(mira, QUESTION))]
     assert find_pages(mira.pk, "The coast", [page.number]) == [page]
-    assert (due(NOON), write_all(document)) == ([], 0)
+    assert (find_due(NOON), write_all(document)) == ([], 0)
     assert document.pages.exclude(text="").exclude(gist="").count() == 9
 
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from companions.models import Companion
-from memory.documents.looking_up import AS_PAGES, MOST_PAGES, Question, find_pages, look_up, named, ranked
+from memory.documents.lookup import MAX_PAGES, Question, find_pages, look_up, named, ranked
 from memory.embedding import embed_cue, embed_waiting
-from memory.keeping import entry_of
 from memory.models import DiaryEntry, Memory
+from memory.store import entry_of
 from tests.memory.conftest import Say
 from tests.memory.documents.conftest import NOON, Give, write_all
 
@@ -40,7 +40,7 @@ def test_a_question_in_other_words_finds_the_page(given: Give, mira: Companion) 
     embed_waiting(mira.pk)
     for question, number in WANTED.items():
         found = look_up(mira.pk, asks(mira, question))
-        assert len(found) == MOST_PAGES
+        assert len(found) == MAX_PAGES
         assert number in [one.page.number for one in found if one.page], question
         assert all(one.page and one.page.text and one.title == "The coast" for one in found)
 
@@ -103,8 +103,12 @@ def test_a_diary_entry_leads_to_what_was_said_in_its_session(mira: Companion, sa
     assert [one.text for one in found.said] == ["My sister Lena rode to Bremen", "It rained all day"]
 
 
-def test_pages_are_weighed_by_words_meaning_and_dates_alone() -> None:
-    assert AS_PAGES.words
-    assert AS_PAGES.meaning
-    assert AS_PAGES.dates
-    assert not AS_PAGES.surroundings
+def test_pages_are_weighed_by_words_meaning_and_dates_alone(mira: Companion, given: Give) -> None:
+    write_all(given(count=3))
+    embed_waiting()
+    found = ranked(mira.pk, asks(mira, "Did I see the coast yesterday?"))
+    assert found
+    for one in found:
+        who_and_where = {"answers", "speaker", "questions", "first_person", "length", "talks"}
+        assert one.reasons["parts"].keys().isdisjoint(who_and_where)
+        assert one.reasons["factors"] == {}

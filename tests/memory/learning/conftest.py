@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from companions.locking import lock
+from companions.locks import lock
 from companions.models import Companion
 from memory.learning.answers import Learnt
-from memory.learning.applying import learn
 from memory.learning.talk import Line, Talk
+from memory.learning.verdicts import learn
 from memory.models import Learning, Memory
 from tests.memory.conftest import DAY, Say
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from memory.learning.answers import Sentence
-from memory.learning.echoes import without_echoes
+from memory.learning.evidence import without_echoes
 from memory.learning.subjects import is_echo
 from memory.learning.talk import Line, Talk
 

@@ -10,9 +10,9 @@ from accounts.models import ModelCall
 from accounts.usage import Payer
 from companions.models import Companion
 from memory.embedding import embed_waiting
-from memory.keeping import keep_fact
-from memory.learning.neighbours import MOST_NEIGHBOURS, neighbours
+from memory.learning.neighbours import MAX_NEIGHBOURS, neighbours
 from memory.models import Memory
+from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer
 
 NOW = DAY + timedelta(days=8)
@@ -84,7 +84,7 @@ def test_every_line_has_its_turn_and_the_whole_is_bounded(mira: Companion) -> No
     assert "Alice works in a bank." in near(mira, *texts, limit=2)
     assert len(near(mira, *texts, limit=7)) == 7
     assert near(mira, *texts, limit=0) == near(mira) == near(mira, "", " \n") == []
-    assert len(near(mira, *texts)) <= MOST_NEIGHBOURS
+    assert len(near(mira, *texts)) <= MAX_NEIGHBOURS
 
 
 def test_the_companions_own_words_bring_two_each_beyond_the_limit(mira: Companion) -> None:

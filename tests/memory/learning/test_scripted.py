@@ -10,11 +10,11 @@ from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.learning.answers import Digest
 from memory.learning.neighbours import neighbours
-from memory.learning.prompting import digest_request
+from memory.learning.requests import digest_request
 from memory.learning.talk import Talk
 from memory.models import Learning
-from providers.rehearsal.running import RehearsalServer
-from providers.structured import ask
+from providers.chat.structured import ask
+from providers.rehearsal.process import RehearsalServer
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, NOW, Had, apply, facts, learnt, outcomes
 

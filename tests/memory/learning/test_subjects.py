@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.guards import Supported, squeezed, supported
+from memory.learning.evidence import Supported, squeezed, supported
 from memory.learning.subjects import denies, is_echo, is_same_subject, tells_the_same
 from memory.learning.talk import Line, Talk
 from tests.memory.conftest import DAY

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.policies import Remembered
+from memory.scoring import Remembered
 
 Row = Callable[..., Remembered]
 

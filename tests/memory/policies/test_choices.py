@@ -4,9 +4,9 @@ import pytest
 from django.utils import translation
 
 from memory.errors import ParameterError, PolicyError
-from memory.policies import CHOICES, DEFAULT, by_name, in_mood, offer_of
-from memory.policies.airi_decay import RANGES, AiriDecay, Curve
-from memory.policies.kith import Kith
+from memory.scoring import CHOICES, DEFAULT, by_name, in_mood, offer_of
+from memory.scoring.airi_decay import RANGES, AiriDecay, Curve
+from memory.scoring.kith import Kith
 
 NAMES = [name for name, _ in CHOICES]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.policies.fsrs import LEARNT_AT, MOST_GAPS, SCHEDULER, Fsrs, card, gaps
-from memory.policies.remembered import Remembered
+from memory.scoring.fsrs import LEARNT_AT, MOST_GAPS, SCHEDULER, Fsrs, card, gaps
+from memory.scoring.remembered import Remembered
 from tests.memory.policies.conftest import Row
 
 W = SCHEDULER.parameters

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.policies.hou import Hou, consolidation, probability
+from memory.scoring.hou import Hou, consolidation, probability
 from tests.memory.policies.conftest import Row
 
 

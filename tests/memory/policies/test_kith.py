@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.policies import Remembered
-from memory.policies.kith import Kith, fading, relevance, retention
+from memory.scoring import Remembered
+from memory.scoring.kith import Kith, fading, relevance, retention
 from tests.memory.policies.conftest import Row
 
 BOUNDS = {"recency": 0.01, "retention": 0.01, "emotion": 0.05, "importance": 0.1, "evidence": 0.05}

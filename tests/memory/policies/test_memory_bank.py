@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.policies.memory_bank import MemoryBank, retention
+from memory.scoring.memory_bank import MemoryBank, retention
 from tests.memory.policies.conftest import Row
 
 

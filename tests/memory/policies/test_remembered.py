@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory.policies import Remembered
+from memory.scoring import Remembered
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from providers.sound import SoundError, read_apart, wav
+from providers.sound import SoundError, read_isolated, wav
 from tests.fixtures.sound import hum
 from tests.providers.sound.hostile import HARMLESS, REFUSED, mutants
 from tests.providers.sound.making import written
@@ -16,7 +16,7 @@ MOST_SECONDS = 300
 def test_it_is_refused(name: str) -> None:
     code, make = REFUSED[name]
     with pytest.raises(SoundError) as caught:
-        read_apart(make(), MOST_SECONDS)
+        read_isolated(make(), MOST_SECONDS)
     assert caught.value.code == code
     assert str(caught.value.sentence)
 
@@ -24,7 +24,7 @@ def test_it_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", HARMLESS)
 def test_it_is_read_as_what_it_is(name: str) -> None:
     seconds, make = HARMLESS[name]
-    sound = read_apart(make(), MOST_SECONDS)
+    sound = read_isolated(make(), MOST_SECONDS)
     assert sound.seconds == pytest.approx(seconds, abs=0.15)
     assert sound.rate <= 48_000
     assert sound.is_silent is (name == "silence")
@@ -34,7 +34,7 @@ def test_broken_sounds_are_read_or_refused() -> None:
     outcomes = []
     for _, content in mutants():
         try:
-            sound = read_apart(content, MOST_SECONDS)
+            sound = read_isolated(content, MOST_SECONDS)
             outcomes.append("read")
             assert 0 < sound.seconds <= MOST_SECONDS
         except SoundError as error:
@@ -63,18 +63,18 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES)
 def test_a_process_that_was_taken_over_is_not_believed(lie: str) -> None:
     with pytest.raises(SoundError) as caught:
-        read_apart(CONTENT, 10, command=[sys.executable, "-c", LIES[lie]])
+        read_isolated(CONTENT, 10, command=[sys.executable, "-c", LIES[lie]])
     assert caught.value.code == "no_sound"
 
 
 def test_a_process_that_hangs_is_ended() -> None:
     with pytest.raises(SoundError, match="too long"):
-        read_apart(
-            CONTENT, 10, command=[sys.executable, "-c", "import time; time.sleep(60)"], wait_seconds=0.5
+        read_isolated(
+            CONTENT, 10, command=[sys.executable, "-c", "import time; time.sleep(60)"], timeout_seconds=0.5
         )
 
 
-LIMITED = "from providers.sound.child import limit; limit(); "
+LIMITED = "from providers.sound.isolated_child import limit_resources; limit_resources(); "
 BEYOND = {
     "memory": "x = bytearray(2 * 1024**3); print('{\"rate\": 8000}'); print('xxx')",
     "what is written": "import os; [os.write(1, bytes(1024**2)) for _ in range(99)]; os.write(1, b'')",
@@ -85,13 +85,13 @@ BEYOND = {
 @pytest.mark.parametrize("what", BEYOND)
 def test_the_limits_hold(what: str) -> None:
     with pytest.raises(SoundError, match="died"):
-        read_apart(CONTENT, 10, command=[sys.executable, "-c", LIMITED + BEYOND[what]])
+        read_isolated(CONTENT, 10, command=[sys.executable, "-c", LIMITED + BEYOND[what]])
 
 
 def test_processor_time_is_limited() -> None:
     told = "import resource; n, _ = resource.getrlimit(resource.RLIMIT_CPU); "
     told += """print('{"rate": 8000}'); print('x' * (2 * n - 1))"""
-    sound = read_apart(CONTENT, 10, command=[sys.executable, "-c", LIMITED + told])
+    sound = read_isolated(CONTENT, 10, command=[sys.executable, "-c", LIMITED + told])
     assert len(sound.samples) == 20
 
 
@@ -100,14 +100,14 @@ def test_no_secret_goes_into_the_process(monkeypatch: pytest.MonkeyPatch) -> Non
     told = (
         """import os; print('{"rate": 8000}'); print('x' * (99 if 'SECRET_KEY' not in os.environ else 1))"""
     )
-    assert len(read_apart(CONTENT, 10, command=[sys.executable, "-c", told]).samples) == 50
+    assert len(read_isolated(CONTENT, 10, command=[sys.executable, "-c", told]).samples) == 50
 
 
 def test_five_minutes_of_the_finest_sound_fit() -> None:
-    sound = read_apart(written("flac", 299.0), MOST_SECONDS)
+    sound = read_isolated(written("flac", 299.0), MOST_SECONDS)
     assert (sound.rate, sound.seconds) == (48_000, pytest.approx(299.0, abs=0.1))
 
 
 def test_a_plain_wav_takes_no_process() -> None:
-    sound = read_apart(wav(hum(0.5)), 10, command=["/nowhere"])
+    sound = read_isolated(wav(hum(0.5)), 10, command=["/nowhere"])
     assert sound.seconds == pytest.approx(0.5)

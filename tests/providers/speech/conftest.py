@@ -2,10 +2,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from providers.connections import aclose_client
+from providers.clients import aclose_clients
 
 
 @pytest.fixture(autouse=True)
 async def _no_connection_is_left() -> AsyncIterator[None]:
     yield
-    await aclose_client()
+    await aclose_clients()

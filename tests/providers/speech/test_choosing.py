@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from providers.speech import engine, engine_name
-from providers.speech.checks import check_speech
-from providers.speech.languages import language_of
+from providers.checks import check_speech
+from providers.speech import get_engine, get_engine_name
+from providers.speech.language import detect_language as language_of
 from tests.fixtures.sound import NO_SPEECH
 
 MIRA = {"mira": {"path": "/srv/mira.wav", "text": "Hello."}}
@@ -29,14 +29,14 @@ MIRA = {"mira": {"path": "/srv/mira.wav", "text": "Hello."}}
 )
 def test_the_settings_choose_the_engine(settings: Any, given: dict[str, Any], name: str, place: str) -> None:
     settings.SPEECH = NO_SPEECH | given
-    speaking = engine()
+    speaking = get_engine()
     assert speaking is not None
-    assert (engine_name(), speaking.name, speaking.place) == (name, name, place)
+    assert (get_engine_name(), speaking.name, speaking.place) == (name, name, place)
 
 
 def test_the_browser_speaks_where_it_is_told_to(settings: Any) -> None:
     settings.SPEECH = NO_SPEECH | {"engine": "browser", "base_url": "http://tts/v1"}
-    assert engine() is None
+    assert get_engine() is None
 
 
 @pytest.mark.parametrize(

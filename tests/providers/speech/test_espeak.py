@@ -11,7 +11,7 @@ import uvloop
 
 from providers.errors import ProviderUnavailable
 from providers.sound import GENERATED, mp3, read
-from providers.speech import Wanted, engine, engine_name, said
+from providers.speech import SpeechRequest, get_engine, get_engine_name, synthesise
 from tests.fixtures.sound import NO_SPEECH
 
 ENGLISH = "I waited for you on the bridge, and then it began to rain."
@@ -25,8 +25,8 @@ def _espeak(settings: Any) -> None:
 
 @pytest.mark.parametrize(("text", "least", "most"), [(ENGLISH, 2.5, 6.0), (CHINESE, 2.0, 6.5)])
 async def test_it_says_a_sentence_as_long_as_its_text(text: str, least: float, most: float) -> None:
-    assert engine_name() == "espeak"
-    sound = await said(Wanted(text))
+    assert get_engine_name() == "espeak"
+    sound = await synthesise(SpeechRequest(text))
     assert least < sound.seconds < most
     assert 0.05 < sound.level < 1
     again = read(mp3(sound, GENERATED), 60)
@@ -36,33 +36,38 @@ async def test_it_says_a_sentence_as_long_as_its_text(text: str, least: float, m
 
 async def test_twice_the_text_takes_twice_as_long() -> None:
     for text in (ENGLISH, CHINESE):
-        once, twice = await said(Wanted(text)), await said(Wanted(f"{text} {text}"))
+        once, twice = await synthesise(SpeechRequest(text)), await synthesise(SpeechRequest(f"{text} {text}"))
         assert twice.seconds == pytest.approx(2 * once.seconds, rel=0.2)
 
 
 async def test_chinese_is_said_in_syllables_and_not_spelled() -> None:
     """An English voice reads each sign as “Chinese letter”, which takes more than half a second."""
     for language in ("", "en", "zh-hans"):
-        sound = await said(Wanted(CHINESE, language=language))
+        sound = await synthesise(SpeechRequest(CHINESE, language=language))
         assert sound.seconds / 12 < 0.5
 
 
 async def test_speed_voice_and_emotion_change_the_sound() -> None:
-    plain = await said(Wanted(ENGLISH))
+    plain = await synthesise(SpeechRequest(ENGLISH))
     fast, sad = (
-        await said(Wanted(ENGLISH, speed=2.0)),
-        await said(Wanted(ENGLISH, emotion="sad", intensity=1.0)),
+        await synthesise(SpeechRequest(ENGLISH, speed=2.0)),
+        await synthesise(SpeechRequest(ENGLISH, emotion="sad", intensity=1.0)),
     )
-    low = await said(Wanted(ENGLISH, voice="m1"))
+    low = await synthesise(SpeechRequest(ENGLISH, voice="m1"))
     assert fast.seconds < 0.65 * plain.seconds
     assert sad.seconds > 1.1 * plain.seconds
     assert low.samples.tobytes() != plain.samples.tobytes()
-    assert (await said(Wanted(ENGLISH, emotion="unknown", intensity=1.0))).seconds == plain.seconds
+    assert (
+        await synthesise(SpeechRequest(ENGLISH, emotion="unknown", intensity=1.0))
+    ).seconds == plain.seconds
 
 
 @pytest.mark.parametrize("voice", ["--version", "f3;ls", "../../x", "nobody"])
 async def test_a_voice_that_it_has_not_is_its_own(voice: str) -> None:
-    plain, strange = await said(Wanted("Hello.")), await said(Wanted("Hello.", voice=voice))
+    plain, strange = (
+        await synthesise(SpeechRequest("Hello.")),
+        await synthesise(SpeechRequest("Hello.", voice=voice)),
+    )
     assert strange.samples.tobytes() == plain.samples.tobytes()
 
 
@@ -70,22 +75,22 @@ async def test_a_voice_that_it_has_not_is_its_own(voice: str) -> None:
     "text", ["--help", "$(ls) `ls`; ls", "<speak>Hello</speak>", "[[h@l'oU]] there", "Hel\0lo", "Ж你 α ع"]
 )
 async def test_no_text_is_a_command(text: str) -> None:
-    assert (await said(Wanted(text))).seconds > 0.2
+    assert (await synthesise(SpeechRequest(text))).seconds > 0.2
 
 
 async def test_phonemes_are_read_as_letters() -> None:
-    marked, plain = await said(Wanted("[[a]] b")), await said(Wanted("[ [a]] b"))
+    marked, plain = await synthesise(SpeechRequest("[[a]] b")), await synthesise(SpeechRequest("[ [a]] b"))
     assert marked.samples.tobytes() == plain.samples.tobytes()
 
 
 async def test_ten_sentences_at_once_are_ten_sounds() -> None:
-    sounds = await asyncio.gather(*(said(Wanted(f"This is number {at}.")) for at in range(10)))
+    sounds = await asyncio.gather(*(synthesise(SpeechRequest(f"This is number {at}.")) for at in range(10)))
     assert len({sound.samples.tobytes() for sound in sounds}) == 10
 
 
 async def left_early(folder: Path) -> int:
     """The number of a program that was left while it ran."""
-    asking = asyncio.create_task(said(Wanted("Hello.")))
+    asking = asyncio.create_task(synthesise(SpeechRequest("Hello.")))
     while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
         await asyncio.sleep(0.01)
     asking.cancel()
@@ -96,12 +101,12 @@ async def left_early(folder: Path) -> int:
 
 def test_it_speaks_in_the_loop_of_a_web_process() -> None:
     """Which is uvloop's, whose pipes are of other types than asyncio's."""
-    assert uvloop.run(said(Wanted(ENGLISH))).seconds > 2.5
+    assert uvloop.run(synthesise(SpeechRequest(ENGLISH))).seconds > 2.5
 
 
 async def test_its_own_voice_comes_first(settings: Any) -> None:
     settings.SPEECH = NO_SPEECH | {"engine": "espeak", "voice": "m3"}
-    speaking = engine()
+    speaking = get_engine()
     assert speaking is not None
     names = await speaking.voices()
     assert names[0] == "m3"
@@ -144,7 +149,7 @@ async def test_a_program_that_fails_is_unavailable(
     settings.SPEECH = NO_SPEECH | {"engine": "espeak", "seconds": 1.0 if "sleep" in script else 30.0}
     instead(script)
     with pytest.raises(ProviderUnavailable, match=words):
-        await said(Wanted("Hello."))
+        await synthesise(SpeechRequest("Hello."))
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
@@ -158,7 +163,7 @@ async def test_without_the_program_the_browser_speaks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert engine_name() == "browser"
-    assert engine() is None
+    assert get_engine_name() == "browser"
+    assert get_engine() is None
     with pytest.raises(ProviderUnavailable, match="browser"):
-        await said(Wanted("Hello."))
+        await synthesise(SpeechRequest("Hello."))

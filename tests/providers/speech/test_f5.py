@@ -7,7 +7,7 @@ import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.sound import wav
-from providers.speech import Wanted, engine, said
+from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, answer, hang
 
@@ -20,7 +20,7 @@ FORM = (
     b'--B\r\nContent-Disposition: form-data; name="audio"; filename="ref.wav"\r\nContent-Type: audio/wav\r\n\r\n'
     b"RIFF a voice of somebody who agreed\r\n--B--\r\n"
 )
-WANTED = Wanted(
+WANTED = SpeechRequest(
     "[happy] I waited for you.",
     speed=1.5,
     reference=VOICE,
@@ -36,7 +36,7 @@ def set_to(settings: Any, server: Raw, **given: Any) -> None:
 async def test_the_form_is_as_documented_and_marks_of_emotion_are_left_out(settings: Any) -> None:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server)
-        sound = await said(WANTED)
+        sound = await synthesise(WANTED)
     assert sound.seconds == pytest.approx(2.0)
     [request] = server.requests
     assert request.line == "POST /api HTTP/1.1"
@@ -52,12 +52,12 @@ async def test_an_operators_recording_speaks_for_whoever_has_none(settings: Any,
     }
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server, references=given)
-        speaking = engine()
+        speaking = get_engine()
         assert speaking is not None
         assert await speaking.voices() == ["a", "b"]
-        await said(Wanted("Hello.", voice="b"))
+        await synthesise(SpeechRequest("Hello.", voice="b"))
         with pytest.raises(ProviderRefused, match=r"SPEECH_REFERENCES.*a\.wav"):
-            await said(Wanted("Hello.", voice="/etc/passwd"))
+            await synthesise(SpeechRequest("Hello.", voice="/etc/passwd"))
     assert len(server.requests) == 1
     assert b"RIFF the second" in server.requests[0].body
 
@@ -66,7 +66,7 @@ async def test_without_any_recording_it_is_refused(settings: Any) -> None:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server)
         with pytest.raises(ProviderRefused, match="SPEECH_REFERENCES"):
-            await said(Wanted("Hello."))
+            await synthesise(SpeechRequest("Hello."))
     assert server.requests == []
 
 
@@ -90,4 +90,4 @@ async def test_what_goes_wrong_is_told(settings: Any, response: Any, kind: Any, 
     async with Raw([response]) as server:
         set_to(settings, server)
         with pytest.raises(kind, match=words):
-            await said(WANTED)
+            await synthesise(WANTED)

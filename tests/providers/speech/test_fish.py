@@ -8,7 +8,7 @@ import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.sound import wav
-from providers.speech import Wanted, engine, said
+from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, answer, cut, hang, leave
 
@@ -17,17 +17,17 @@ PLAIN = (
     '{"text":"Good morning, Alice. 早上好","format":"wav","references":[],"reference_id":null,'
     '"normalize":true,"streaming":false,"use_memory_cache":"on"}'
 )
-WANTED = Wanted("Good morning, Alice. 早上好")
+WANTED = SpeechRequest("Good morning, Alice. 早上好")
 
 
 def set_to(settings: Any, server: Raw, **given: Any) -> None:
     settings.SPEECH = NO_SPEECH | {"engine": "fish", "base_url": server.url, "seconds": 1.0} | given
 
 
-async def sent(settings: Any, wanted: Wanted, **given: Any) -> dict[str, Any]:
+async def sent(settings: Any, wanted: SpeechRequest, **given: Any) -> dict[str, Any]:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server, **given)
-        await said(wanted)
+        await synthesise(wanted)
     body: dict[str, Any] = json.loads(server.requests[0].body)
     return body
 
@@ -36,7 +36,7 @@ async def test_the_text_is_sent_where_the_seed_sent_it_under_a_wrong_name(settin
     """The seed's client sent {"t": …}: its own test passed, and no companion ever spoke."""
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server, api_key="key-1")
-        sound = await said(WANTED)
+        sound = await synthesise(WANTED)
     assert sound.seconds == pytest.approx(2.0)
     [request] = server.requests
     assert request.line == "POST /v1/tts HTTP/1.1"
@@ -48,32 +48,34 @@ async def test_the_text_is_sent_where_the_seed_sent_it_under_a_wrong_name(settin
 async def test_an_address_that_ends_in_v1_is_the_same_server(settings: Any) -> None:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server, base_url=f"{server.url}/v1/")
-        await said(WANTED)
+        await synthesise(WANTED)
     assert server.requests[0].line == "POST /v1/tts HTTP/1.1"
 
 
 async def test_a_connection_that_was_closed_meanwhile_is_opened_again(settings: Any) -> None:
     async with Raw([leave, answer(SOUND)]) as server:
         set_to(settings, server)
-        await said(WANTED)
+        await synthesise(WANTED)
     assert len(server.requests) == 2
 
 
 async def test_a_voice_is_a_reference_of_the_servers(settings: Any) -> None:
-    assert (await sent(settings, Wanted("Hello.", voice="mira")))["reference_id"] == "mira"
-    assert (await sent(settings, Wanted("Hello."), voice="own"))["reference_id"] == "own"
+    assert (await sent(settings, SpeechRequest("Hello.", voice="mira")))["reference_id"] == "mira"
+    assert (await sent(settings, SpeechRequest("Hello."), voice="own"))["reference_id"] == "own"
 
 
 async def test_a_recording_goes_with_the_sentence_and_before_any_voice(settings: Any) -> None:
     recording = wav(hum(0.5))
-    body = await sent(settings, Wanted("Hello.", voice="mira", reference=recording, reference_text="La"))
+    body = await sent(
+        settings, SpeechRequest("Hello.", voice="mira", reference=recording, reference_text="La")
+    )
     assert body["references"] == [{"audio": base64.b64encode(recording).decode(), "text": "La"}]
     assert body["reference_id"] is None
 
 
 async def test_a_recording_too_short_to_be_taken_for_one_is_not_sent(settings: Any) -> None:
     with pytest.raises(ProviderRefused, match="too short"):
-        await sent(settings, Wanted("Hello.", reference=b"RIFF"))
+        await sent(settings, SpeechRequest("Hello.", reference=b"RIFF"))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ async def test_a_recording_too_short_to_be_taken_for_one_is_not_sent(settings: A
 async def test_emotion_is_marked_for_models_that_know_the_marks(
     settings: Any, model: str, intensity: float, text: str
 ) -> None:
-    body = await sent(settings, Wanted("Hello.", emotion="sad", intensity=intensity), model=model)
+    body = await sent(settings, SpeechRequest("Hello.", emotion="sad", intensity=intensity), model=model)
     assert body["text"] == text
 
 
@@ -106,7 +108,7 @@ async def test_emotion_is_marked_for_models_that_know_the_marks(
 async def test_its_references_are_its_voices(settings: Any, response: bytes, names: list[str]) -> None:
     async with Raw([response]) as server:
         set_to(settings, server)
-        speaking = engine()
+        speaking = get_engine()
         assert speaking is not None
         assert await speaking.voices() == names
     assert server.requests[0].line == "GET /v1/references/list HTTP/1.1"
@@ -135,4 +137,4 @@ async def test_what_goes_wrong_is_told(settings: Any, response: Any, kind: Any, 
     async with Raw([response]) as server:
         set_to(settings, server)
         with pytest.raises(kind, match=words):
-            await said(WANTED)
+            await synthesise(WANTED)

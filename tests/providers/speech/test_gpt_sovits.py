@@ -7,7 +7,7 @@ import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.sound import wav
-from providers.speech import Wanted, engine, said
+from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, answer, hang
 
@@ -21,7 +21,7 @@ BODY = (
     '"prompt_text":"Nice to meet you.","prompt_lang":"en","text_split_method":"cut5","batch_size":1,'
     '"speed_factor":1.0,"media_type":"wav","streaming_mode":false}'
 )
-WANTED = Wanted("Good morning, Alice.")
+WANTED = SpeechRequest("Good morning, Alice.")
 
 
 def set_to(settings: Any, server: Raw, **given: Any) -> None:
@@ -29,10 +29,10 @@ def set_to(settings: Any, server: Raw, **given: Any) -> None:
     settings.SPEECH = NO_SPEECH | wanted | given
 
 
-async def sent(settings: Any, wanted: Wanted, **given: Any) -> dict[str, Any]:
+async def sent(settings: Any, wanted: SpeechRequest, **given: Any) -> dict[str, Any]:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server, **given)
-        await said(wanted)
+        await synthesise(wanted)
     body: dict[str, Any] = json.loads(server.requests[0].body)
     return body
 
@@ -40,7 +40,7 @@ async def sent(settings: Any, wanted: Wanted, **given: Any) -> dict[str, Any]:
 async def test_the_request_is_as_documented(settings: Any) -> None:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server)
-        sound = await said(WANTED)
+        sound = await synthesise(WANTED)
     assert sound.seconds == pytest.approx(2.0)
     assert server.requests[0].line == "POST /tts HTTP/1.1"
     assert server.requests[0].body == BODY.encode()
@@ -49,14 +49,14 @@ async def test_the_request_is_as_documented(settings: Any) -> None:
 async def test_a_voice_is_one_that_the_operator_named_and_never_a_path(settings: Any) -> None:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server)
-        speaking = engine()
+        speaking = get_engine()
         assert speaking is not None
         assert await speaking.voices() == ["mira", "小天"]
-    assert (await sent(settings, Wanted("你好。", voice="小天")))["ref_audio_path"] == "/srv/tian.wav"
-    assert (await sent(settings, Wanted("Hello.", voice="/etc/passwd")))[
+    assert (await sent(settings, SpeechRequest("你好。", voice="小天")))["ref_audio_path"] == "/srv/tian.wav"
+    assert (await sent(settings, SpeechRequest("Hello.", voice="/etc/passwd")))[
         "ref_audio_path"
     ] == "voices/mira.wav"
-    assert (await sent(settings, Wanted("Hello."), voice="小天"))["ref_audio_path"] == "/srv/tian.wav"
+    assert (await sent(settings, SpeechRequest("Hello."), voice="小天"))["ref_audio_path"] == "/srv/tian.wav"
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ async def test_a_voice_is_one_that_the_operator_named_and_never_a_path(settings:
 async def test_the_language_is_that_of_the_sentence(
     settings: Any, text: str, told: str, language: str
 ) -> None:
-    assert (await sent(settings, Wanted(text, language=told)))["text_lang"] == language
+    assert (await sent(settings, SpeechRequest(text, language=told)))["text_lang"] == language
 
 
 async def test_without_a_named_recording_it_is_refused(settings: Any) -> None:
     async with Raw([answer(SOUND)]) as server:
         set_to(settings, server, references={})
         with pytest.raises(ProviderRefused, match="SPEECH_REFERENCES"):
-            await said(WANTED)
+            await synthesise(WANTED)
     assert server.requests == []
 
 
@@ -104,4 +104,4 @@ async def test_what_goes_wrong_is_told(settings: Any, response: Any, kind: Any, 
     async with Raw([response]) as server:
         set_to(settings, server)
         with pytest.raises(kind, match=words):
-            await said(WANTED)
+            await synthesise(WANTED)

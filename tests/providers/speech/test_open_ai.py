@@ -8,11 +8,11 @@ import pytest
 
 from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from providers.sound import GENERATED, mp3, wav
-from providers.speech import Wanted, engine, said
+from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang, leave, slowly
 
-SENTENCE = Wanted("I waited for you. 你好 “quoted” & <so on>")
+SENTENCE = SpeechRequest("I waited for you. 你好 “quoted” & <so on>")
 SOUND, MP3 = wav(hum(2.0)), mp3(hum(2.0), GENERATED)
 
 
@@ -20,10 +20,12 @@ SOUND, MP3 = wav(hum(2.0)), mp3(hum(2.0), GENERATED)
 def ask(settings: Any) -> Any:
     """Ask a server that gives these answers; the sounds of it and what it was sent."""
 
-    async def asked(*answers: bytes | Writing, wanted: Wanted = SENTENCE, **given: Any) -> tuple[Any, Raw]:
+    async def asked(
+        *answers: bytes | Writing, wanted: SpeechRequest = SENTENCE, **given: Any
+    ) -> tuple[Any, Raw]:
         async with Raw(answers) as server:
             settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": f"{server.url}/v1/"} | given
-            return await said(wanted), server
+            return await synthesise(wanted), server
 
     return asked
 
@@ -46,12 +48,14 @@ async def test_the_request_is_as_documented(ask: Any) -> None:
 
 async def test_a_sentence_is_sent_where_the_seed_sent_none(ask: Any) -> None:
     """The seed's own client sent its text under a name that no server knows, and nothing was ever said."""
-    _, server = await ask(answer(SOUND), wanted=Wanted("Good morning, Alice."))
+    _, server = await ask(answer(SOUND), wanted=SpeechRequest("Good morning, Alice."))
     assert json.loads(server.requests[0].body)["input"] == "Good morning, Alice."
 
 
 async def test_voice_and_speed_are_the_wanted_ones(ask: Any) -> None:
-    _, server = await ask(answer(SOUND), wanted=Wanted("Hello.", voice="nova", speed=1.25), voice="alloy")
+    _, server = await ask(
+        answer(SOUND), wanted=SpeechRequest("Hello.", voice="nova", speed=1.25), voice="alloy"
+    )
     assert json.loads(server.requests[0].body) == {
         "model": "tts-1",
         "input": "Hello.",
@@ -75,7 +79,7 @@ async def test_voice_and_speed_are_the_wanted_ones(ask: Any) -> None:
 async def test_emotion_is_passed_on_to_models_that_take_it(
     ask: Any, model: str, emotion: str, intensity: float, instructions: str | None
 ) -> None:
-    wanted = Wanted("Hello.", emotion=emotion, intensity=intensity)
+    wanted = SpeechRequest("Hello.", emotion=emotion, intensity=intensity)
     _, server = await ask(answer(SOUND), wanted=wanted, model=model)
     assert json.loads(server.requests[0].body).get("instructions") == instructions
 
@@ -150,7 +154,7 @@ async def test_a_server_that_always_leaves_is_asked_twice_and_no_more(settings: 
     async with Raw([leave]) as server:
         settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": f"{server.url}/v1"}
         with pytest.raises(ProviderUnavailable, match="disconnected"):
-            await said(SENTENCE)
+            await synthesise(SENTENCE)
     assert len(server.requests) == 2
 
 
@@ -163,7 +167,7 @@ async def test_how_long_to_wait_is_told(ask: Any) -> None:
 async def test_an_engine_that_is_not_there_is_unavailable(settings: Any) -> None:
     settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": "http://127.0.0.1:9/v1"}
     with pytest.raises(ProviderUnavailable):
-        await said(SENTENCE)
+        await synthesise(SENTENCE)
 
 
 @pytest.mark.parametrize(
@@ -172,13 +176,13 @@ async def test_an_engine_that_is_not_there_is_unavailable(settings: Any) -> None
 async def test_an_address_that_is_none_is_unavailable(settings: Any, address: str) -> None:
     settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": address}
     with pytest.raises(ProviderUnavailable):
-        await said(SENTENCE)
+        await synthesise(SENTENCE)
 
 
 async def test_whoever_leaves_closes_the_connection(settings: Any) -> None:
     async with Raw([slowly(SOUND, 100, 0.05)]) as server:
         settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": f"{server.url}/v1"}
-        asking = asyncio.create_task(said(SENTENCE))
+        asking = asyncio.create_task(synthesise(SENTENCE))
         while not server.requests:
             await asyncio.sleep(0.01)
         asking.cancel()
@@ -208,7 +212,7 @@ async def test_voices_are_read_in_any_of_their_forms(
 ) -> None:
     async with Raw([response]) as server:
         settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": f"{server.url}/v1"}
-        speaking = engine()
+        speaking = get_engine()
         assert speaking is not None
         assert await speaking.voices() == names
         assert server.requests[0].line == "GET /v1/audio/voices HTTP/1.1"
@@ -217,7 +221,7 @@ async def test_voices_are_read_in_any_of_their_forms(
 async def test_an_operators_list_goes_before_the_servers(settings: Any) -> None:
     given = {"engine": "openai", "base_url": "http://127.0.0.1:9/v1", "voices": ["a", "b"], "voice": "b"}
     settings.SPEECH = NO_SPEECH | given
-    speaking = engine()
+    speaking = get_engine()
     assert speaking is not None
     assert await speaking.voices() == ["b", "a"]
 
@@ -225,7 +229,7 @@ async def test_an_operators_list_goes_before_the_servers(settings: Any) -> None:
 async def test_a_server_that_cannot_list_its_voices_now_is_unavailable(settings: Any) -> None:
     async with Raw([answer(b"{}", "application/json", 503)]) as server:
         settings.SPEECH = NO_SPEECH | {"engine": "openai", "base_url": f"{server.url}/v1"}
-        speaking = engine()
+        speaking = get_engine()
         assert speaking is not None
         with pytest.raises(ProviderUnavailable):
             await speaking.voices()

@@ -5,15 +5,18 @@ import base64
 import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import wav
-from providers.speech import Wanted, engine, said
+from providers.speech import SpeechRequest, get_engine, synthesise
 from providers.transcription import Transcript, is_offered, transcribe
 from tests.fixtures.sound import hum
 
 
 async def test_it_gives_a_tone_as_long_as_the_text(speech_rehearsal: RehearsalServer) -> None:
-    short, long = await said(Wanted("Hello.")), await said(Wanted("Hello, I have been waiting for you."))
+    short, long = (
+        await synthesise(SpeechRequest("Hello.")),
+        await synthesise(SpeechRequest("Hello, I have been waiting for you.")),
+    )
     assert 0.3 <= short.seconds < 0.7
     assert 1.8 < long.seconds < 2.5
     assert not long.is_silent
@@ -24,11 +27,12 @@ async def test_it_gives_a_tone_as_long_as_the_text(speech_rehearsal: RehearsalSe
 
 
 async def test_a_sign_of_chinese_is_a_syllable(speech_rehearsal: RehearsalServer) -> None:
-    assert (await said(Wanted("你好,今天过得怎么样?"))).seconds == pytest.approx(9 * 0.22 + 2 * 0.06, abs=0.1)
+    sound = await synthesise(SpeechRequest("你好,今天过得怎么样?"))
+    assert sound.seconds == pytest.approx(9 * 0.22 + 2 * 0.06, abs=0.1)
 
 
 async def test_its_voices_are_listed(speech_rehearsal: RehearsalServer) -> None:
-    speaking = engine()
+    speaking = get_engine()
     assert speaking is not None
     assert await speaking.voices() == ["rehearsal", "rehearsal-low"]
 
@@ -42,11 +46,11 @@ async def test_speech_is_scripted(speech_rehearsal: RehearsalServer) -> None:
         {"capability": "transcription", "text": "never asked for"},
     )
     with pytest.raises(ProviderRefused, match="No such voice"):
-        await said(Wanted("The first."))
+        await synthesise(SpeechRequest("The first."))
     with pytest.raises(ProviderUnavailable, match="A page came"):
-        await said(Wanted("The second."))
-    assert (await said(Wanted("The third."))).seconds == pytest.approx(4.0, abs=0.1)
-    assert (await said(Wanted("The fourth."))).seconds < 1
+        await synthesise(SpeechRequest("The second."))
+    assert (await synthesise(SpeechRequest("The third."))).seconds == pytest.approx(4.0, abs=0.1)
+    assert (await synthesise(SpeechRequest("The fourth."))).seconds < 1
 
 
 async def test_it_says_that_it_does_not_listen(speech_rehearsal: RehearsalServer) -> None:

@@ -11,9 +11,9 @@ from database.threads import in_thread
 from files.keeping import content_of
 from files.models import StoredFile
 from memory.models import Memory
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import read, wav
-from safety.models import Together
+from safety.models import ContinuousUse
 from tests.companions.everywhere import keys_with, tables_with
 from tests.fixtures.sound import hum
 from tests.fixtures.turns import Socket, bearer, connected
@@ -21,7 +21,7 @@ from tests.voice.call.calls import ENDINGS, calling, say
 from tests.voice.recordings import hears
 from tests.voice.speeches import kept
 from voice.models import Recording, Spoken
-from voice.speaking.speaking import speech_of
+from voice.speech.sentence_speech import speak_sentence
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -174,7 +174,7 @@ async def test_the_sound_of_what_was_not_heard_is_gone(
         await call.until("reply.done")
         reply = await Reply.objects.select_related("companion__user", "answer").aget()
         for number in range(3):
-            assert await speech_of(reply, number)
+            assert await speak_sentence(reply, number)
         await kept()
         assert await Spoken.objects.acount() == 3
         await call.send("reply.heard", id=str(reply.pk), until=len("One is here. Two is"))
@@ -191,7 +191,7 @@ async def test_the_time_of_a_call_counts_as_time_together(
     async with calling(alice, mira) as call:
         await say(call, "one")
         await call.until("reply.done")
-    assert await Together.objects.filter(user=alice).aexists()
+    assert await ContinuousUse.objects.filter(user=alice).aexists()
 
 
 async def test_a_call_of_anothers_companion_does_not_exist(mallory: User, mira: Companion) -> None:

@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.models import User
 from companions.models import Companion
 from database.threads import in_thread
-from providers.rehearsal.running import RehearsalServer
+from providers.rehearsal.process import RehearsalServer
 from providers.sound import read
 from tests.voice.recordings import Browser
 

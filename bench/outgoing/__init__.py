@@ -1,1 +1,0 @@
-"""Fitting and measuring the check of what companions write unprompted."""

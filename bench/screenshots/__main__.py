@@ -1,0 +1,152 @@
+"""python -m bench.screenshots FOLDER [--language zh-hans]: every page, at two widths, light and dark, to be looked at."""
+
+import argparse
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from config.up.embedded import Embedded
+from tests.fixtures.live import Live
+
+ROOT = Path(__file__).resolve().parents[2]
+PHONE = 800  # narrower is a phone
+OUTSIDE = ("welcome", "login", "signup", "reset", "not-here")
+SCHEMES = ("light", "dark")
+PASSWORD = "correct horse battery"
+EMAIL, OPERATOR = "somebody@example.org", "operator@example.org"
+LONG_NAME = "Anastasia-Theodora von Hohenstein-Wackerbarth, Keeper of the Northern Light"
+SEED = ROOT / "bench" / "screenshots" / "seed.py"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.screenshots", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--language", default="en", choices=["en", "zh-hans"])
+    parser.add_argument("--only", nargs="*", default=[], help="beginnings of pages' names")
+    parser.add_argument("--widths", nargs="*", type=int, default=[390, 1280])
+    parser.add_argument("--connected", action="store_true", help="as with a language model connected")
+    wanted = parser.parse_args()
+    wanted.folder.mkdir(parents=True, exist_ok=True)
+    os.environ |= {"SEED_LANGUAGE": wanted.language, "SEED_LONG_NAME": LONG_NAME}
+    with running(is_connected=wanted.connected) as live, sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        pages = json.loads(live.manage("shell", "-v0", said=SEED.read_text()).splitlines()[-1])
+        kept = {name: path for name, path in pages.items() if name.startswith(tuple(wanted.only or [""]))}
+        Album(browser, live, wanted.folder, wanted.language).fill(kept, wanted.widths)
+        browser.close()
+
+
+@contextmanager
+def running(*, is_connected: bool) -> Iterator[Live]:
+    with tempfile.TemporaryDirectory(prefix="kith-screenshots-") as home:
+        folder = Path(home)
+        folder.chmod(0o755)
+        with Embedded(folder / "services", durable=False) as services:
+            os.environ |= {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
+            with Live(folder, "screenshots", is_connected=is_connected) as live:
+                yield live
+
+
+def _is_outside(name: str) -> bool:
+    return name in OUTSIDE
+
+
+def _is_admin(name: str) -> bool:
+    return name.startswith("admin")
+
+
+def _is_inside(name: str) -> bool:
+    return not _is_outside(name) and not _is_admin(name)
+
+
+class Album:
+    """Takes each page at each width in each scheme."""
+
+    def __init__(self, browser: Browser, live: Live, folder: Path, language: str) -> None:
+        self.browser, self.live, self.folder, self.language = browser, live, folder, language
+
+    def fill(self, pages: dict[str, str], widths: list[int]) -> None:
+        for width in widths:
+            for scheme in SCHEMES:
+                for is_mine, email in ((_is_outside, ""), (_is_inside, EMAIL), (_is_admin, OPERATOR)):
+                    context = self._context(width, scheme)
+                    kept = {name: path for name, path in pages.items() if is_mine(name)}
+                    self._visit_all(context.new_page(), kept, email, f"{width}-{scheme}")
+                    context.close()
+
+    def _context(self, width: int, scheme: str) -> BrowserContext:
+        locale = "zh-CN" if self.language == "zh-hans" else "en-GB"
+        return self.browser.new_context(
+            viewport={"width": width, "height": 844 if width < PHONE else 800},
+            color_scheme=scheme,  # type: ignore[arg-type]
+            locale=locale,
+            timezone_id="Europe/Berlin",
+            device_scale_factor=1.5 if width < PHONE else 1,
+            has_touch=width < PHONE,
+            is_mobile=width < PHONE,
+            reduced_motion="reduce",  # what arrives would be taken half faded in
+        )
+
+    def _visit_all(self, page: Page, pages: dict[str, str], email: str, suffix: str) -> None:
+        if pages and email:
+            self._sign_in(page, email)
+        for name, path in pages.items():
+            page.goto(self.live.url + path)
+            self._prepare(page, name)
+            self._take(page, name, suffix)
+
+    def _sign_in(self, page: Page, email: str) -> None:
+        page.goto(f"{self.live.url}/accounts/login/")
+        page.locator("input[name=login]").fill(email)
+        page.locator("input[name=password]").fill(PASSWORD)
+        page.locator("main form button").click()
+        page.wait_for_url("**/companions/")
+
+    def _prepare(self, page: Page, name: str) -> None:
+        if name.startswith("talk"):
+            expect(page.locator("#send")).to_be_enabled()
+            page.wait_for_timeout(300)
+        if name in {"talk-open", "talk-told"}:
+            page.locator(".remembered > summary").last.click()
+            page.wait_for_timeout(400)
+        if name == "talk-open":
+            page.locator(".menu summary").last.click(force=True)
+            page.wait_for_timeout(400)
+        if name == "memories-search":
+            page.locator(".memory .folded > summary").first.click()
+        if name == "menu-open" and page.locator(".ways:visible .menu").count():
+            page.locator(".ways:visible .menu > summary").click()
+        if name in {"diary-entry", "profile"}:
+            page.locator(".sentence > summary").first.click()
+        if name.startswith("delete-"):
+            page.locator(".choose > summary").click()
+            page.locator("[data-ticks]").click()
+            page.locator(
+                f"#chosen button{'[name=all]' if name == 'delete-all' else '.button-danger'}"
+            ).click()
+            page.locator("dialog[open]").wait_for()
+        if name == "forgetting-open":
+            for folded in reversed(page.locator(".fold:not([open]) > summary").all()):
+                folded.click()
+        if name == "diary-dialog":
+            page.locator("#ending a").click()
+            page.wait_for_timeout(600)
+        if name == "memory-dialog":
+            page.locator(".memory-ways").first.locator("a").last.click()
+            page.wait_for_timeout(600)
+
+    def _take(self, page: Page, name: str, suffix: str) -> None:
+        is_whole = not name.startswith(("talk", "memory-dialog", "diary-dialog", "menu-open", "delete-"))
+        page.screenshot(path=self.folder / f"{name}-{suffix}.png", full_page=is_whole)
+
+
+if __name__ == "__main__":
+    main()

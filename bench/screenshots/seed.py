@@ -1,0 +1,278 @@
+"""Read by bench/screenshots and run inside `manage.py shell`: one person's Kith, full enough to be looked at."""
+
+import json
+import os
+import tomllib
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone, translation
+
+from accounts.models import Token
+from accounts.opening import open_account
+from bench.screenshots.admin import admin_pages, operator
+from bench.screenshots.given import give, learn, recall_for_months
+from bench.screenshots.mind import grow
+from companions import creation
+from companions.characters import starting
+from companions.models import Message, Reply
+from companions.replies.finish import Said, finish
+from companions.replies.start import start
+from memory.core_memory import set_slot, write_block
+from memory.embedding import embed_cue, embed_waiting
+from memory.models import Change, Consolidation, Recall
+from memory.models.always import By
+from memory.recall.recall import recall, record
+from memory.store import keep_fact
+
+language, long_name = os.environ["SEED_LANGUAGE"], os.environ["SEED_LONG_NAME"]
+translation.activate(language)
+now = timezone.now()
+person = open_account(
+    "somebody@example.org",
+    "correct horse battery",
+    name="Robin",
+    time_zone="Europe/Berlin",
+    language=language,
+)
+Token.objects.issue(person, "laptop")
+
+TALK = tomllib.loads((settings.BASE_DIR / "bench" / "screenshots" / "talk.toml").read_text())
+lines = [(one["days"], one["said"], one["answered"].strip()) for one in TALK[language]]
+
+
+@transaction.atomic  # the web process's pulse would take over a reply of another day as soon as it saw it
+def say(companion, days, text, answer, thought="", state=Reply.State.DONE, found=()):
+    at = now - timedelta(days=days, minutes=7)
+    started = start(companion, text, None, at)
+    Reply.objects.filter(pk=started.reply.pk).update(state=Reply.State.THINKING, lease_by="seed")
+    reply = Reply.objects.get(pk=started.reply.pk)
+    if found:
+        record(companion.pk, Recall.By.TURN, text, found, at, 4, reply_id=reply.pk)
+    finish(
+        reply,
+        state,
+        Said(text=answer, thought=thought, code="provider_unavailable" if state == "failed" else ""),
+        at + timedelta(minutes=1),
+        held_by="seed",
+    )
+    return started
+
+
+def made(character, days, **changed):
+    fields = {name: getattr(character, name) for name in ("name", "persona", "greeting", "tint")}
+    companion = creation.create(person, **(fields | changed), now=now - timedelta(days=days))
+    return companion
+
+
+characters = {one.slug: one for one in starting(language)}
+wren = made(characters["wren"], 19)
+keep_fact(
+    wren.pk,
+    {"en": "Grandmother kept the timetable of 1961.", "zh-hans": "外婆留着 1961 年的列车时刻表。"}[language],
+    now - timedelta(days=40),
+    now - timedelta(days=40),
+)
+keep_fact(
+    wren.pk,
+    {
+        "en": "Grandmother: sit facing forward on a train, what is behind you comes along anyway.",
+        "zh-hans": "外婆说：坐火车要面朝前，身后的东西自己会跟来。",
+    }[language],
+    now - timedelta(days=40),
+    now - timedelta(days=40),
+)
+for days, text, answer in lines[:-1]:
+    say(wren, days, text, answer)
+embed_waiting()
+text, answer = lines[-1][1:]
+found = recall(wren.pk, text, 3, now=now, zone=person.zone, vector=embed_cue(text))
+say(
+    wren,
+    0,
+    text,
+    answer,
+    thought="The user asks about a saying. It is in memory."
+    if language == "en"
+    else "她问外婆说过的话，记忆里有。",
+    found=found,
+)
+memory = wren.memories.filter(kind="fact").first()
+memory.is_pinned = True
+memory.save(update_fields=["is_pinned"])
+Message.objects.filter(companion=wren, role="assistant").update(is_rehearsed=False)
+
+marlow = made(characters["marlow"], 6)
+say(
+    marlow,
+    5,
+    {"en": "Tell me about the mountains.", "zh-hans": "讲讲山里的事。"}[language],
+    {"en": "Once, above the tree line, the heating failed and", "zh-hans": "有一回，过了林线，暖气坏了，"}[
+        language
+    ],
+    state=Reply.State.STOPPED,
+)
+trouble = say(
+    marlow, 0, {"en": "Are you still there?", "zh-hans": "你还在吗？"}[language], "", state=Reply.State.FAILED
+)
+hidden = marlow.messages.filter(role="user").order_by("said_at").first()
+Message.objects.filter(pk=hidden.pk).update(is_hidden=True)
+
+new = made(characters["ines"], 0, greeting="")
+long = made(characters["ines"], 3, name=long_name, tint=310)
+say(
+    long,
+    2,
+    "a" * 400 + " and then: " + "word " * 300,
+    TALK["everything"],
+)
+busy = made(characters["wren"], 2, tint=280, name={"en": "Juniper", "zh-hans": "阿柏"}[language])
+for number in range(40):
+    say(
+        busy,
+        1,
+        f"{number}: " + "lorem ipsum " * (number % 7 + 1),
+        f"{number}: " + "dolor sit amet " * (number % 11 + 1),
+    )
+
+IN_MIND = {
+    "en": [
+        ("grandmother", "Her timetable of 1961 lies in the blue drawer.", "companion"),
+        ("birthday", "Robin: 3 March. No party, a walk.", "user"),
+        ("trains", "Robin sits facing forward, always.", "companion"),
+    ],
+    "zh-hans": [
+        ("外婆", "1961 年的时刻表在蓝色抽屉里。", "companion"),
+        ("生日", "Robin：三月三日。", "user"),
+    ],
+}
+for name, told, by in IN_MIND[language]:
+    set_slot(wren.pk, name, told, by=By(by), now=now)
+plans = {
+    "en": ("plans", "What we want to do", "Prague by the night train.\nAsk about the sleeper."),
+    "zh-hans": ("计划", "想一起做的事", "坐夜车去布拉格。\n问问卧铺。"),
+}[language]
+write_block(wren.pk, plans[0], plans[2], by=By.COMPANION, now=now, description=plans[1], most_characters=500)
+wren.sessions.filter(ended_at=None).update(scratch=plans[2])
+for number in range(100):
+    set_slot(
+        busy.pk,
+        f"{'slot' * (number % 14 + 1)} {number}"[:60],
+        "lorem" * (number % 40 + 1),
+        by=By.USER,
+        now=now,
+    )
+write_block(busy.pk, "b" * 60, "x" * 2000, by=By.USER, now=now, is_read_only=True)
+
+night = Consolidation.objects.create(
+    companion=wren, night_of=now.date(), asked_at=now, next_at=now, ended_at=now, state="done"
+)
+stands = {"status": "new", "progress": 0, "excitement": 5}
+became = {"status": "under_way", "progress": 20, "excitement": 8}
+done_by_night = {
+    "en": [
+        ("merged", ["Takes the night train to Prague in May", "In May it is Prague, by the night train"]),
+        ("contradiction", ["Likes coffee in the morning", "Does not like coffee in the morning"]),
+        (
+            "insight",
+            ["Trains are where it is easiest to talk", "Took the sleeper to Vienna", "Reads on trains"],
+        ),
+        ("reviewed", ["Learn enough Czech to order breakfast"]),
+    ],
+    "zh-hans": [
+        ("merged", ["五月坐夜车去布拉格", "五月要坐夜车到布拉格去"]),
+        ("contradiction", ["早上喜欢喝咖啡", "早上不喜欢喝咖啡"]),
+        ("insight", ["在火车上最容易聊起来", "坐过去维也纳的卧铺", "在火车上看书"]),
+        ("reviewed", ["学一点捷克语，能点早餐就行"]),
+    ],
+}[language]
+for number, (kind, texts) in enumerate(done_by_night, start=1):
+    about = [keep_fact(wren.pk, text, now, now) for text in texts]
+    before = {"merged": {"became": {"evidence": 3}}, "reviewed": {**stands, "became": became}}.get(kind, {})
+    told = {"number": number, "kind": kind, "memory": about[0], "before": before}
+    Change.objects.create(companion=wren, consolidation=night, **told).others.set(about[1:])
+
+grow(wren, busy, marlow, language, now)
+read = give(wren, language, now)
+recall_for_months(wren, now)
+learn(wren, language, now)
+operator("correct horse battery", language)
+told_of, very_long = wren.diary.first(), busy.diary.last()
+
+
+def talk(companion):
+    return f"/companions/{companion.pk}/"
+
+
+message = wren.messages.filter(role="user").first()
+print(
+    json.dumps(
+        {
+            "always": talk(wren) + "always/",
+            "always-edit": talk(wren) + f"always/slots/{wren.slots.first().pk}/?edit",
+            "always-empty": talk(new) + "always/",
+            "always-full": talk(busy) + "always/",
+            "diary": talk(wren) + "diary/",
+            "diary-empty": talk(new) + "diary/",
+            "diary-full": talk(busy) + "diary/",
+            "diary-failed": talk(marlow) + "diary/",
+            "diary-entry": talk(wren) + f"diary/{told_of.pk}/",
+            "diary-entry-long": talk(busy) + f"diary/{very_long.pk}/",
+            "diary-said": talk(wren) + f"diary/{told_of.pk}/said/",
+            "diary-clear": talk(wren) + "diary/clear/",
+            "diary-dialog": talk(wren) + "diary/",
+            "profile": talk(wren) + "profile/",
+            "profile-edit": talk(wren) + "profile/edit/",
+            "profile-compare": talk(wren) + "profile/compare/",
+            "profile-restore": talk(wren) + "profile/1/restore/",
+            "profile-empty": talk(new) + "profile/",
+            "profile-full": talk(busy) + "profile/",
+            "profile-full-compare": talk(busy) + "profile/compare/",
+            "self-concept": talk(wren) + "self-concept/",
+            "menu-open": talk(long) + "memories/",
+            "documents": talk(wren) + "documents/",
+            "documents-question": talk(wren) + "documents/?q=night+train",
+            "documents-none": talk(new) + "documents/",
+            "document": talk(wren) + f"documents/{read.pk}/",
+            "document-delete": talk(wren) + f"documents/{read.pk}/delete/",
+            "forgetting": talk(wren) + "forgetting/",
+            "forgetting-open": talk(wren) + "forgetting/",
+            "forgetting-other": talk(wren) + "forgetting/?policy=memory_bank&days=30&cue=train&recalled=7:",
+            "forgetting-none": talk(new) + "forgetting/",
+            "forgetting-refused": talk(wren) + "forgetting/?policy=none",
+            "delete-chosen": talk(wren) + "memories/",
+            "delete-all": talk(wren) + "memories/?kind=fact",
+            "nights": talk(wren) + "nights/",
+            "nights-none": talk(new) + "nights/",
+            "welcome": "/",
+            "login": "/accounts/login/",
+            "signup": "/accounts/signup/",
+            "reset": "/accounts/password/reset/",
+            "not-here": "/nowhere/",
+            "companions": "/companions/",
+            "new": "/companions/new/",
+            "new-from": "/companions/new/?from=wren",
+            "talk": talk(wren),
+            "talk-open": talk(wren),
+            "talk-told": talk(wren),
+            "talk-trouble": talk(marlow),
+            "talk-new": talk(new),
+            "talk-long": talk(long),
+            "talk-much": talk(busy),
+            "memories": talk(wren) + "memories/",
+            "memories-search": talk(wren) + "memories/?q=train",
+            "memories-none": talk(new) + "memories/",
+            "memory": f"{talk(wren)}memories/{memory.pk}/",
+            "memory-edit": f"{talk(wren)}memories/{memory.pk}/edit/",
+            "memory-dialog": talk(wren) + "memories/",
+            "message-delete": f"{talk(wren)}messages/{message.pk}/delete/",
+            "companion": talk(wren) + "settings/",
+            "settings": "/settings/",
+            "password": "/accounts/password/change/",
+            "email": "/accounts/email/",
+            "logout": "/accounts/logout/",
+            **admin_pages(),
+        }
+    )
+)

@@ -1,0 +1,92 @@
+"""The one gate to what a person owns. What another owns is the same 404 as what does not exist."""
+
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import Model
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+
+from accounts.models import User
+from companions.models import Companion, Job, Message, Reply, Timer, Waking
+from files.models import StoredFile
+from memory.documents.gists import with_progress
+from memory.models import Block, DiaryEntry, Document, Memory, Revision, Slot
+from safety.models import Notice
+
+Row = TypeVar("Row", bound=Model)
+
+
+def get_owned(user: User, model: type[Row], *related: str, **lookups: Any) -> Row:
+    """Return the user's row that fits, with what it is related to; raise Http404 where there is none."""
+    mine = model.objects.owned_by(user)  # type: ignore[attr-defined]
+    row: Row = get_object_or_404(mine.select_related(*related) if related else mine, **lookups)
+    return row
+
+
+def get_companion(user: User, companion_id: UUID) -> Companion:
+    return get_owned(user, Companion, "user", "conversation", "portrait", pk=companion_id)
+
+
+def get_message(user: User, companion_id: UUID, message_id: UUID) -> Message:
+    related = ("companion__user", "companion__conversation", "companion__portrait", "parent")
+    return get_owned(user, Message, *related, companion=companion_id, pk=message_id)
+
+
+def get_reply(user: User, reply_id: UUID, **lookups: Any) -> Reply:
+    return get_owned(user, Reply, "companion__user", "message", "answer", pk=reply_id, **lookups)
+
+
+def get_memory(user: User, companion_id: UUID, memory_id: UUID) -> Memory:
+    related = ("companion__user", "message", "retraction")
+    return get_owned(user, Memory, *related, companion=companion_id, pk=memory_id)
+
+
+def get_diary_entry(user: User, companion_id: UUID, entry_id: UUID) -> DiaryEntry:
+    return get_owned(user, DiaryEntry, companion=companion_id, pk=entry_id)
+
+
+def get_document(user: User, companion_id: UUID, document_id: UUID) -> Document:
+    """Return the document with `done` and `total`: how many of its pages have a gist."""
+    mine = with_progress(Document.objects.owned_by(user).filter(companion=companion_id))
+    return get_object_or_404(mine.select_related("companion"), pk=document_id)
+
+
+def get_revision(user: User, companion_id: UUID, about: str, number: int) -> Revision:
+    return get_owned(user, Revision, companion=companion_id, about=about, number=number)
+
+
+def get_slot(user: User, companion_id: UUID, slot_id: int) -> Slot:
+    return get_owned(user, Slot, companion=companion_id, pk=slot_id)
+
+
+def get_block(user: User, companion_id: UUID, block_id: int) -> Block:
+    return get_owned(user, Block, companion=companion_id, pk=block_id)
+
+
+def get_timer(user: User, companion_id: UUID, timer_id: UUID) -> Timer:
+    return get_owned(user, Timer, "companion__user", companion=companion_id, pk=timer_id)
+
+
+def get_waking(user: User, companion_id: UUID, waking_id: UUID) -> Waking:
+    return get_owned(user, Waking, companion=companion_id, pk=waking_id)
+
+
+def get_job(user: User, companion_id: UUID, job_id: UUID) -> Job:
+    return get_owned(user, Job, companion=companion_id, pk=job_id)
+
+
+def get_notice(user: User, notice_id: UUID) -> Notice:
+    return get_owned(user, Notice, pk=notice_id)
+
+
+def get_file(user: User, file_id: UUID) -> StoredFile:
+    return get_owned(user, StoredFile, pk=file_id)
+
+
+def parse_uuid(text: str) -> UUID:
+    """Return the id in this text; raise Http404 where it is none, as nothing has such an id."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Http404 from error

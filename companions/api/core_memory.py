@@ -1,0 +1,124 @@
+"""Slots and blocks: what is always in the prompt."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
+from companions.api.schemas import Text
+from companions.locks import lock
+from memory import core_memory
+from memory.models import Block, Slot
+from memory.models.always import SLOT_CHARACTERS, By
+
+router = Router(tags=["always in mind"])
+SLOT, BLOCK = "/{uuid:companion_id}/slots", "/{uuid:companion_id}/blocks"
+NEXT = Field(None, description="Always null: all are given at once.")
+
+
+class SlotIn(Schema):
+    text: Text = Field(description=f"At most {SLOT_CHARACTERS} characters.")
+
+
+class SlotOut(Schema):
+    name: str
+    text: str
+    by: By
+    changed_at: datetime
+
+
+class SlotsOut(Schema):
+    items: list[SlotOut]
+    next: str | None = NEXT
+
+
+class BlockIn(Schema):
+    text: Text
+    description: Text | None = Field(None, description="What it is for: at most 200 characters.")
+    most_characters: int | None = Field(None, description="How much it may hold.")
+    is_read_only: bool | None = Field(None, description="Whether the companion may not write on it.")
+
+
+class BlockOut(Schema):
+    name: str
+    description: str
+    text: str
+    most_characters: int
+    is_read_only: bool
+    by: By
+    changed_at: datetime
+
+
+class BlocksOut(Schema):
+    items: list[BlockOut]
+    next: str | None = NEXT
+
+
+@router.get(SLOT, response=SlotsOut, operation_id="list_slots", summary="Slots, by name")
+def list_slots(request: SignedInRequest, companion_id: UUID) -> dict[str, object]:
+    return {"items": list(get_companion(request.user, companion_id).slots.order_by("name")), "next": None}
+
+
+@router.get(f"{SLOT}/{{path:name}}", response=SlotOut, operation_id="get_slot", summary="One slot")
+def get_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Slot:
+    return core_memory.find_slot(get_companion(request.user, companion_id).pk, name)
+
+
+@router.put(
+    f"{SLOT}/{{path:name}}",
+    response=SlotOut,
+    operation_id="set_slot",
+    summary="Set a slot; sent twice it is set once",
+)
+@transaction.atomic
+def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: SlotIn) -> Slot:
+    companion = get_companion(request.user, companion_id)
+    lock(companion.pk)
+    return core_memory.set_slot(companion.pk, name, body.text, by=By.USER, now=timezone.now())
+
+
+@router.delete(f"{SLOT}/{{path:name}}", response={204: None}, operation_id="delete_slot", summary="Delete it")
+@transaction.atomic
+def delete_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
+    companion = get_companion(request.user, companion_id)
+    lock(companion.pk)
+    core_memory.delete_slot(companion.pk, name)
+    return Status(204, None)
+
+
+@router.get(BLOCK, response=BlocksOut, operation_id="list_blocks", summary="Blocks, by name")
+def list_blocks(request: SignedInRequest, companion_id: UUID) -> dict[str, object]:
+    return {"items": list(get_companion(request.user, companion_id).blocks.order_by("name")), "next": None}
+
+
+@router.get(f"{BLOCK}/{{path:name}}", response=BlockOut, operation_id="get_block", summary="One block")
+def get_block(request: SignedInRequest, companion_id: UUID, name: str) -> Block:
+    return core_memory.find_block(get_companion(request.user, companion_id).pk, name)
+
+
+@router.put(
+    f"{BLOCK}/{{path:name}}",
+    response=BlockOut,
+    operation_id="write_block",
+    summary="Write a block; what is not sent beside its text stays as it was",
+)
+@transaction.atomic
+def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: BlockIn) -> Block:
+    companion = get_companion(request.user, companion_id)
+    lock(companion.pk)
+    return core_memory.write_block(companion.pk, name, by=By.USER, now=timezone.now(), **body.dict())
+
+
+@router.delete(
+    f"{BLOCK}/{{path:name}}", response={204: None}, operation_id="delete_block", summary="Delete it"
+)
+@transaction.atomic
+def delete_block(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
+    companion = get_companion(request.user, companion_id)
+    lock(companion.pk)
+    core_memory.delete_block(companion.pk, name)
+    return Status(204, None)

@@ -1,0 +1,87 @@
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from django.http import Http404
+from django.utils import timezone
+from ninja import Field, Query, Router, Schema
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
+from companions.memories import goals
+from companions.pagination import PageQuery, paginate
+from memory.models import Memory, Pursuit
+
+router = Router(tags=["goals and ideas"])
+Out = dict[str, Any]
+
+
+class PursuitOut(Schema):
+    id: UUID = Field(description="That of the memory which tells what it is.")
+    kind: Literal["goal", "idea"]
+    text: str
+    status: Pursuit.Status
+    progress: int = Field(description="In per cent.")
+    excitement: int = Field(description="From 1 to 10.")
+    origin: Pursuit.Origin
+    parent_id: UUID | None = Field(description="The goal that it is a part of.")
+    is_private: bool
+    learnt_at: datetime
+    reviewed_at: datetime | None
+    moved_at: datetime | None = Field(description="When its status or progress last changed.")
+
+
+class PursuitsOut(Schema):
+    items: list[PursuitOut]
+    next: str | None
+
+
+class OfWhichIn(Schema):
+    kind: Literal["goal", "idea"] | None = None
+    status: Pursuit.Status | None = None
+
+
+class PursuitPatch(Schema):
+    status: Pursuit.Status | None = None
+    progress: int | None = Field(None, ge=0, le=100, description="What is done is done to 100 %.")
+    excitement: int | None = Field(None, ge=1, le=10)
+    parent_id: UUID | None = Field(None, description="Another goal that it is a part of; null for none.")
+
+
+@router.get(
+    "/{uuid:companion_id}/pursuits",
+    response=PursuitsOut,
+    operation_id="list_pursuits",
+    summary="Goals and ideas, newest first",
+)
+def list_pursuits(
+    request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfWhichIn]
+) -> Out:
+    wanted = {"kind": which.kind, "pursuit__status": which.status}
+    rows = goals.remembered(get_companion(request.user, companion_id))
+    filters = {name: value for name, value in wanted.items() if value is not None}
+    found, next_cursor = paginate(rows.filter(**filters), "learnt_at", query)
+    return {"items": [_out(memory.pursuit, memory) for memory in found], "next": next_cursor}
+
+
+@router.patch(
+    "/{uuid:companion_id}/pursuits/{uuid:pursuit_id}",
+    response=PursuitOut,
+    operation_id="change_pursuit",
+    summary="Say how far a goal or an idea is, how exciting, or what it is a part of",
+)
+def change_pursuit(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID, body: PursuitPatch) -> Out:
+    companion = get_companion(request.user, companion_id)
+    told = body.dict(exclude_unset=True)
+    changes = {name: value for name, value in told.items() if value is not None or name == "parent_id"}
+    try:
+        pursuit = goals.change(companion, pursuit_id, changes, timezone.now())
+    except Pursuit.DoesNotExist as error:
+        raise Http404 from error
+    return _out(pursuit, pursuit.memory)
+
+
+def _out(pursuit: Pursuit, memory: Memory) -> Out:
+    stands = ("status", "progress", "excitement", "origin", "parent_id", "reviewed_at", "moved_at")
+    told = {name: getattr(memory, name) for name in ("id", "kind", "text", "is_private", "learnt_at")}
+    return told | {name: getattr(pursuit, name) for name in stands}

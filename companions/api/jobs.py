@@ -1,0 +1,90 @@
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+from ninja.params import functions as P
+
+from accounts.idempotency import once
+from accounts.rates import admit_to
+from accounts.signed_in import SignedInRequest
+from companions import access
+from companions.api.schemas import IdempotencyKey, JobOut, LogIn
+from companions.conversations.log_import import Line, import_log, progress, why
+from companions.models import Job
+from companions.sessions import close
+
+router = Router(tags=["logs"])
+Out = dict[str, object]
+
+
+class CloseIn(Schema):
+    remember: bool = Field(
+        default=True, description="Without remembering, all that was said in it is deleted."
+    )
+
+
+NO_BODY: Any = P.Body(CloseIn(remember=True))
+
+
+@router.post(
+    "/{uuid:companion_id}/import/log",
+    response={202: JobOut},
+    operation_id="import_log",
+    summary="Take in earlier talk: all of it or nothing; done means recallable",
+)
+def import_a_log(
+    request: SignedInRequest,
+    companion_id: UUID,
+    body: LogIn,
+    key: IdempotencyKey = None,
+) -> Status[Out]:
+    companion = access.get_companion(request.user, companion_id)
+    lines = [Line(**line.dict()) for line in body.messages]
+
+    def make() -> UUID:
+        admit_to(companion.user, "imports", timezone.now())
+        return import_log(companion, lines, timezone.now()).pk
+
+    job_id, _ = once(request.user, f"import_log {companion_id}", key, request.body, make)
+    return Status(202, job_out(Job.objects.get(pk=job_id)))
+
+
+@router.post(
+    "/{uuid:companion_id}/close",
+    response={202: JobOut},
+    operation_id="close_session",
+    summary="End the session: what was said in it is remembered, or all of it deleted",
+)
+def close_session(
+    request: SignedInRequest,
+    companion_id: UUID,
+    body: CloseIn = NO_BODY,
+    key: IdempotencyKey = None,
+) -> Status[Out]:
+    companion = access.get_companion(request.user, companion_id)
+    job_id, _ = once(
+        request.user,
+        f"close_session {companion_id}",
+        key,
+        request.body,
+        lambda: close(companion, timezone.now(), is_forgetful=not body.remember).pk,
+    )
+    return Status(202, job_out(Job.objects.get(pk=job_id)))
+
+
+@router.get(
+    "/{uuid:companion_id}/jobs/{uuid:job_id}",
+    response=JobOut,
+    operation_id="get_job",
+    summary="How far a job is",
+)
+def get_job(request: SignedInRequest, companion_id: UUID, job_id: UUID) -> Out:
+    return job_out(access.get_job(request.user, companion_id, job_id))
+
+
+def job_out(job: Job) -> Out:
+    state, done = progress(job)
+    return {
+        "job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": why(job) or None}
+    }

@@ -1,0 +1,1 @@
+"""What two say to each other: messages, their history, and what becomes of them."""

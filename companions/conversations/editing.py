@@ -1,0 +1,56 @@
+"""Correcting what a person said: the message stays in its place, and what was drawn from the old words goes."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from companions.conversations.messages import check_text
+from companions.deletion.dependents import delete_empty_pages
+from companions.deletion.traces import delete_memories, scrub
+from companions.deletion.withdrawal import withdraw_corrected
+from companions.errors import ReplyStateError, TextError
+from companions.locks import hold
+from companions.models import Companion, Message, Reply, Session
+from memory.models import Memory, Recall
+from memory.store import correct
+
+
+@transaction.atomic
+def correct_message(message: Message, text: str, now: datetime) -> Message:
+    """The person's message with these words, and its memory with them; TextError, ReplyStateError.
+
+    What was learnt, noted or written of words that are not there any more goes or is written anew, and in a session that
+    lasts the new words are learnt from. Answers stay as they are: they were given to what was understood then.
+    """
+    check_text(text)
+    companion = hold(message.companion_id)
+    there = Message.objects.filter(companion=companion, pk=message.pk, role=Message.Role.USER).first()
+    if companion is None or there is None:
+        raise TextError("no_such_message", _("There is no such message of yours."))
+    if there.text != text:
+        _not_while_answering(companion)
+        reword(companion, there, text, now)
+    return there
+
+
+def _not_while_answering(companion: Companion) -> None:
+    if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
+        detail = _("%(name)s is answering just now. Correct it when the answer is there.")
+        raise ReplyStateError("reply_open", detail % {"name": companion.name})
+
+
+def reword(companion: Companion, message: Message, text: str, now: datetime) -> None:
+    """The message says this, and its memory; what was drawn from other words goes. Call it with the companion held."""
+    before, message.text = message.text, text
+    is_open = Session.objects.filter(companion=companion, pk=message.session_id, ended_at=None).exists()
+    message.is_learnt = message.is_learnt and not is_open
+    message.save(update_fields=["text", "is_learnt"])
+    mirrors = list(Memory.objects.of(companion.pk).filter(message=message).select_related("companion__user"))
+    for memory in mirrors:
+        correct(memory, text, now)
+    withdrawn = withdraw_corrected(companion, message, before, now)
+    scrub(companion.pk, {message.pk, *(memory.pk for memory in mirrors), *withdrawn.ids}, now)
+    Recall.objects.filter(companion=companion, reply__message=message).update(cue="")
+    delete_memories(companion.pk, withdrawn.gone)
+    delete_empty_pages(companion)

@@ -1,0 +1,161 @@
+"""Emotions that a model tells in tags among its words, taken apart from them as they stream. Pure.
+
+    <emotion happy 0.7>
+
+A tag's name is one of memory.emotion.Emotion, any other is neutral; the number is the intensity, 0 to 1. Read kindly:
+in any case, with signs around the name, as an element with an end, in wide brackets. One that is broken or never closed
+goes too, up to the next line or tag, at most 80 characters of it. All else that has a "<" in it is text.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from memory.emotion import Emotion
+
+MAX_TAG_CHARACTERS = 80
+DEFAULT_INTENSITY = 0.5  # where a tag has no number
+SIGN, WORD = re.compile("[<＜]"), re.compile(r"\w")
+HEAD = re.compile(r"[<＜](\s{0,2})([/／]?)\s{0,2}emotions?(?=[^\w-])", re.IGNORECASE)
+BEGUN = re.compile(r"[<＜]\s{0,2}[/／]?\s{0,2}(?:e|em|emo|emot|emoti|emotio|emotions?)?", re.IGNORECASE)
+CONTENT = regex.compile(r"([^<＜\n]*)[<＜]\s{0,2}[/／]\s{0,2}emotions?\s{0,2}[>＞]", regex.IGNORECASE)
+END = re.compile(r"[>＞\n<＜]")
+NUMBER = re.compile(r"(\d+(?:[.,]\d+)?|[.,]\d+)\s*(%?)")
+SPACES, LINE, ANY = re.compile(r"[^\S\n]*"), re.compile(r"[^\S\n]*\n?"), re.compile(r"\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """What is felt from this place in the text on, and how strongly, 0 to 1."""
+
+    at: int
+    emotion: Emotion
+    intensity: float
+
+    def row(self) -> dict[str, object]:
+        """As it is stored and sent."""
+        return {"at": self.at, "emotion": self.emotion.value, "intensity": self.intensity}
+
+    @classmethod
+    def told(cls, at: int, words: str) -> "Felt":
+        """What the words of a tag tell."""
+        known = (name for name in re.findall("[a-z]+", words.casefold()) if name in Emotion.values)
+        return cls(at, Emotion(next(known, Emotion.NEUTRAL)), _intensity(words))
+
+
+def _intensity(words: str) -> float:
+    found = NUMBER.search(words)
+    if found is None:
+        return DEFAULT_INTENSITY
+    number = float(found[1].replace(",", "."))
+    return round(min(number / 100 if found[2] else number, 1.0), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """How far a tag reaches in the text, and what it says beside that it is one."""
+
+    end: int
+    words: str = ""
+
+
+class Expressions:
+    """Text and emotions of one answer, from pieces cut anywhere; it goes on after the text that there is."""
+
+    def __init__(self, text: str = "") -> None:
+        self._length, self._last, self._held = len(text), text[-1:], ""
+        self._gap: re.Pattern[str] | None = None  # the white space that goes with the tag before it
+
+    def take(self, piece: str) -> list[str | Felt]:
+        """The text and the emotions that are sure by now, in their order; what may be a tag is held back."""
+        return self._told(self._held + piece, is_end=False)
+
+    def end(self) -> list[str | Felt]:
+        """What was held back: text, but for what had begun as a tag."""
+        return self._told(self._held, is_end=True)
+
+    def _told(self, text: str, *, is_end: bool) -> list[str | Felt]:
+        told: list[str | Felt] = []
+        begin = at = 0
+        while found := SIGN.search(text, at):
+            tag = _tag(text, found.start(), is_end=is_end)
+            if tag is None:
+                break
+            if tag.end > found.start():
+                told += [*self._text(text[begin : found.start()]), *self._felt(tag)]
+                begin = tag.end
+            at = max(tag.end, found.end())
+        end = found.start() if found else len(text)
+        told += self._text(text[begin:end])
+        self._held = text[end:]
+        return told
+
+    def _text(self, text: str) -> list[str]:
+        if self._gap and (gone := self._gap.match(text)):
+            text = text[gone.end() :]
+            self._gap = None if text or (self._gap is LINE and gone[0].endswith("\n")) else self._gap
+        if text:
+            self._length, self._last = self._length + len(text), text[-1]
+        return [text] if text else []
+
+    def _felt(self, tag: Tag) -> list[Felt]:
+        """The emotion of the tag, if it tells one; the white space on one of its two sides goes with it."""
+        if not self._last or self._last.isspace():
+            self._gap = {"": ANY, "\n": LINE}.get(self._last, SPACES)
+        return [Felt.told(self._length, tag.words)] if WORD.search(tag.words) else []
+
+
+def _tag(text: str, at: int, *, is_end: bool) -> Tag | None:
+    """The tag that begins here: one that ends where it begins is none; None where more must come to tell."""
+    head, most = HEAD.match(text, at), at + MAX_TAG_CHARACTERS
+    if head is None:
+        return _begun(text, at, is_end=is_end)
+    end = END.search(text, head.end(), most)
+    if end is None and len(text) < most and not is_end:
+        return None
+    is_closed, stop = bool(end and end[0] in ">＞"), end.start() if end else min(len(text), most)
+    words = "" if head[2] else text[head.end() : stop]
+    if not is_closed:
+        return Tag(at if head[1] else stop, words)  # "joy < emotion" may be meant
+    is_told = head[2] or WORD.search(words)
+    return Tag(stop + 1, words) if is_told else _content(text, stop + 1, most, is_end=is_end)
+
+
+def _begun(text: str, at: int, *, is_end: bool) -> Tag | None:
+    """What stands at the end of the text and may become a tag; no more of it comes where that is the end of all."""
+    begun = BEGUN.fullmatch(text, at)
+    if begun is None:
+        return Tag(at)
+    if not is_end:
+        return None
+    is_one = begun[0][1:2].isalpha() or "emo" in begun[0].casefold()
+    return Tag(len(text) if is_one else at)
+
+
+def _content(text: str, at: int, most: int, *, is_end: bool) -> Tag | None:
+    """The rest of an element whose name stands between two tags, as in <emotion>happy</emotion>."""
+    found = CONTENT.match(text, at, most, partial=True)
+    if found and not found.partial:
+        return Tag(found.end(), found[1])
+    return Tag(at) if found is None or is_end or len(text) >= most else None
+
+
+def apart(text: str) -> tuple[str, list[Felt]]:
+    """A whole text without its tags, and the emotions that they told."""
+    reading = Expressions()
+    told = [*reading.take(text), *reading.end()]
+    return "".join(part for part in told if isinstance(part, str)), [
+        part for part in told if isinstance(part, Felt)
+    ]
+
+
+def without_tags(text: str) -> str:
+    """A whole text without its tags."""
+    return apart(text)[0] if SIGN.search(text) else text
+
+
+def felt_at(emotions: Sequence[Mapping[str, object]], at: int) -> Mapping[str, object] | None:
+    """The stored emotion that holds at this place of the text; None before the first."""
+    return next((emotion for emotion in reversed(emotions) if int(str(emotion["at"])) <= at), None)

@@ -1,0 +1,158 @@
+"""Taking in a log of earlier talk: all of it or nothing, with its own dates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.sparing import NO_TOKENS
+from companions.conversations.emotion_tags import without_tags
+from companions.conversations.messages import load_path, say_all
+from companions.errors import CompanionsError, ConflictError, LimitError
+from companions.locks import hold
+from companions.models import Closing, Companion, Conversation, Job, Message, Session
+from memory.embedding import unembedded
+
+SESSION_GAP = timedelta(hours=8)
+MAX_MESSAGES = 10_000
+EVERYTHING = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One message of a log; `role` is user or assistant, `at` has a time zone."""
+
+    role: str
+    text: str
+    at: datetime
+    name: str = ""
+    client_id: str | None = None
+
+
+class LogError(CompanionsError):
+    """A log that cannot be taken in; nothing of it was."""
+
+
+@transaction.atomic
+def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
+    """A job whose progress is how many of the messages can be recalled. Lines imported before are passed over, and those
+    of a model's in which nothing stands but emotion tags.
+    """
+    held = hold(companion.pk)
+    if held is None:
+        raise LogError("no_such_companion", _("There is no such companion of yours."))
+    companion = held
+    new = _not_here_yet(companion, _as_said(lines))
+    if companion.messages.count() + len(new) > settings.MESSAGES_EACH:
+        limit = f"{settings.MESSAGES_EACH:,}"
+        raise LimitError(
+            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
+        )
+    job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
+    messages = _messages(companion, job, sorted(new, key=lambda line: line.at))
+    say_all(companion, messages, now)
+    _take_place(companion.conversation, messages)
+    return job
+
+
+def progress(job: Job) -> tuple[str, int]:
+    """The job's state and how many of its messages are recallable."""
+    if job.error:
+        return "failed", 0
+    if job.kind == Job.Kind.CLOSE:
+        return _closed(job)
+    if job.kind != Job.Kind.IMPORT_LOG:
+        return "done", job.total
+    left = unembedded(job.companion_id).filter(message__job=job).count()
+    return ("running" if left else "done"), job.total - left
+
+
+def why(job: Job) -> str:
+    """The code of what it failed with, or, where a closing waits for tomorrow's tokens, of that; else empty."""
+    waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
+    return job.error or (NO_TOKENS if waiting.exists() else "")
+
+
+def _closed(job: Job) -> tuple[str, int]:
+    closing = Closing.objects.filter(job=job).first()
+    if closing is None:  # there was nothing to close
+        return "done", job.total
+    if closing.state == Closing.State.WAITING and closing.is_begun:
+        return "running", 0
+    return closing.state, job.total if closing.state == Closing.State.DONE else 0
+
+
+def _as_said(lines: Sequence[Line]) -> list[Line]:
+    """The lines without the tags in which a model told its emotions."""
+    said = [replace(line, text=without_tags(line.text)) if line.role != "user" else line for line in lines]
+    return [after for after, before in zip(said, lines, strict=True) if after.text.strip() or after is before]
+
+
+def _not_here_yet(companion: Companion, lines: Sequence[Line]) -> list[Line]:
+    """The lines without those that stand here under the same client id; LogError, ConflictError."""
+    given = [line.client_id for line in lines if line.client_id]
+    if len(given) != len(set(given)):
+        raise LogError("client_id_twice", _("Two messages of this log have the same client id."))
+    known = dict(
+        Message.objects.filter(companion=companion, client_id__in=given).values_list("client_id", "text")
+    )
+    for line in lines:
+        if line.client_id in known and known[line.client_id] != line.text:
+            raise ConflictError("client_id_taken", _("Another message was sent under this id."))
+    return [line for line in lines if line.client_id not in known]
+
+
+def _messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Message]:
+    """The lines as messages, each after the one before, in sessions parted by eight silent hours."""
+    sessions = _sessions(companion, lines)
+    messages = [
+        Message(
+            companion=companion,
+            conversation=companion.conversation,
+            session=session,
+            role=line.role,
+            author=line.name
+            or (companion.name if line.role == Message.Role.ASSISTANT else companion.user.name),
+            text=line.text,
+            client_id=line.client_id,
+            said_at=line.at,
+            is_learnt=True,  # earlier talk is recalled, but nothing is learnt from it of itself
+            job=job,
+        )
+        for line, session in zip(lines, sessions, strict=True)
+    ]
+    for earlier, later in pairwise(messages):
+        later.parent = earlier
+    return messages
+
+
+def _sessions(companion: Companion, lines: Sequence[Line]) -> list[Session]:
+    """The ended session of each line."""
+    sessions: list[Session] = []
+    for index, line in enumerate(lines):
+        if index == 0 or line.at - lines[index - 1].at > SESSION_GAP:
+            session = Session(companion=companion, conversation=companion.conversation, started_at=line.at)
+        session.ended_at = line.at
+        sessions.append(session)
+    Session.objects.bulk_create(dict.fromkeys(sessions))
+    return sessions
+
+
+def _take_place(conversation: Conversation, imported: Sequence[Message]) -> None:
+    """Weave the messages into the path by their times."""
+    if not imported:
+        return
+    path = load_path(conversation, conversation.head_id, EVERYTHING)[::-1]
+    woven = sorted([*path, *imported], key=lambda message: message.said_at)
+    moved = []
+    for later, earlier in zip(woven, [None, *woven[:-1]], strict=True):
+        if later.parent_id != (earlier.pk if earlier else None):
+            later.parent = earlier
+            moved.append(later)
+    Message.objects.bulk_update(moved, ["parent"], batch_size=1000)
+    Conversation.objects.filter(pk=conversation.pk).update(head=woven[-1])

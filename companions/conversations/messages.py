@@ -1,0 +1,115 @@
+"""Messages: what may be said, saving it with its memory, and reading a conversation's path back to its first message."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from companions.errors import TextError
+from companions.models import Companion, Conversation, Message, Session
+from memory.store import Said, keep_said
+from text.storable import is_storable
+
+SPEAKERS = {Message.Role.USER: "user", Message.Role.ASSISTANT: "companion"}
+# A path is walked from child to parent, which no queryset can say.
+WALK = """
+WITH RECURSIVE path AS (
+    SELECT id, parent_id, session_id, 1 AS depth FROM companions_message
+    WHERE id = %(start)s AND conversation_id = %(conversation)s
+      AND (%(session)s::uuid IS NULL OR session_id = %(session)s::uuid)
+  UNION ALL
+    SELECT message.id, message.parent_id, message.session_id, path.depth + 1
+    FROM companions_message message JOIN path ON message.id = path.parent_id
+    WHERE path.depth < %(limit)s AND (%(session)s::uuid IS NULL OR message.session_id = %(session)s::uuid)
+)
+SELECT {columns} FROM companions_message message JOIN path USING (id) ORDER BY path.depth
+"""
+PATH = WALK.format(columns="message.*, path.depth")
+SPOKEN = WALK.format(
+    columns="message.id, message.role, message.text, message.is_hidden,"
+    " (SELECT id FROM memory_memory WHERE message_id = message.id)"
+)
+
+
+def check_text(text: str) -> None:
+    """Raise TextError where the text is empty, too long, or not storable as UTF-8 text."""
+    if not text.strip():
+        raise TextError("empty_message", _("There is nothing in this message."))
+    if len(text) > settings.MESSAGE_CHARACTERS:
+        limit = f"{settings.MESSAGE_CHARACTERS:,}"
+        raise TextError("message_too_long", _("A message can hold %(limit)s characters.") % {"limit": limit})
+    if not is_storable(text):
+        raise TextError("bad_text", _("This message holds characters that are not text."))
+
+
+def say(message: Message, now: datetime) -> Message:
+    """Save the message and its memory. Call it inside a transaction."""
+    say_all(message.companion, [message], now)
+    return message
+
+
+def say_all(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
+    """Save many messages of one companion at once, each with its memory. Call it inside a transaction."""
+    Message.objects.bulk_create(messages, batch_size=1000)
+    said = [
+        Said(
+            message_id=message.id,
+            text=message.text,
+            speaker=SPEAKERS[Message.Role(message.role)],
+            happened_at=message.said_at,
+        )
+        for message in messages
+    ]
+    keep_said(companion.pk, said, now, zone=companion.user.zone)
+
+
+def open_session(conversation: Conversation, now: datetime) -> Session:
+    """Return the conversation's open session; a new one where the last was closed."""
+    session, _is_new = Session.objects.get_or_create(
+        conversation=conversation,
+        ended_at=None,
+        defaults={"companion_id": conversation.companion_id, "started_at": now},
+    )
+    return session
+
+
+class Spoken(NamedTuple):
+    """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long."""
+
+    pk: UUID
+    role: str
+    text: str
+    is_hidden: bool
+    memory_id: UUID | None
+
+
+def load_path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
+    """Return at most `limit` messages from `start` back to the first, newest first."""
+    parameters = {"start": start, "conversation": conversation.pk, "limit": limit, "session": None}
+    return list(Message.objects.raw(PATH, parameters)) if start else []
+
+
+def load_spoken(message: Message, limit: int) -> list[Spoken]:
+    """Return at most `limit` messages from this one back to the first of its session, newest first."""
+    parameters = {"start": message.pk, "conversation": message.conversation_id, "limit": limit}
+    with connection.cursor() as cursor:
+        cursor.execute(SPOKEN, parameters | {"session": message.session_id})
+        return list(map(Spoken._make, cursor.fetchall()))
+
+
+def load_page(
+    conversation: Conversation, before: UUID | None, limit: int
+) -> tuple[list[Message], UUID | None]:
+    """Return at most `limit` messages before that one (the newest for None), newest first, and where the next page
+    begins.
+    """
+    start = conversation.head_id
+    if before is not None:
+        earlier = Message.objects.filter(conversation=conversation, pk=before)
+        start = earlier.values_list("parent_id", flat=True).first()
+    messages = load_path(conversation, start, limit)
+    return messages, messages[-1].pk if len(messages) == limit and messages[-1].parent_id else None

@@ -1,0 +1,162 @@
+"""Turns as pages show them: a message, its answer, and the reply that is being made or came to nothing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from django.db.models import Prefetch, prefetch_related_objects
+from django.utils import timezone
+
+from companions.conversations.messages import load_page
+from companions.models import Conversation, Message, Reply, Session
+from memory.models import Recalled, Retraction
+from memory.recall.small_talk import tells_something
+from memory.recall.terms import terms
+
+PAGE = 50
+
+
+@dataclass(slots=True)
+class TranscriptTurn:
+    """A message with its answer; a greeting or an imported line has only the one of the two."""
+
+    message: Message | None = None
+    answer: Message | None = None
+    begins_day: bool = False
+    begins_session: bool = False
+
+    @property
+    def first(self) -> Message:
+        first = self.message or self.answer
+        assert first is not None  # noqa: S101 (one of the two is always there)
+        return first
+
+    @property
+    def id(self) -> UUID:
+        return self.first.pk
+
+    @property
+    def day(self) -> date:
+        return timezone.localtime(self.first.said_at).date()
+
+    @property
+    def titled_session(self) -> Session | None:
+        """The session that begins here, once it has ended and has a title."""
+        session = self.first.session
+        return session if self.begins_session and session.ended_at and session.title else None
+
+    @property
+    def newest_reply(self) -> Reply | None:
+        replies: list[Reply] = getattr(self.message, "answers", [])
+        return replies[0] if replies else None
+
+    @property
+    def open_reply(self) -> Reply | None:
+        """The reply that waits or is being made; it takes the place of an earlier answer."""
+        reply = self.newest_reply
+        return reply if reply and reply.is_open else None
+
+    @property
+    def ended_early(self) -> Reply | None:
+        """The newest reply where it ended in any other way than done."""
+        reply = self.newest_reply
+        return reply if reply and not reply.is_open and reply.state != Reply.State.DONE else None
+
+    @property
+    def shown_answer(self) -> Message | None:
+        return None if self.open_reply else self.answer
+
+    @property
+    def made_by(self) -> Reply | None:
+        """The reply that the answer was made by; None where it was made by none (a greeting, an import)."""
+        return getattr(self.answer, "made_by", None) if self.answer else None
+
+    @property
+    def retractions(self) -> list[Retraction]:
+        """What the answer closed, in its order, as far as that was neither undone nor deleted."""
+        return list(self.made_by.retractions.all()) if self.made_by else []
+
+    @property
+    def recalled(self) -> list[Recalled]:
+        """What the answer was given to remember, nothing twice; what it made most use of first, then by score."""
+        recalls = self.made_by.recalls.all() if self.made_by else []
+        found = [recalled for recall in recalls for recalled in recall.found.all()]
+        by_memory = {
+            recalled.memory_id: recalled for recalled in sorted(found, key=lambda recalled: recalled.score)
+        }
+        said = set(filter(tells_something, terms(self.answer.text))) if self.answer and by_memory else set()
+        return sorted(by_memory.values(), key=lambda recalled: (-_words_in(recalled, said), -recalled.score))
+
+
+def _words_in(recalled: Recalled, said: set[str]) -> int:
+    """Return how many of the telling words of an answer the memory holds."""
+    return len(said.intersection(terms(recalled.memory.text))) if said else 0
+
+
+def with_replies(messages: list[Message]) -> list[Message]:
+    """Give the messages their sessions, the replies that they were answered by, newest first, what made them with what
+    that closed, and how they sounded: seven queries.
+    """
+    replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
+    sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
+    retractions = Retraction.objects.select_related("memory__replaced_by")
+    retracted = Prefetch(
+        "made_by__retractions", retractions.defer("memory__entry", "memory__replaced_by__entry")
+    )
+    recalled = "made_by__recalls__found__memory"
+    prefetch_related_objects(messages, sessions, replies, recalled, retracted, "recording")
+    return messages
+
+
+def page(conversation: Conversation, before: UUID | None) -> tuple[list[TranscriptTurn], UUID | None]:
+    """The turns of the newest messages before that one, oldest first, and where the next page begins; nine queries."""
+    messages, following = load_page(conversation, before, PAGE)
+    return turns_of(with_replies(messages)[::-1]), following
+
+
+def turn_of(message: Message) -> TranscriptTurn:
+    """The turn that the message begins, as it stands."""
+    given = Message.objects.filter(parent=message, role=Message.Role.ASSISTANT, waking=None)
+    answers = given.order_by("-created_at")[:1]
+    messages = [message, *(answers if message.role == Message.Role.USER else [])]
+    return turns_of(with_replies(messages))[0]
+
+
+def turns_of(messages: Sequence[Message]) -> list[TranscriptTurn]:
+    """Messages, oldest first, as turns; the first turn of a day knows that it is, and so does that of a session."""
+    turns: list[TranscriptTurn] = []
+    for message in messages:
+        if message.role == Message.Role.USER:
+            turns.append(TranscriptTurn(message=message))
+        elif turns and _is_answer(message, turns[-1]):
+            turns[-1].answer = message
+        else:
+            turns.append(TranscriptTurn(answer=message))
+    return _with_sessions(_with_days(turns))
+
+
+def _is_answer(message: Message, turn: TranscriptTurn) -> bool:
+    """What a companion says by itself is no answer, whatever stands before it."""
+    if message.waking_id:
+        return False
+    return turn.answer is None and turn.message is not None and message.parent_id == turn.message.pk
+
+
+def _with_days(turns: Iterable[TranscriptTurn]) -> list[TranscriptTurn]:
+    before: date | None = None
+    given = []
+    for turn in turns:
+        turn.begins_day, before = turn.day != before, turn.day
+        given.append(turn)
+    return given
+
+
+def _with_sessions(turns: list[TranscriptTurn]) -> list[TranscriptTurn]:
+    """What came before the first turn is not looked up; whether a session begins there its own time says."""
+    before: UUID | None = None
+    for turn in turns:
+        first, session = turn.first, turn.first.session
+        is_first = before is None and (first.parent_id is None or first.said_at <= session.started_at)
+        turn.begins_session, before = is_first or before not in (None, session.pk), session.pk
+    return turns

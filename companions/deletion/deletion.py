@@ -1,0 +1,196 @@
+"""Deleting messages and memories with all that was drawn from them, a companion, and what the rehearsal model wrote.
+
+The messages that forgotten memories come from are hidden from later prompts, or deleted too.
+"""
+
+from collections.abc import Collection
+from copy import copy
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from companions.deletion.dependents import Dependents, build_scope, delete_empty_pages, find_reminders
+from companions.deletion.signals import messages_hidden
+from companions.deletion.traces import delete_memories, find_continued, scrub
+from companions.deletion.withdrawal import clear_summaries, withdraw
+from companions.locks import hold, lock
+from companions.models import Companion, Conversation, InnerState, Message, Reply, Waking
+from database.timeouts import lift_statement_timeout
+from memory.models import Memory
+
+MAX_AT_ONCE = 500
+SUMMARIES = (
+    Memory.Kind.DIARY,
+    Memory.Kind.GIST,
+    Memory.Kind.INSIGHT,
+)  # to forget one hides nothing that it sums up
+
+
+def delete_message(message: Message, now: datetime) -> None:
+    """Delete the message with its memory and all that was drawn from it."""
+    delete_messages(message.companion_id, [message.pk], now)
+
+
+@transaction.atomic
+def delete_messages(companion_id: UUID, ids: Collection[UUID], now: datetime) -> int:
+    """Delete these messages of the companion with all that was drawn from them; return how many there were."""
+    lift_statement_timeout()
+    companion = hold(companion_id)
+    if companion is None:
+        return 0
+    messages = list(Message.objects.filter(companion=companion, pk__in=ids))
+    if messages:
+        remove(companion, now, messages=messages)
+    return len(messages)
+
+
+def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
+    """Delete the memory; hide the message that it came from in every later prompt, or delete it too."""
+    forget_many(memory.companion_id, [memory.pk], now, with_messages=with_message)
+
+
+def forget_every(
+    companion_id: UUID, kinds: Collection[str], now: datetime, with_messages: bool = False
+) -> int:
+    """Delete the memories of these kinds, or all, 500 in a transaction, those that hold no more too; return how many."""
+    chosen, count = Memory.objects.of(companion_id), 0
+    chosen = chosen.filter(kind__in=kinds) if kinds else chosen
+    while ids := list(chosen.order_by("pk").values_list("pk", flat=True)[:MAX_AT_ONCE]):
+        count += forget_many(companion_id, ids, now, with_messages=with_messages)
+    return count
+
+
+@transaction.atomic
+def forget_many(companion_id: UUID, ids: Collection[UUID], now: datetime, with_messages: bool = False) -> int:
+    """Delete these memories, as if each were forgotten alone; return how many there were.
+
+    What was drawn from a message that was said goes with its memory. Of what was drawn from the messages behind a learnt
+    memory, what shares a word with it goes, of what was learnt from them what holds a word that nothing else tells.
+    """
+    lift_statement_timeout()
+    companion = hold(companion_id)
+    if companion is None:
+        return 0
+    chosen = Memory.objects.of(companion_id).filter(pk__in=ids).defer("entry")
+    memories = list(chosen.select_related("message").prefetch_related("sources"))
+    said = {memory.message.pk: memory.message for memory in memories if memory.message}
+    learnt = (memory for memory in memories if not memory.message and memory.kind not in SUMMARIES)
+    sources = {message.pk: message for memory in learnt for message in memory.sources.all()}
+    if with_messages:
+        remove(companion, now, messages=[*{**sources, **said}.values()], memories=memories)
+    elif memories:
+        rest = [message for pk, message in sources.items() if pk not in said]
+        remove(companion, now, messages=[*said.values()], sources=rest, memories=memories, hides=True)
+    return len(memories)
+
+
+@transaction.atomic
+def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> None:
+    """Delete the memories of these ids with all that was drawn from them, and what turns kept, also of a document."""
+    lock(companion_id)
+    scrub(companion_id, ids, now)
+    forget_many(companion_id, ids, now)
+
+
+@transaction.atomic
+def forget_newest(companion: Companion, now: datetime, with_message: bool = False) -> Memory | None:
+    """Delete the newest memory that holds; return it as it was, None where there is none."""
+    lock(companion.pk)
+    newest = Memory.objects.of(companion.pk).open().select_related("message").newest(1).first()
+    if newest is None:
+        return None
+    gone = copy(newest)
+    forget(newest, now, with_message=with_message)
+    return gone
+
+
+def remove(
+    companion: Companion,
+    now: datetime,
+    *,
+    messages: Collection[Message] = (),
+    sources: Collection[Message] = (),
+    memories: Collection[Memory] = (),
+    hides: bool = False,
+) -> None:
+    """Delete these memories and messages with all that was drawn from them, and the reminders of them.
+
+    Where it only `hides`, the messages and their `sources` stay for the eye. Call it with the companion held.
+    """
+    mirrors = [] if hides else _mirrors(companion, messages)
+    given = {"messages": messages, "sources": sources, "memories": [*mirrors, *memories]}
+    messages = [*messages, *find_reminders(companion, now, **given)]  # type: ignore[arg-type]
+    ids = {message.pk for message in messages}
+    hidden = {*ids, *(message.pk for message in sources)} if hides else set()
+    became = (
+        set() if hides else find_continued(Reply.objects.filter(answer__in=ids).values_list("pk", flat=True))
+    )
+    every = {memory.pk: memory for memory in (*memories, *_mirrors(companion, messages))}
+    scope = build_scope(companion, now, messages, sources, list(every.values()))
+    withdrawn = withdraw(companion, scope)
+    clear_summaries(companion, scope, [*messages, *sources])
+    if not hides:
+        Reply.objects.filter(companion=companion, message__in=ids).delete()
+    scrub(companion.pk, {*ids, *hidden, *every, *withdrawn.ids}, now, became)
+    delete_memories(companion.pk, {*every, *withdrawn.gone})
+    delete_empty_pages(companion)
+    if hides:
+        Message.objects.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
+        messages_hidden.send(sender=Message, companion_id=companion.pk, ids=hidden)
+    else:
+        _close_gaps(companion, messages)
+        Message.objects.filter(companion=companion, pk__in=ids).delete()
+
+
+def _mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
+    return list(Memory.objects.of(companion.pk).filter(message__in=messages).defer("entry"))
+
+
+def _close_gaps(companion: Companion, messages: Collection[Message]) -> None:
+    """Let what followed a message follow what came before it, and what came before that where it goes too."""
+    before = {message.pk: message.parent_id for message in messages}
+
+    def earlier(id: UUID | None) -> UUID | None:
+        while id in before:
+            id = before[id]
+        return id
+
+    children = list(Message.objects.filter(parent__in=before).exclude(pk__in=before).only("parent"))
+    for child in children:
+        child.parent_id = earlier(child.parent_id)
+    Message.objects.bulk_update(children, ["parent"], batch_size=500)
+    conversation = Conversation.objects.filter(companion=companion, head__in=before).first()
+    if conversation:
+        Conversation.objects.filter(pk=conversation.pk).update(head=earlier(conversation.head_id))
+
+
+@transaction.atomic
+def delete_companion(companion: Companion) -> None:
+    """Delete the companion with everything of it; how much was used stays counted."""
+    lift_statement_timeout()
+    lock(companion.pk)
+    # Whoever embeds holds memories first and then needs the companion; asked for in that order, neither waits forever.
+    list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
+    companion.delete()
+
+
+@transaction.atomic
+def delete_rehearsed(companion: Companion, now: datetime) -> int:
+    """Delete all that the rehearsal model wrote; return how many messages that were.
+
+    Wakings stay in the log without its words.
+    """
+    lift_statement_timeout()
+    rehearsed = companion.messages.filter(is_rehearsed=True).values_list("pk", flat=True)
+    held = hold(companion.pk)
+    count = delete_messages(companion.pk, list(rehearsed), now)
+    if held:
+        wakings = Waking.objects.filter(companion=held, is_rehearsed=True).values_list("pk", flat=True)
+        states = InnerState.objects.filter(companion=held, is_rehearsed=True).values_list("pk", flat=True)
+        begun = Dependents(wakings=frozenset(wakings), states=frozenset(states))
+        withdrawn = withdraw(held, build_scope(held, now), begun)
+        scrub(held.pk, withdrawn.ids, now)
+        delete_memories(held.pk, withdrawn.gone)
+        delete_empty_pages(held)
+    return count

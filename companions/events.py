@@ -1,0 +1,165 @@
+"""Events for whoever has a page or a stream open, in any process: published through Redis, heard by groups.
+
+Each web process hears every event and passes it on to its own listeners. What is missed while Redis is away can be
+found in rows and streams, where listeners look from time to time.
+"""
+
+import asyncio
+import contextlib
+import contextvars
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+import orjson
+import redis
+import structlog
+from django.conf import settings
+from django.db import transaction
+from redis.asyncio import Redis
+
+log = structlog.get_logger(__name__)
+REDIS_UNAVAILABLE = (redis.RedisError, OSError)
+"""What is raised while Redis does not answer."""
+SUBSCRIBE_TIMEOUT_SECONDS = 1.0
+PING_SECONDS = 20.0
+
+Event = dict[str, Any]
+Listener = Callable[[Event], object]
+"""Takes an event in at once, and does not wait."""
+
+
+def group_of_companion(companion_id: UUID | str) -> str:
+    """Return the group of everyone who follows what is said to and by the companion."""
+    return f"companion.{companion_id}"
+
+
+def group_of_person(user_id: int) -> str:
+    """Return the group of the sockets that tell the person what concerns them."""
+    return f"person.{user_id}"
+
+
+def group_of_sockets(user_id: int) -> str:
+    """Return the group of every socket of the person."""
+    return f"sockets.{user_id}"
+
+
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
+
+
+def redis_client() -> Redis:
+    """Return the Redis client of the running event loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _clients:
+        # in RESP 3 redis-py formats every push for its log
+        timeouts = {"socket_connect_timeout": 2, "socket_timeout": 5}
+        _clients[loop] = Redis.from_url(settings.REDIS_URL, protocol=2, **timeouts)
+    return _clients[loop]
+
+
+async def publish(*events: tuple[str, Event]) -> None:
+    """Publish events, each to its group; raise what REDIS_UNAVAILABLE names."""
+    await redis_client().publish(settings.EVENTS_CHANNEL, orjson.dumps(events))
+
+
+async def tell_companion(companion_id: UUID, frame: Event, but: str = "") -> None:
+    """Send a frame that belongs to no reply to everyone who follows the companion, but for the socket of that name."""
+    with contextlib.suppress(*REDIS_UNAVAILABLE):
+        await publish((group_of_companion(companion_id), _companion_event(frame, but)))
+
+
+def _companion_event(frame: Event, but: str = "") -> Event:
+    return {"type": "companion.frame", "frame": orjson.dumps(frame).decode(), "but": but}
+
+
+def notify_companion(companion_id: UUID, frame: Event) -> None:
+    """Send a frame that belongs to no reply to everyone who follows the companion, after the commit."""
+    publish_on_commit(group_of_companion(companion_id), _companion_event(frame))
+
+
+def notify_person(user_id: int, frame: Event) -> None:
+    """Send a frame to all of the person's sockets, after the commit."""
+    publish_on_commit(
+        group_of_person(user_id), {"type": "person.frame", "frame": orjson.dumps(frame).decode()}
+    )
+
+
+def notify_unread_changed(user_id: int) -> None:
+    """Have the person's sockets count anew what is unread, after the commit."""
+    publish_on_commit(group_of_person(user_id), {"type": "person.unread"})
+
+
+def publish_on_commit(group: str, event: Event) -> None:
+    """Publish an event once what caused it is committed. Who is not reached finds it in rows, so nobody waits for
+    Redis.
+    """
+    transaction.on_commit(partial(_publish_blocking, group, event), robust=True)
+
+
+def _publish_blocking(group: str, event: Event) -> None:
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1) as client:
+            client.publish(settings.EVENTS_CHANNEL, orjson.dumps([(group, event)]))
+    except redis.RedisError as error:
+        log.warning("event_not_published", error=type(error).__name__)
+
+
+class Hub:
+    """Hears every event, while anybody listens, and passes each on to its group's listeners in this event loop."""
+
+    def __init__(self) -> None:
+        self._listeners: defaultdict[str, set[Listener]] = defaultdict(set)
+        self._hearing: asyncio.Task[None] | None = None
+        self._is_subscribed = asyncio.Event()
+
+    async def listen(self, group: str, listener: Listener) -> None:
+        """Give the group's events to the listener from now on; while Redis is away, from when it is back."""
+        self._listeners[group].add(listener)
+        if self._hearing is None:
+            loop = asyncio.get_running_loop()
+            self._hearing = loop.create_task(self._hear(), context=contextvars.Context())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._is_subscribed.wait(), SUBSCRIBE_TIMEOUT_SECONDS)
+
+    def leave(self, group: str, listener: Listener) -> None:
+        """Give the listener no more of the group's events."""
+        self._listeners[group].discard(listener)
+        if not self._listeners[group]:
+            del self._listeners[group]
+        if not self._listeners and self._hearing:
+            self._hearing.cancel()
+            self._hearing = None
+            self._is_subscribed.clear()
+
+    async def _hear(self) -> None:
+        while True:
+            try:
+                async with redis_client().pubsub() as pubsub:
+                    await pubsub.subscribe(settings.EVENTS_CHANNEL)
+                    await self._pass_on(pubsub)
+            except REDIS_UNAVAILABLE:
+                self._is_subscribed.clear()
+                await asyncio.sleep(1)
+
+    async def _pass_on(self, pubsub: Any) -> None:
+        while True:
+            message = await pubsub.get_message(timeout=PING_SECONDS)
+            if message is None:  # a connection that is gone without a word is noticed so
+                await pubsub.ping()
+            elif message["type"] == "subscribe":
+                self._is_subscribed.set()
+            elif message["type"] == "message":
+                for group, event in orjson.loads(message["data"]):
+                    for listener in tuple(self._listeners.get(group, ())):
+                        listener(event)
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def hub() -> Hub:
+    """Return the hub of the running event loop."""
+    return _hubs.setdefault(asyncio.get_running_loop(), Hub())

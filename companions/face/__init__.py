@@ -1,0 +1,1 @@
+"""A companion's drawn face: its features from a seed, its expressions, its drawing."""

@@ -1,0 +1,86 @@
+"""Nights: whose have come is found from rows; the work is done by memory.consolidation, with the companion locked."""
+
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+from django.db.models import Prefetch, QuerySet
+
+from accounts.zones import zones
+from companions.locks import lock
+from companions.models import Companion
+from memory.consolidation import runs
+from memory.consolidation.undo import settle, undo
+from memory.models import Change, Consolidation
+
+BEGINS = time(3)  # where the user lives
+BATCH = 500
+# One a night, for companions that have learnt something before it began and since the night before was asked for.
+NIGHTS = """
+INSERT INTO memory_consolidation (id, companion_id, night_of, asked_at, state, attempts, next_at, error)
+SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', 0, %(now)s, ''
+  FROM companions_companion companion
+  JOIN accounts_user person ON person.id = companion.user_id AND person.is_active
+  JOIN unnest(%(zones)s::text[], %(nights)s::date[], %(begins)s::timestamptz[]) AS tonight(zone, night_of, begins_at)
+    ON tonight.zone = person.time_zone
+ CROSS JOIN LATERAL (SELECT max(earlier.night_of) AS night_of, max(earlier.asked_at) AS asked_at,
+                            bool_or(earlier.state = 'waiting') AS is_waiting
+                       FROM memory_consolidation earlier WHERE earlier.companion_id = companion.id) last
+ WHERE last.is_waiting IS NOT TRUE AND coalesce(last.night_of < tonight.night_of, true)
+   AND EXISTS (SELECT FROM memory_memory learnt
+                WHERE learnt.companion_id = companion.id AND learnt.learnt_at < tonight.begins_at
+                  AND learnt.learnt_at >= coalesce(last.asked_at, '-infinity')
+                  AND NOT (learnt.kind IN ('said', 'diary', 'gist', 'insight'))
+                  AND learnt.closed_at IS NULL AND NOT learnt.is_private)
+ LIMIT %(most)s
+    ON CONFLICT DO NOTHING
+"""
+
+
+def begin(now: datetime, most: int = BATCH) -> int:
+    """Ask for the work of every night that has come and has something to look at; how many there were."""
+    come = {name: tonight(now, ZoneInfo(name)) for name in zones()}
+    named: dict[str, Any] = {
+        "now": now,
+        "most": most,
+        "zones": list(come),
+        "nights": [night_of for night_of, _ in come.values()],
+        "begins": [begins_at for _, begins_at in come.values()],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(NIGHTS, named)
+        count: int = cursor.rowcount
+    return count
+
+
+def tonight(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
+    """The last night that has come there, by the day that it leads to, and when it came (UTC).
+
+    Where clocks jump over its hour it comes as they have jumped, where they go through it twice at the first time.
+    """
+    night_of = (now.astimezone(zone).replace(tzinfo=None) - timedelta(hours=BEGINS.hour)).date()
+    return night_of, datetime.combine(night_of, BEGINS, zone).astimezone(UTC)
+
+
+def work(companion_id: UUID, night_id: UUID, now: datetime) -> None:
+    """Do the work of one night, if it is due."""
+    runs.consolidate(companion_id, night_id, now, lock)
+
+
+def ended(companion: Companion) -> QuerySet[Consolidation]:
+    """The companion's nights that are over, done or failed, each with its changes and all that those are about."""
+    changes = Change.objects.filter(companion=companion).order_by("number").select_related("memory")
+    mine = Consolidation.objects.filter(companion=companion, ended_at__isnull=False)
+    return mine.prefetch_related(Prefetch("changes", changes.prefetch_related("others")))
+
+
+def undo_change(companion: Companion, change_id: UUID, now: datetime) -> Change:
+    """The change, undone; UndoError, Change.DoesNotExist."""
+    return undo(companion.pk, change_id, now, lock)
+
+
+def settle_change(companion: Companion, change_id: UUID, keep: Change.Settled, now: datetime) -> Change:
+    """The contradiction, settled; UndoError, Change.DoesNotExist."""
+    return settle(companion.pk, change_id, keep, now, lock)

@@ -1,0 +1,151 @@
+"""Why a memory came to mind, in plain words, and the numbers behind them by name."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+WORDS_NAMED = 6
+DATE = "@"  # begins a term that is a date (text.dates)
+SHORT = 4  # a longer stem may end in another letter than its word: "stori" of "story"
+ON_THE_DAY = 3.0  # what a day that is named counts (memory.recall.relevance); days away from it less
+NEAR_THE_DAY = 1.0
+LEAST_SHOWN = 0.005  # of a part: with two digits less is nothing
+
+# A part that counts at least so much is worth saying; the others only colour what fits anyway.
+SAID_OF_PARTS: dict[str, tuple[float, Promise]] = {
+    "answers": (0.2, gettext_lazy("answers a question like this")),
+    "speaker": (0.1, gettext_lazy("said by the one who was meant")),
+    "numbers": (0.1, gettext_lazy("tells how many")),
+    "times": (0.1, gettext_lazy("tells when")),
+    "talks": (0.5, gettext_lazy("from a talk about it")),
+    "pinned": (0.1, gettext_lazy("pinned")),
+}
+# And a factor this far from 1: least, most, and what is said below and above.
+SAID_OF_FACTORS: dict[str, tuple[float, Promise | None, float, Promise]] = {
+    "emotion": (0, None, 1.01, gettext_lazy("felt strongly")),
+    "importance": (0.98, gettext_lazy("not so important"), 1.02, gettext_lazy("important")),
+    "evidence": (0, None, 1.01, gettext_lazy("told more than once")),
+}
+PARTS: dict[str, Promise] = {
+    "words": pgettext_lazy("part of a score", "words"),
+    "meaning": pgettext_lazy("part of a score", "meaning"),
+    "answers": pgettext_lazy("part of a score", "answer"),
+    "speaker": pgettext_lazy("part of a score", "who said it"),
+    "questions": pgettext_lazy("part of a score", "only asks"),
+    "first_person": pgettext_lazy("part of a score", "tells of oneself"),
+    "length": pgettext_lazy("part of a score", "length"),
+    "numbers": pgettext_lazy("part of a score", "number"),
+    "times": pgettext_lazy("part of a score", "time"),
+    "dates": pgettext_lazy("part of a score", "date"),
+    "talks": pgettext_lazy("part of a score", "talk"),
+    "pinned": pgettext_lazy("part of a score", "pinned"),
+    "spread": pgettext_lazy("part of a score", "next to another"),
+}
+FACTORS: dict[str, Promise] = {
+    "recency": pgettext_lazy("factor of a score", "recency"),
+    "retention": pgettext_lazy("factor of a score", "retention"),
+    "emotion": pgettext_lazy("factor of a score", "feeling"),
+    "importance": pgettext_lazy("factor of a score", "importance"),
+    "evidence": pgettext_lazy("factor of a score", "times told"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A number of the reasons with its name in the reader's language."""
+
+    name: str
+    value: str
+
+
+def in_words(reasons: Mapping[str, Any], text: str) -> str:
+    """The reasons (see memory.recall) for this memory's text as one line; empty where there are none."""
+    if reasons.get("flashback"):
+        return _("came to mind unasked")
+    parts: Mapping[str, float] = reasons.get("parts") or {}
+    said = [*_likeness(reasons, parts), *_matched(reasons, parts, text)]
+    said += [str(words) for name, (least, words) in SAID_OF_PARTS.items() if parts.get(name, 0) >= least]
+    said += [_("understood with what was said before")] if reasons.get("with_talk") else []
+    return _("; ").join([*said, *_factors(reasons.get("factors") or {})])
+
+
+def parts_of(reasons: Mapping[str, Any]) -> list[Named]:
+    """What the fit is the sum of, in standard deviations above the companion's average memory, the weightiest first."""
+    parts: Mapping[str, float] = reasons.get("parts") or {}
+    weighty = sorted(parts.items(), key=lambda part: -abs(part[1]))
+    return [
+        Named(str(PARTS.get(name, name)), _signed(value))
+        for name, value in weighty
+        if abs(value) >= LEAST_SHOWN
+    ]
+
+
+def factors_of(reasons: Mapping[str, Any]) -> list[Named]:
+    """What the fit is multiplied by, but for what leaves it as it is; in the order of their names here."""
+    factors: Mapping[str, float] = reasons.get("factors") or {}
+    known = [name for name in (*FACTORS, *(sorted(set(factors) - set(FACTORS)))) if factors.get(name, 1) != 1]
+    return [
+        Named(str(FACTORS.get(name, name)), f"×\u00a0{number_format(factors[name], 3)}") for name in known
+    ]
+
+
+def as_percent(share: float) -> str:
+    """A share from 0 to 1 in whole per cent."""
+    return f"{round(max(0.0, min(1.0, share)) * 100)}\u00a0%"
+
+
+def _signed(value: float) -> str:
+    return f"{'−' if value < 0 else '+'}{number_format(abs(value), 2)}"
+
+
+def _likeness(reasons: Mapping[str, Any], parts: Mapping[str, float]) -> list[str]:
+    likeness = reasons.get("likeness")
+    if likeness is None or parts.get("meaning", 1) <= 0:
+        return []
+    return [_("alike in meaning")]
+
+
+def _matched(reasons: Mapping[str, Any], parts: Mapping[str, float], text: str) -> list[str]:
+    """The words and the day that cue and memory have in common, or that stand around the memory."""
+    matched = [str(term) for term in reasons.get("matched") or ()]
+    said = []
+    if words := _as_written([term for term in matched if not term.startswith(DATE)], text):
+        said.append(_("words in common: %(words)s") % {"words": _(", ").join(words[:WORDS_NAMED])})
+    elif parts.get("words", 0) > 0 and not matched:
+        said.append(_("what was said around it fits"))
+    if parts.get("dates", 0) >= ON_THE_DAY:
+        said.append(_("on the day that was named"))
+    elif any(term.startswith(DATE) for term in matched):
+        said.append(_("the same date"))
+    elif parts.get("dates", 0) >= NEAR_THE_DAY:
+        said.append(_("near the day that was named"))
+    return said
+
+
+def _factors(factors: Mapping[str, float]) -> list[str]:
+    said: list[str] = []
+    for name, (least, below, most, above) in SAID_OF_FACTORS.items():
+        value = factors.get(name, 1)
+        if value >= most:
+            said.append(str(above))
+        elif below and value <= least:
+            said.append(str(below))
+    return said
+
+
+def _as_written(terms: Sequence[str], text: str) -> list[str]:
+    """The words of the text that these terms (stems, or pairs of characters) come from, each once."""
+    found = (re.search(_pattern(term), text, re.IGNORECASE) for term in terms)
+    return list(dict.fromkeys(word[0] for word in found if word))
+
+
+def _pattern(term: str) -> str:
+    if not term.isascii():
+        return re.escape(term)
+    return rf"\b{re.escape(term[:-1] if len(term) > SHORT else term)}\w*"

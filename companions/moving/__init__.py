@@ -1,5 +1,0 @@
-"""Moving: everything of a companion taken along as a file, and other systems' memories moved in and out.
-
-exporting    all of one companion, as JSON, piece by piece
-digital_life DigitalLife's own eight fields, both ways
-"""

@@ -1,0 +1,84 @@
+from collections.abc import Callable
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
+from companions.memories import consolidation as work
+from companions.models import Companion
+from companions.pages.decorators import page_view, post_view
+from companions.pages.listing import list_page
+from memory.errors import UndoError
+from memory.models import Change
+
+PAGE_SIZE = 10
+UNDONE = {
+    Change.Kind.MERGED: _("Undone: they are kept apart again."),
+    Change.Kind.CONTRADICTION: _("Undone: this is open again."),
+    Change.Kind.INSIGHT: _("Undone: the thought is let go."),
+    Change.Kind.REVIEWED: _("Undone: it stands as it did before."),
+}
+SETTLED = {
+    Change.Settled.A: _("Settled: the first holds. The other is closed, not deleted."),
+    Change.Settled.B: _("Settled: the second holds. The other is closed, not deleted."),
+    Change.Settled.BOTH: _("Settled: both hold."),
+}
+
+
+@page_view
+def nights(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """What was done by night, newest first, with what can be undone or settled."""
+    companion = get_companion(request.user, companion_id)
+    cursor = request.GET.get("cursor") or None
+    nights, following = list_page([(work.ended(companion), "ended_at")], cursor, PAGE_SIZE)
+    context = {"companion": companion, "nights": nights, "following": following, "cursor": cursor or ""}
+    return render(request, "nights/nights.html", context)
+
+
+@post_view
+def undo(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> HttpResponse:
+    """Undo one change, and say what came of it."""
+    companion = get_companion(request.user, companion_id)
+
+    def deed() -> Promise:
+        change = work.undo_change(companion, change_id, timezone.now())
+        return UNDONE[Change.Kind(change.kind)]
+
+    return _done(request, companion, change_id, deed)
+
+
+@post_view
+def settle(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> HttpResponse:
+    """Settle a contradiction, and say what came of it."""
+    companion, keep = get_companion(request.user, companion_id), request.POST.get("keep", "")
+
+    def deed() -> Promise:
+        if keep not in Change.Settled.values:
+            raise UndoError("not_valid", _("Choose one of the two, or both."))
+        work.settle_change(companion, change_id, Change.Settled(keep), timezone.now())
+        return SETTLED[Change.Settled(keep)]
+
+    return _done(request, companion, change_id, deed)
+
+
+def _done(
+    request: SignedInRequest, companion: Companion, change_id: UUID, deed: Callable[[], Promise]
+) -> HttpResponse:
+    """The page that the person was on, where the change stands, with a word on how it went."""
+    try:
+        messages.success(request, str(deed()))
+    except Change.DoesNotExist as error:
+        raise Http404 from error
+    except UndoError as error:
+        messages.error(request, str(error.detail))
+    cursor = request.POST.get("cursor", "")
+    query = f"?{urlencode({'cursor': cursor})}" if cursor else ""
+    return redirect(f"{reverse('nights', args=[companion.pk])}{query}#change-{change_id}")

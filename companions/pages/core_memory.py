@@ -1,0 +1,133 @@
+"""The page "Always in mind": slots, blocks, and the notes of the open session."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_block, get_companion, get_slot
+from companions.locks import lock
+from companions.models import Companion
+from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
+from companions.pages.forms.core_memory import BlockForm, BlockTextForm, SlotForm, SlotTextForm
+from companions.tools.notes import SCRATCH_CHARACTERS
+from memory.core_memory import delete_block, delete_slot, set_slot, write_block
+from memory.errors import CoreMemoryError
+from memory.models import Block, Slot
+from memory.models.always import MOST_BLOCKS, MOST_SLOTS, SLOT_CHARACTERS, By
+
+
+@page_view
+def always(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    return _page(request, get_companion(request.user, companion_id))
+
+
+def _page(request: SignedInRequest, companion: Companion, status: int = 200, **more: Any) -> HttpResponse:
+    """The whole page; a form with errors comes back in its place."""
+    context = {
+        "companion": companion,
+        "slots": companion.slots.order_by("name"),
+        "blocks": companion.blocks.order_by("name"),
+        "scratch": companion.sessions.filter(ended_at=None).values_list("scratch", flat=True).first() or "",
+        "scratch_characters": SCRATCH_CHARACTERS,
+        "slot_characters": SLOT_CHARACTERS,
+        "most_slots": MOST_SLOTS,
+        "most_blocks": MOST_BLOCKS,
+        "slot_form": SlotForm(prefix="slot"),
+        "block_form": BlockForm(prefix="block"),
+    }
+    return render(request, "companions/always.html", context | more, status=status)
+
+
+@post_view
+def add_slot(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion, form = get_companion(request.user, companion_id), SlotForm(request.POST, prefix="slot")
+    if not _is_saved(companion, form, set_slot):
+        return _page(request, companion, UNPROCESSABLE, slot_form=form)
+    return redirect("always", companion.pk)
+
+
+@post_view
+def add_block(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion, form = get_companion(request.user, companion_id), BlockForm(request.POST, prefix="block")
+    if not _is_saved(companion, form, write_block):
+        return _page(request, companion, UNPROCESSABLE, block_form=form)
+    return redirect("always", companion.pk)
+
+
+@form_view
+def slot(request: SignedInRequest, companion_id: UUID, slot_id: int) -> HttpResponse:
+    shown = get_slot(request.user, companion_id, slot_id)
+    form = SlotTextForm(request.POST or None, initial={"text": shown.text})
+    return _show_row(request, "slot", shown, form, set_slot)
+
+
+@form_view
+def block(request: SignedInRequest, companion_id: UUID, block_id: int) -> HttpResponse:
+    shown = get_block(request.user, companion_id, block_id)
+    initial = {name: getattr(shown, name) for name in BlockTextForm.base_fields}
+    form = BlockTextForm(request.POST or None, initial=initial)
+    return _show_row(request, "block", shown, form, write_block)
+
+
+def _show_row(
+    request: SignedInRequest, kind: str, shown: Slot | Block, form: forms.Form, write: Callable[..., object]
+) -> HttpResponse:
+    """Show a slot or a block: as a row for htmx, else in the page; with `?edit` as a form."""
+    companion = get_companion(request.user, shown.companion_id)
+    is_saved = _is_saved(companion, form, write, name=shown.name)
+    shown.refresh_from_db()
+    is_wrong = form.is_bound and not is_saved
+    edited = {"edited": shown, "edit_form": form} if is_wrong or "edit" in request.GET else {}
+    status = UNPROCESSABLE if is_wrong else 200
+    if not request.headers.get("HX-Request"):
+        return redirect("always", companion.pk) if is_saved else _page(request, companion, status, **edited)
+    context = {"companion": companion, kind: shown, "slot_characters": SLOT_CHARACTERS, **edited}
+    return render(request, f"companions/_{kind}.html", context, status=status)
+
+
+def _is_saved(companion: Companion, form: forms.Form, write: Callable[..., object], **name: str) -> bool:
+    """Whether the form was sent and what stands in it was written; else its errors say why."""
+    if not form.is_bound or not form.is_valid():
+        return False
+    try:
+        with transaction.atomic():
+            lock(companion.pk)
+            write(companion.pk, **form.cleaned_data, **name, by=By.USER, now=timezone.now())
+    except CoreMemoryError as error:
+        form.add_error(None, str(error.detail))
+        return False
+    return True
+
+
+@form_view
+def remove_slot(request: SignedInRequest, companion_id: UUID, slot_id: int) -> HttpResponse:
+    return _remove(request, get_slot(request.user, companion_id, slot_id), delete_slot)
+
+
+@form_view
+def remove_block(request: SignedInRequest, companion_id: UUID, block_id: int) -> HttpResponse:
+    return _remove(request, get_block(request.user, companion_id, block_id), delete_block)
+
+
+def _remove(
+    request: SignedInRequest, shown: Slot | Block, delete: Callable[[UUID, str], object]
+) -> HttpResponse:
+    """Ask whether to delete it; then do it."""
+    companion = get_companion(request.user, shown.companion_id)
+    if request.method != "POST":
+        context = {"companion": companion, "shown": shown}
+        return render(request, "companions/delete_in_mind.html", context)
+    with transaction.atomic():
+        lock(companion.pk)
+        delete(companion.pk, shown.name)
+    messages.success(request, _("“%(name)s” is deleted.") % {"name": shown.name})
+    return redirect("always", companion.pk)

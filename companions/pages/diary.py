@@ -1,0 +1,122 @@
+"""The diary: an entry for each session that has ended, what was said in it, and the end of the one that is open."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion, get_diary_entry, parse_uuid
+from companions.conversations.citations import told
+from companions.memories.diary import STEPS, delete_entry, ending
+from companions.models import Companion, Message
+from companions.pages.decorators import form_view, page_view, post_view
+from companions.pages.listing import list_page
+from companions.sessions import close
+from memory.models import DiaryEntry
+
+PAGE_SIZE = 20
+MESSAGES_PER_PAGE = 50
+
+
+@page_view
+def diary(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The entries, newest first by pages, and above them how far the end of the open session is."""
+    companion = get_companion(request.user, companion_id)
+    entries, following = list_page(
+        [(DiaryEntry.objects.filter(companion=companion), "started_at")], request.GET.get("cursor"), PAGE_SIZE
+    )
+    context = {"companion": companion, "entries": entries, "following": following}
+    if request.headers.get("HX-Request"):
+        return render(request, "diary/_entries.html", context)
+    return render(request, "diary/diary.html", context | _ending(companion))
+
+
+def _ending(companion: Companion) -> dict[str, object]:
+    return {"ending": ending(companion), "steps": STEPS}
+
+
+@page_view
+def closing(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """How far the end of the session is; once nothing is under way any more, the page is loaded anew."""
+    companion = get_companion(request.user, companion_id)
+    context = {"companion": companion, **_ending(companion)}
+    response = render(request, "diary/_ending.html", context)
+    if not context["ending"].is_under_way:  # type: ignore[attr-defined]
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@post_view
+def end_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Ask for the end of the open session, or for another try at it."""
+    companion = get_companion(request.user, companion_id)
+    job = close(companion, timezone.now())
+    if not job.total:
+        messages.info(request, _("Nothing has been said since the last session."))
+    return redirect("diary", companion.pk)
+
+
+@form_view
+def clear_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Ask whether to end the open session without remembering; then ask for that."""
+    companion = get_companion(request.user, companion_id)
+    if request.method != "POST":
+        session = companion.sessions.filter(ended_at=None).first()
+        count = Message.objects.filter(session=session).count() if session else 0
+        return render(request, "diary/clear.html", {"companion": companion, "count": count})
+    close(companion, timezone.now(), is_forgetful=True)
+    return redirect("diary", companion.pk)
+
+
+@page_view
+def entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
+    """One entry, sentence by sentence, each with what it comes from."""
+    shown = get_diary_entry(request.user, companion_id, entry_id)
+    sentences = told(companion_id, shown.sentences)
+    context = {
+        "companion": get_companion(request.user, companion_id),
+        "entry": shown,
+        "sentences": sentences,
+        "is_sourced": any(sentence.said for sentence in sentences),
+        "count": Message.objects.filter(session=shown.session_id).count(),
+    }
+    return render(request, "diary/entry.html", context)
+
+
+@page_view
+def said(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
+    """What was said in the entry's session, word for word, oldest first by pages; `?message=` opens the page of one."""
+    shown, companion = (
+        get_diary_entry(request.user, companion_id, entry_id),
+        get_companion(request.user, companion_id),
+    )
+    every = Message.objects.filter(session=shown.session_id).order_by("said_at", "id")
+    number = request.GET.get("page")
+    looked_for = (
+        every.filter(pk=parse_uuid(request.GET["message"])).first() if "message" in request.GET else None
+    )
+    if looked_for:
+        number = str(every.filter(said_at__lt=looked_for.said_at).count() // MESSAGES_PER_PAGE + 1)
+    lines = Paginator(every, MESSAGES_PER_PAGE).get_page(number)
+    context = {"companion": companion, "entry": shown, "lines": lines, "looked_for": looked_for}
+    return render(request, "diary/said.html", context | {"today": timezone.localdate()})
+
+
+@form_view
+def delete(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
+    """Ask whether to delete the entry with everything said in its session; then do it."""
+    shown, companion = (
+        get_diary_entry(request.user, companion_id, entry_id),
+        get_companion(request.user, companion_id),
+    )
+    if request.method != "POST":
+        count = Message.objects.filter(session=shown.session_id).count()
+        return render(request, "diary/delete.html", {"companion": companion, "entry": shown, "count": count})
+    delete_entry(companion_id, entry_id, timezone.now())
+    messages.success(request, _("The entry is deleted, with everything that was said then."))
+    return redirect("diary", companion_id)

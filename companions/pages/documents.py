@@ -1,0 +1,116 @@
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.gate import GateError, admit_work
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion, get_document
+from companions.memories import documents
+from companions.models import Companion
+from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
+from companions.pages.forms.memories import DocumentForm
+from companions.pages.listing import embed_question
+from memory.documents.gists import DONE, state_of, with_progress
+from memory.documents.intake import read_file
+from memory.documents.lookup import LookedUp, Question, look_up
+from memory.errors import DocumentError
+from memory.models import Document
+from text.storable import is_storable
+
+PAGES = 10
+QUESTION_CHARACTERS = 1_000
+TOO_MANY_REQUESTS = 429
+
+
+@page_view
+def given(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """What it was given to read, the newest first, and the pages that the question in `?q=` looks up."""
+    companion = get_companion(request.user, companion_id)
+    question = request.GET.get("q", "").strip()[:QUESTION_CHARACTERS]
+    looked_up = _looked_up(companion, question) if question else []
+    return _page(request, companion, question=question, looked_up=looked_up, form=DocumentForm())
+
+
+def _page(request: SignedInRequest, companion: Companion, status: int = 200, **more: Any) -> HttpResponse:
+    every = with_progress(Document.objects.filter(companion=companion)).order_by("-given_at")
+    lines = [(document, state_of(document, document.done, document.total)) for document in every]  # type: ignore[attr-defined]
+    waits = any(state != DONE for _one, state in lines)
+    context = {"companion": companion, "lines": lines, "waits": waits, **more}
+    is_part = request.headers.get("HX-Target") == "documents"
+    template = "documents/_list.html" if is_part else "documents/documents.html"
+    return render(request, template, context, status=status)
+
+
+def _looked_up(companion: Companion, question: str) -> list[LookedUp]:
+    if not is_storable(question):
+        return []
+    now = timezone.now()
+    asked = Question(
+        text=question,
+        now=now,
+        zone=companion.user.zone,
+        vector=embed_question(companion, question, now, rate="look_ups"),
+        names=companion.names,
+        with_private=True,
+    )
+    return look_up(companion.pk, asked)
+
+
+@post_view
+def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Keep what was pasted, or the file; what is none is told in the form."""
+    companion, form = get_companion(request.user, companion_id), DocumentForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            admit_work(request.user, "documents", timezone.now())
+            kept = _given(companion, form)
+        except DocumentError as error:
+            form.add_error("title" if error.code == "bad_title" else None, str(error.detail))
+        except GateError as error:
+            form.add_error(None, str(error.detail))
+            response = _page(request, companion, TOO_MANY_REQUESTS, form=form)
+            response["Retry-After"] = str(error.retry_after_seconds)
+            return response
+        else:
+            told = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
+            messages.success(request, told)
+            return redirect("document", companion.pk, kept.pk)
+    return _page(request, companion, UNPROCESSABLE, form=form)
+
+
+def _given(companion: Companion, form: DocumentForm) -> Document:
+    file, title = form.cleaned_data["file"], form.cleaned_data["title"]
+    text = read_file(file.chunks()) if file else form.cleaned_data["text"].replace("\r\n", "\n")
+    title = title or (file.name.rpartition(".")[0] or file.name if file else "")
+    return documents.give_document(companion, title, text, timezone.now())
+
+
+@page_view
+def document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
+    """One document: its pages with their gists, some at a time."""
+    shown, companion = (
+        get_document(request.user, companion_id, document_id),
+        get_companion(request.user, companion_id),
+    )
+    pages = Paginator(shown.pages.order_by("number"), PAGES).get_page(request.GET.get("page"))
+    state = state_of(shown, shown.done, shown.total)  # type: ignore[attr-defined]
+    context = {"companion": companion, "document": shown, "pages": pages, "state": state}
+    is_part = request.headers.get("HX-Target") == "progress"
+    return render(request, "documents/_progress.html" if is_part else "documents/document.html", context)
+
+
+@form_view
+def delete(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
+    """Ask whether to delete a document with all that is remembered of it; then do it."""
+    shown = get_document(request.user, companion_id, document_id)
+    if request.method != "POST":
+        return render(request, "documents/delete.html", {"companion": shown.companion, "document": shown})
+    documents.delete_document(shown, timezone.now())
+    messages.success(request, _("It is gone, with all that was remembered of it."))
+    return redirect("documents", companion_id)

@@ -1,0 +1,145 @@
+"""A companion's life between talks: how it feels, what it did and why, what is planned, and what it may."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion, get_waking
+from companions.conversations.text_diff import Piece
+from companions.life import inner_state, log, timers, waking
+from companions.life.inner_state import compare_texts
+from companions.life.log import Entry
+from companions.models import Companion, InnerState, Message, Waking
+from companions.pages.decorators import UNPROCESSABLE, page_view, post_view
+from companions.pages.forms.life import LifeForm
+from companions.pages.listing import list_page
+
+PAGE_SIZE = 20
+NEXT = 5  # of the timers
+# Held back for the person's own rules, not for its words: those they may read.
+BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered"}
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A line of the log, with what was said, or what it would have said."""
+
+    entry: Entry
+    message: Message | None = None
+    withheld: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """An inner state, and what it says anew beside the one before; nothing for the first."""
+
+    state: InnerState
+    lines: list[list[Piece]]
+
+
+@page_view
+def life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """How it feels now, what is planned, what it did by pages, and what it may; for htmx a page of the log alone."""
+    companion = get_companion(request.user, companion_id)
+    cursor = request.GET.get("cursor") or None
+    if request.headers.get("HX-Request"):
+        return render(request, "life/_log.html", {"companion": companion, **_logged(companion, cursor)})
+    return _page(request, companion, LifeForm(instance=companion.life), cursor=cursor)
+
+
+def _page(
+    request: SignedInRequest,
+    companion: Companion,
+    form: LifeForm,
+    status: int = 200,
+    cursor: str | None = None,
+) -> HttpResponse:
+    inner, now = inner_state.get_newest(companion.pk), timezone.now()
+    context = {
+        "companion": companion,
+        "form": form,
+        "inner": inner,
+        "feeling": inner_state.get_feeling_now(inner, now),
+        "planned": timers.get_planned(companion.pk)[:NEXT],
+        "waiting": Waking.objects.waiting().filter(companion=companion).order_by("due_at", "pk"),
+        "cursor": cursor,
+        **_logged(companion, cursor),
+    }
+    return render(request, "life/life.html", context, status=status)
+
+
+def _logged(companion: Companion, cursor: str | None) -> dict[str, Any]:
+    """A page of what it did by itself, newest first, and where the next one begins; what is to come is left out."""
+    ended = (
+        log.load_wakings(companion).exclude(state=Waking.State.WAITING).defer(None).defer("prompt", "shown")
+    )
+    with_place = ended.select_related("message__session__diary_entry")
+    rows = [(with_place, "due_at"), (log.load_reflections(companion), "made_at")]
+    found, following = list_page(rows, cursor, PAGE_SIZE)
+    logged = [_line(companion, row) for row in found]
+    return {"logged": logged, "following": following, "today": timezone.localdate()}
+
+
+def _line(companion: Companion, row: Waking | InnerState) -> Logged:
+    entry = log.write_entry(companion, row)
+    if isinstance(row, InnerState):
+        return Logged(entry)
+    is_held = row.outcome == Waking.Outcome.HELD and row.reason in BY_RULE
+    return Logged(entry, getattr(row, "message", None), row.text if is_held else "")
+
+
+@page_view
+def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The revisions of its inner state, newest first by pages, each with what it says anew."""
+    companion = get_companion(request.user, companion_id)
+    every = InnerState.objects.filter(companion=companion).order_by("-number")
+    page = Paginator(every, PAGE_SIZE).get_page(request.GET.get("page"))
+    shown = list(every[page.start_index() - 1 : page.end_index() + 1]) if page.paginator.count else []
+    earlier: list[InnerState | None] = [*shown[1:], None]
+    revised = [
+        Revised(
+            state, compare_texts(before.text, state.text) if before and before.text and state.text else []
+        )
+        for state, before in zip(shown, earlier, strict=True)
+    ]
+    context = {"companion": companion, "page": page, "revised": revised[:PAGE_SIZE]}
+    return render(request, "life/inner_states.html", context)
+
+
+@post_view
+def settings(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Keep how it lives; with errors the page comes back with them."""
+    companion = get_companion(request.user, companion_id)
+    form = LifeForm(request.POST, instance=companion.life)
+    if not form.is_valid():
+        return _page(request, get_companion(request.user, companion_id), form, UNPROCESSABLE)
+    form.save()
+    messages.success(request, _("Saved."))
+    return redirect("life", companion_id)
+
+
+@post_view
+def mute(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Mute it, or let it be heard again: what stands in `is_muted`."""
+    shown = get_companion(request.user, companion_id).life
+    shown.is_muted = request.POST.get("is_muted") == "yes"
+    shown.save(update_fields=["is_muted"])
+    return redirect("life", companion_id)
+
+
+@post_view
+def cancel_waking(request: SignedInRequest, companion_id: UUID, waking_id: UUID) -> HttpResponse:
+    """Have a waking not happen that is due and has not ended."""
+    if waking.cancel(get_waking(request.user, companion_id, waking_id), timezone.now()):
+        messages.success(request, _("It is cancelled."))
+    else:
+        messages.info(request, _("It is over already."))
+    return redirect("life", companion_id)

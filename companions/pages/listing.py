@@ -1,0 +1,39 @@
+"""How pages list things: by a cursor in `?cursor=`, or by what a question in the reader's words finds."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+
+from accounts.gate import allowance
+from accounts.rates import admit_to
+from accounts.usage import Payer
+from companions.models import Companion
+from companions.pagination import CursorError, PageIn, paginate_merged
+from memory.embedding import embed_cue
+from memory.embedding.spaces import CueVector
+
+
+def list_page(
+    sources: Sequence[tuple[QuerySet[Any], str]], cursor: str | None, limit: int
+) -> tuple[list[Any], str | None]:
+    """Return a page of rows, newest first, each source with its time, and the next cursor; Http404 for a bad one."""
+    try:
+        return paginate_merged(sources, PageIn(limit=limit, cursor=cursor or None))
+    except (CursorError, ValueError) as error:
+        raise Http404 from error
+
+
+def embed_question(
+    companion: Companion, question: str, now: datetime, *, rate: str = "recalls"
+) -> CueVector | None:
+    """Embed the question on the person's account, at most as often as settings.RATES says (GateError).
+
+    Return None where the day's tokens are used up, or no embedder answers: words then decide alone.
+    """
+    admit_to(companion.user, rate, now)
+    if allowance(companion.user, now).tokens_left == 0:
+        return None
+    return embed_cue(question, Payer(companion.user_id, companion.pk), companion.names)

@@ -1,0 +1,270 @@
+"""The memories of a companion: their list and search, one of them with what may be done to it, and deleting many."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import prefetch_related_objects
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.gate import admit_work
+from accounts.signed_in import SignedInRequest
+from companions import deletion
+from companions.access import get_companion, get_memory, parse_uuid
+from companions.memories.editing import hides_sources, set_private, undo_retraction_of
+from companions.models import Companion
+from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
+from companions.pages.forms.companions import TypedNameForm
+from companions.pages.forms.memories import MemoryForm, MemoryTextForm
+from companions.pages.listing import embed_question, list_page
+from memory.errors import CoreMemoryError, UndoError
+from memory.models import Memory
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import recall
+from memory.store import correct, keep_fact
+from text.storable import is_storable
+
+PAGE_SIZE = 30
+PINNED, PRIVATE, CLOSED = "pinned", "private", "closed"
+KINDS = {"", PINNED, PRIVATE, CLOSED, *Memory.Kind.values}
+MAX_FOUND = 30
+MAX_CUE_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A memory in the list; what a search found knows why."""
+
+    memory: Memory
+    reasons: dict[str, Any] | None = None
+    score: float | None = None
+
+
+@page_view
+def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """All memories, newest first by pages, or what the words in `?q=` bring to mind, best first."""
+    companion = get_companion(request.user, companion_id)
+    cue = request.GET.get("q", "").strip()[:MAX_CUE_CHARACTERS]
+    kind = request.GET.get("kind", "")
+    if kind not in KINDS:
+        raise Http404
+    if cue and kind not in (PRIVATE, CLOSED):
+        context: dict[str, Any] = {"lines": _search(companion, cue, kind), "following": None}
+    else:
+        context = _list(companion, kind, request.GET.get("cursor"), cue)
+    context |= {"companion": companion, "cue": cue, "kind": kind}
+    context |= {"kinds": Memory.Kind.choices, "today": timezone.localdate()}
+    if request.headers.get("HX-Request"):
+        return render(request, "memories/_list.html", context)
+    return render(request, "memories/memories.html", context | {"form": MemoryForm()})
+
+
+def _search(companion: Companion, cue: str, kind: str) -> list[Line]:
+    """Return what the cue brings to mind; looking changes nothing, and is not recorded."""
+    if not is_storable(cue):
+        return []
+    now = timezone.now()
+    found = recall(
+        companion.pk,
+        cue,
+        MAX_FOUND,
+        now=now,
+        zone=companion.user.zone,
+        vector=embed_question(companion, cue, now),
+        names=companion.names,
+        filters=_build_filter(kind),
+        policy=companion.policy,
+    )
+    prefetch_related_objects([result.memory for result in found], "message")
+    return [Line(result.memory, result.reasons, result.score) for result in found]
+
+
+def _list(companion: Companion, kind: str, cursor: str | None, text: str = "") -> dict[str, Any]:
+    """Return a page of this kind, newest first; what is private or closed also by a text that it holds."""
+    mine = Memory.objects.of(companion.pk)
+    chosen = mine.exclude(closed_at=None) if kind == CLOSED else _build_filter(kind).apply(mine)
+    chosen = chosen.filter(is_private=True) if kind == PRIVATE else chosen
+    chosen = chosen.by_content(text) if text else chosen
+    chosen = chosen.select_related("message", "replaced_by", "retraction")
+    rows, next_cursor = list_page(
+        [(chosen.defer("entry", "replaced_by__entry"), "happened_at")], cursor, PAGE_SIZE
+    )
+    return {"lines": [Line(memory) for memory in rows], "following": next_cursor}
+
+
+def _build_filter(kind: str) -> MemoryFilter:
+    """What this choice of the page shows: one kind, what is pinned, or all."""
+    kinds = [kind] if kind in Memory.Kind.values else []
+    return MemoryFilter(is_pinned=kind == PINNED, kinds=kinds, with_private=True)
+
+
+@post_view
+def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion, form = get_companion(request.user, companion_id), MemoryForm(request.POST)
+    if not form.is_valid():
+        context = {"companion": companion, "kinds": Memory.Kind.choices, "form": form}
+        context |= {"today": timezone.localdate()} | _list(companion, "", None)
+        return render(request, "memories/memories.html", context, status=UNPROCESSABLE)
+    now = timezone.now()
+    admit_work(request.user, "memories", now)
+    keep_fact(companion.pk, form.cleaned_data["text"], now, now, zone=companion.user.zone)
+    messages.success(request, _("%(name)s will remember this.") % {"name": companion.name})
+    return redirect("memories", companion.pk)
+
+
+@page_view
+def memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    return _memory_page(request, get_memory(request.user, companion_id, memory_id))
+
+
+def _memory_page(
+    request: SignedInRequest, shown: Memory, edit_form: MemoryTextForm | None = None
+) -> HttpResponse:
+    """Show one memory: as a row for htmx, else as a page of its own."""
+    is_alone = str(shown.pk) in request.headers.get("HX-Current-URL", str(shown.pk))  # not in the list
+    context = {"companion": shown.companion, "line": Line(shown), "is_alone": is_alone}
+    context |= {"edit_form": edit_form, "today": timezone.localdate()}
+    if is_alone:
+        context["earlier"] = Memory.objects.of(shown.companion_id).filter(replaced_by=shown).defer("entry")
+    template = "memories/_memory.html" if request.headers.get("HX-Request") else "memories/memory.html"
+    status = UNPROCESSABLE if edit_form and edit_form.is_bound else 200
+    return render(request, template, context, status=status)
+
+
+@form_view
+def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    shown = get_memory(request.user, companion_id, memory_id)
+    given = {"text": shown.text, "importance": shown.importance, "happened_at": shown.happened_at}
+    form = MemoryTextForm(request.POST or None, initial=given, longest=settings.MESSAGE_CHARACTERS)
+    if shown.message_id:  # it was said when it was said
+        del form.fields["happened_at"]
+    if not form.is_bound or not form.is_valid():
+        return _memory_page(request, shown, form)
+    happened_at = form.cleaned_data.get("happened_at")
+    if happened_at or form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
+        correct(shown, form.cleaned_data["text"], timezone.now(), happened_at)
+    shown.importance = form.cleaned_data["importance"] or shown.importance
+    shown.save(update_fields=["importance"])
+    return _show_changed(request, shown)
+
+
+@post_view
+def pin(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Pin a memory, or take the pin away."""
+    shown = get_memory(request.user, companion_id, memory_id)
+    shown.is_pinned = not shown.is_pinned
+    shown.save(update_fields=["is_pinned"])
+    return _show_changed(request, shown)
+
+
+def _show_changed(request: SignedInRequest, shown: Memory) -> HttpResponse:
+    if request.headers.get("HX-Request"):
+        return _memory_page(request, shown)
+    return redirect("memories", shown.companion_id)
+
+
+@form_view
+def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Ask whether to keep a memory from models, saying what goes with it, then do it; or give it back at once."""
+    shown = get_memory(request.user, companion_id, memory_id)
+    if request.method != "POST":
+        context = {"companion": shown.companion, "memory": shown, "today": timezone.localdate()}
+        return render(request, "memories/private.html", context | {"hides_sources": hides_sources(shown)})
+    set_private(shown, not shown.is_private, timezone.now())
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    return redirect("memory", companion_id, memory_id)
+
+
+@post_view
+def restore(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Undo that a memory was forgotten or revised; for htmx, say how it went in the place where that stood."""
+    shown = get_memory(request.user, companion_id, memory_id)
+    outcome, is_done = _("Undone: it holds again as it did before."), True
+    try:
+        undo_retraction_of(shown.companion, memory_id, timezone.now())
+    except (UndoError, CoreMemoryError) as error:
+        outcome, is_done = str(error.detail), False
+    if request.headers.get("HX-Request"):
+        return render(request, "memories/_restored.html", {"said": outcome, "is_done": is_done})
+    messages.add_message(request, messages.SUCCESS if is_done else messages.ERROR, outcome)
+    if Memory.objects.of(companion_id).filter(pk=memory_id).exists():
+        return redirect("memory", companion_id, memory_id)
+    return redirect("always", companion_id)  # what had stood in a slot stands there again
+
+
+@form_view
+def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
+    """Ask whether to delete a memory, with the message that it comes from or without; then do it."""
+    shown = get_memory(request.user, companion_id, memory_id)
+    if request.method != "POST":
+        has_source = shown.message_id is not None or shown.sources.exists()
+        context = {"companion": shown.companion, "memory": shown, "has_source": has_source}
+        return render(request, "memories/delete.html", context | {"today": timezone.localdate()})
+    deletion.forget(shown, timezone.now(), with_message="with_message" in request.POST)
+    if not request.headers.get("HX-Request"):
+        return redirect("memories", companion_id)
+    return HttpResponse(headers={"HX-Trigger": json.dumps({"memory-gone": {"id": str(memory_id)}})})
+
+
+@post_view
+def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Ask whether to delete chosen ones, all of a kind or all; with `is_sure`, and for all with the name typed, do it."""
+    companion, kind = get_companion(request.user, companion_id), request.POST.get("kind", "")
+    if kind and kind not in Memory.Kind.values:
+        raise Http404
+    ids = (
+        []
+        if "all" in request.POST
+        else list(map(parse_uuid, request.POST.getlist("id")))[: deletion.MAX_AT_ONCE]
+    )
+    form = TypedNameForm(companion, request.POST if "is_sure" in request.POST else None)
+    if not form.is_bound or (not ids and not form.is_valid()):
+        return _ask_to_delete(request, companion, ids, kind, form)
+    with_messages, now = "with_messages" in request.POST, timezone.now()
+    if ids:
+        count = deletion.forget_many(companion.pk, ids, now, with_messages=with_messages)
+    else:
+        kinds = [kind] if kind else []
+        count = deletion.forget_every(companion.pk, kinds, now, with_messages=with_messages)
+    text = ngettext("%(count)s memory is deleted.", "%(count)s memories are deleted.", count)
+    messages.success(request, text % {"count": count})
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Redirect": reverse("memories", args=[companion.pk])})
+    return redirect("memories", companion.pk)
+
+
+def _ask_to_delete(
+    request: SignedInRequest, companion: Companion, ids: list[UUID], kind: str, form: TypedNameForm
+) -> HttpResponse:
+    """Ask, with how many there are and what goes along."""
+    chosen = Memory.objects.of(companion.pk)
+    chosen = chosen.filter(pk__in=ids) if ids or "all" not in request.POST else chosen
+    chosen = chosen.filter(kind=kind) if kind and not ids else chosen
+    count = chosen.count()
+    if not count:
+        messages.info(request, _("Choose some memories first."))
+        if request.headers.get("HX-Request"):
+            return render(request, "memories/none_chosen.html", {"companion": companion})
+        return redirect("memories", companion.pk)
+    context = {
+        "companion": companion,
+        "ids": ids,
+        "kind": kind,
+        "kind_label": Memory.Kind(kind).label if kind else "",
+        "count": count,
+        "has_gists": chosen.filter(kind=Memory.Kind.GIST).exists(),
+        "has_messages": chosen.exclude(message=None).exists()
+        or chosen.filter(sources__isnull=False).exists(),
+        "form": form,
+    }
+    status = UNPROCESSABLE if form.is_bound and not request.headers.get("HX-Request") else 200
+    return render(request, "memories/delete_many.html", context, status=status)

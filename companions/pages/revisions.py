@@ -1,0 +1,103 @@
+"""Two texts in revisions, on the same pages: what a companion knows of its user, and what it thinks of itself."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion, get_revision
+from companions.conversations.citations import told
+from companions.conversations.text_diff import compare
+from companions.memories.editing import restore_revision, write_revision
+from companions.models import Companion
+from companions.pages.decorators import UNPROCESSABLE, form_view, page_view
+from companions.pages.forms.revisions import SentencesForm
+from memory.models import Revision
+
+PAGE_SIZE = 20
+NAMES = {Revision.About.USER_PROFILE: "profile", Revision.About.SELF_CONCEPT: "self_concept"}
+
+
+def _context(companion: Companion, about: Revision.About, **more: Any) -> dict[str, Any]:
+    """What every page of the two needs: whose it is, which of them, and the names of its pages."""
+    name = NAMES[about]
+    ways = {way: f"{name}_{way}" for way in ("edit", "compare", "restore")}
+    return {"companion": companion, "here": name, "page_name": name, **ways, **more}
+
+
+def _revisions(request: SignedInRequest, companion_id: UUID, about: str) -> QuerySet[Revision]:
+    return Revision.objects.owned_by(request.user).of(companion_id, about)
+
+
+@page_view
+def shown(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+    """The sentences that hold, each with what it comes from, and the revisions, newest first by pages."""
+    companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
+    current = every.first()
+    sentences = told(companion_id, current.sentences) if current else []
+    context = _context(
+        companion,
+        about,
+        current=current,
+        sentences=sentences,
+        is_sourced=any(sentence.said for sentence in sentences),
+        revisions=Paginator(every, PAGE_SIZE).get_page(request.GET.get("page")),
+    )
+    return render(request, "understanding/understanding.html", context)
+
+
+@form_view
+def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+    """Its sentences as a text to be changed; with errors it comes back as it was sent."""
+    companion = get_companion(request.user, companion_id)
+    form = SentencesForm(_revisions(request, companion_id, about).first(), request.POST or None)
+    if form.is_bound and form.is_valid():
+        write_revision(companion, about, form.sentences, timezone.now())
+        messages.success(request, _("Saved."))
+        return redirect(NAMES[about], companion_id)
+    status = UNPROCESSABLE if form.is_bound else 200
+    return render(request, "understanding/edit.html", _context(companion, about, form=form), status=status)
+
+
+@page_view
+def compared(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+    """Two revisions side by side, the earlier first: those of `?a=` and `?b=`, or the last two."""
+    companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
+    newest = get_object_or_404(every[:1]).number
+    usual = {"a": str(max(newest - 1, 1)), "b": str(newest)}
+    numbers = sorted(_number(request.GET.get(name, number)) for name, number in usual.items())
+    earlier, later = (get_object_or_404(every, number=number) for number in numbers)
+    lines = compare(*([sentence["text"] for sentence in revision.sentences] for revision in (earlier, later)))
+    context = _context(companion, about, earlier=earlier, later=later, lines=lines)
+    return render(request, "understanding/compare.html", context)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Http404
+    return int(text)
+
+
+@form_view
+def restored(
+    request: SignedInRequest, companion_id: UUID, number: int, about: Revision.About
+) -> HttpResponse:
+    """Ask whether to let that revision hold again; then do it."""
+    companion = get_companion(request.user, companion_id)
+    earlier = get_revision(request.user, companion_id, about, number)
+    if request.method != "POST":
+        return render(request, "understanding/restore.html", _context(companion, about, earlier=earlier))
+    try:
+        restore_revision(companion, earlier, timezone.now())
+    except Revision.DoesNotExist as error:
+        raise Http404 from error
+    told_so = _("Revision %(number)d holds again. What stood there before is kept as a revision.")
+    messages.success(request, told_so % {"number": number})
+    return redirect(NAMES[about], companion_id)

@@ -1,0 +1,177 @@
+"""The talk with a companion: its turns, what may be done with each, and what the person has read of it."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+from accounts.errors import RefusedError
+from accounts.signed_in import SignedInRequest
+from companions import deletion
+from companions.access import get_companion, get_message, get_notice, get_reply, parse_uuid
+from companions.conversations import transcript
+from companions.life import inner_state
+from companions.life.notifications import mark_read
+from companions.memories.diary import ending
+from companions.models import Companion, Delivery, Message, Reply
+from companions.pages.decorators import form_view, page_view, post_view
+from companions.replies import actions
+from companions.replies.turn import spawn
+from database.threads import in_thread
+from safety import notices
+
+
+def _context(companion: Companion, before: UUID | None) -> dict[str, object]:
+    turns, following = transcript.page(companion.conversation, before)
+    return {"companion": companion, "turns": turns, "following": following, "today": timezone.localdate()}
+
+
+@page_view
+def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = get_companion(request.user, companion_id)
+    more = {
+        "words": _script_texts(companion.name),
+        "ending": ending(companion),
+        "feeling": inner_state.get_feeling_now(inner_state.get_newest(companion.pk), timezone.now()),
+        "notices": [notices.as_frame(notice) for notice in notices.list_unseen(request.user, timezone.now())],
+    }
+    return render(request, "companions/talk.html", _context(companion, None) | more)
+
+
+def _script_texts(name: str) -> dict[str, str]:
+    """Return what the talk's scripts put on the page, in the reader's language."""
+    return {
+        "reconnecting": _("The connection is gone. Trying again…"),
+        "offline": _("You are offline. What you send goes out when the connection is back."),
+        "signed_out": _("You are signed out. Sign in again to go on; your words are kept."),
+        "gone": _("This companion is not there any more."),
+        "too_fast": _("That was very fast. Going on in a moment."),
+        "not_sent": _("Not sent:"),
+        "failed": _("That did not work. Try again in a moment."),
+        "tool_recall": _("%(name)s is looking through what it remembers") % {"name": name},
+        "tool_remember": _("%(name)s keeps this in memory") % {"name": name},
+        "tool": _("%(name)s is looking something up") % {"name": name},
+        "thinking": _("%(name)s is thinking") % {"name": name},
+        "waiting": _("waits for the answer before it"),
+        "says": _("%(name)s:") % {"name": name},
+        "copied": _("Copied."),
+        "reads_aloud": _("Answers are read aloud now."),
+        "reads_silent": _("Answers are not read aloud any more."),
+        "not_aloud": _(
+            "This could not be read aloud just now. The words are all there; try again in a moment."
+        ),
+    }
+
+
+@page_view
+def gauge(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """How full the context is, and the way to end the session."""
+    companion = get_companion(request.user, companion_id)
+    return render(request, "companions/_gauge.html", {"companion": companion, "ending": ending(companion)})
+
+
+@page_view
+def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The newest turns, or those before a message (`?before=`), as they stand in the talk."""
+    companion = get_companion(request.user, companion_id)
+    before = request.GET.get("before")
+    start = get_message(request.user, companion_id, parse_uuid(before)).pk if before else None
+    return render(request, "companions/_turns.html", _context(companion, start))
+
+
+@page_view
+def turn(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
+    """One turn as it stands now: what the page shows when an answer is complete."""
+    message = get_message(request.user, companion_id, message_id)
+    shown = transcript.turn_of(message)
+    context = {"companion": message.companion, "turn": shown, "today": timezone.localdate()}
+    return render(request, "companions/_turn.html", context)
+
+
+@post_view
+async def retry(request: SignedInRequest, companion_id: UUID, reply_id: UUID) -> HttpResponse:
+    return await _answer_again(request, companion_id, reply_id, actions.retry)
+
+
+@post_view
+async def go_on(request: SignedInRequest, companion_id: UUID, reply_id: UUID) -> HttpResponse:
+    return await _answer_again(request, companion_id, reply_id, actions.go_on)
+
+
+async def _answer_again(
+    request: SignedInRequest, companion_id: UUID, reply_id: UUID, make: Callable[[Reply, datetime], Reply]
+) -> HttpResponse:
+    """201 where a new reply is on its way; otherwise why not, in a sentence for the page."""
+    reply = await in_thread(get_reply, request.user, reply_id, companion=companion_id)
+    try:
+        made = await in_thread(make, reply, timezone.now())
+    except RefusedError as error:
+        return JsonResponse({"detail": str(error.detail)}, status=error.status)
+    spawn(made.pk)
+    return JsonResponse({"id": str(made.pk)}, status=201)
+
+
+@form_view
+def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
+    """Ask whether to delete a message, with its answer or without; then do it."""
+    message = get_message(request.user, companion_id, message_id)
+    answers = message.children.filter(role=Message.Role.ASSISTANT, waking=None)
+    answer = answers.order_by("-created_at").first()
+    if request.method != "POST":
+        reminders = deletion.reminders_of(message, timezone.now())
+        context = {
+            "companion": message.companion,
+            "message": message,
+            "answer": answer,
+            "reminders": reminders,
+            "is_sent": Delivery.objects.gone_out([message, *reminders]).exists(),
+        }
+        return render(request, "companions/delete_message.html", context)
+    if message.role != Message.Role.USER:
+        answer = None
+    left = _delete(message, answer, "with_answer" in request.POST)
+    if not request.headers.get("HX-Request"):
+        return redirect("talk", companion_id)
+    gone = {"talk-changed": {"message": str(message_id), "becomes": str(left) if left else None}}
+    return HttpResponse(headers={"HX-Trigger": json.dumps(gone)})
+
+
+def _delete(message: Message, answer: Message | None, with_answer: bool) -> UUID | None:
+    """Delete the message; return the id of what stays of its turn."""
+    parent = message.parent if message.role == Message.Role.ASSISTANT else None
+    deletion.delete_message(message, timezone.now())
+    if answer and with_answer:
+        answer = Message.objects.select_related("companion__user").get(pk=answer.pk)
+        deletion.delete_message(answer, timezone.now())
+        return None
+    if answer:
+        return answer.pk
+    return parent.pk if parent and parent.role == Message.Role.USER else None
+
+
+@post_view
+def read(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """All that the companion said is read, up to this `message`, and with it."""
+    companion = get_companion(request.user, companion_id)
+    if "message" not in request.POST:
+        return HttpResponseBadRequest()
+    newest = get_message(request.user, companion_id, parse_uuid(request.POST["message"]))
+    mark_read(companion, min(newest.said_at, timezone.now()))
+    return HttpResponse(status=204)
+
+
+@post_view
+def see_notice(request: SignedInRequest, notice_id: UUID) -> HttpResponse:
+    """The person has seen it; back to where they were, or nothing for a script."""
+    notices.mark_seen(get_notice(request.user, notice_id), timezone.now())
+    if request.headers.get("HX-Request"):
+        return HttpResponse()
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+    return redirect(back if is_ours else "companions")

@@ -1,0 +1,1 @@
+"""What is sent to a model: one module a purpose, with its budget."""

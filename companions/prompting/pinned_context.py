@@ -1,0 +1,157 @@
+"""What always stands in the prompt: what a companion thinks of itself and knows of its user, its slots, blocks and
+feeling.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Q
+
+from companions.life.mood import Feeling, fade
+from companions.models import InnerState
+from memory.models import Block, Revision, Slot
+from providers.tokens import beginning, estimate
+from text.quoting import block, one_line, quoted
+
+TIGHT = 0.75  # a pressure above it is told, so that what matters is kept in time
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedText:
+    """A slot, or a block with what it is for and how much it may hold."""
+
+    name: str
+    text: str
+    changed_at: datetime
+    description: str = ""
+    most_characters: int = 0
+
+    @property
+    def line(self) -> str:
+        if not self.most_characters:
+            return f"- {one_line(self.name)}: {quoted(self.text)}"
+        full = f"{len(self.text)} of {self.most_characters} characters"
+        about = f"; {one_line(self.description)}" if self.description else ""
+        return f"- {one_line(self.name)} ({full}{about}): {quoted(self.text)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedContext:
+    """What a companion has always in mind, and the scratch of its session and the pressure on its context (a share).
+
+    `sources` are the messages that any of it comes from, and the inner state, which goes on from earlier ones.
+    """
+
+    self_concept: Sequence[str] = ()
+    profile: Sequence[str] = ()
+    slots: Sequence[PinnedText] = ()
+    blocks: Sequence[PinnedText] = ()
+    inner_state: InnerState | None = None
+    scratch: str = ""
+    pressure: float = 0.0
+    sources: frozenset[UUID] = field(default_factory=frozenset)
+
+    @property
+    def texts(self) -> list[str]:
+        """Return what it says of the person and the companion, sentence by sentence and line by line."""
+        lines = [line for pinned in (*self.slots, *self.blocks) for line in pinned.text.splitlines()]
+        return [*self.self_concept, *self.profile, *filter(str.strip, lines)]
+
+    def feeling_at(self, now: datetime) -> Feeling:
+        """Return what is left by then of the feeling in which the inner state was written."""
+        state = self.inner_state
+        if state is None:
+            return Feeling()
+        felt = Feeling.clamped(state.valence, state.arousal, state.emotion, state.intensity)
+        return fade(felt, state.made_at, now)
+
+
+NOTHING_PINNED = PinnedContext()
+
+
+def load_pinned_context(companion_id: UUID) -> PinnedContext:
+    """Load what the companion has in mind whether it talks or not; a revision that is stale tells nothing any more."""
+    source_ids = ArrayAgg("sources", filter=Q(sources__isnull=False), default=[])
+    slots = list(Slot.objects.filter(companion=companion_id).annotate(source_ids=source_ids).order_by("name"))
+    blocks = list(
+        Block.objects.filter(companion=companion_id).annotate(source_ids=source_ids).order_by("name")
+    )
+    newest = Revision.objects.filter(companion=companion_id).order_by("about", "-number").distinct("about")
+    sentences = {revision.about: revision.sentences for revision in newest if not revision.is_stale}
+    self_concept = sentences.get(Revision.About.SELF_CONCEPT, [])
+    profile = sentences.get(Revision.About.USER_PROFILE, [])
+    inner_state = InnerState.objects.filter(companion=companion_id).order_by("-number").first()
+    sources = {source for row in (*slots, *blocks) for source in row.source_ids}
+    sources |= {UUID(str(id)) for said in (*self_concept, *profile) for id in said.get("sources") or ()}
+    if inner_state:
+        sources |= {inner_state.pk, *inner_state.seen}
+    return PinnedContext(
+        self_concept=[said["text"] for said in self_concept],
+        profile=[said["text"] for said in profile],
+        slots=[PinnedText(slot.name, slot.text, slot.changed_at) for slot in slots],
+        blocks=[_pinned_block(row) for row in blocks],
+        inner_state=inner_state,
+        sources=frozenset(sources),
+    )
+
+
+def _pinned_block(row: Any) -> PinnedText:
+    return PinnedText(row.name, row.text, row.changed_at, row.description, row.most_characters)
+
+
+def render_pinned(pinned: PinnedContext, tokens: int) -> str:
+    """Return self-concept, profile, slots and blocks, within so many tokens; the same for the same.
+
+    Each of the four has an equal share, and what one leaves falls to those after it. Of sentences the first stay, of
+    slots and blocks those that were changed last, whole; they stand in the order of their names.
+    """
+    parts = []
+    for n, (name, lines) in enumerate(_parts(pinned)):
+        kept = _take_fitting(lines, tokens // (4 - n))
+        tokens -= sum(map(estimate, kept))
+        parts.append(block(name, kept if n < 2 else sorted(kept)))
+    return "\n\n".join(filter(None, parts))
+
+
+def _parts(pinned: PinnedContext) -> Iterable[tuple[str, list[str]]]:
+    yield "self-concept", [f"- {quoted(text)}" for text in pinned.self_concept]
+    yield "user-profile", [f"- {quoted(text)}" for text in pinned.profile]
+    for name, texts in (("slots", pinned.slots), ("blocks", pinned.blocks)):
+        by_name = sorted(texts, key=lambda text: text.name)
+        yield name, [text.line for text in sorted(by_name, key=lambda text: text.changed_at, reverse=True)]
+
+
+def _take_fitting(lines: Sequence[str], tokens: int) -> list[str]:
+    """Return those that fit, in their order; one that is too long makes room for the shorter ones after it."""
+    kept = []
+    for line in lines:
+        if (needed := estimate(line)) <= tokens:
+            kept.append(line)
+            tokens -= needed
+    return kept
+
+
+def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:
+    """Return the inner state's text, within so many tokens, and the mood by now; nothing where there is none."""
+    if pinned.inner_state is None:
+        return []
+    text, mood = pinned.inner_state.text, pinned.feeling_at(now)
+    words = f"How you feel inside, in your own words: {quoted(beginning(text, tokens))}"
+    return [*([words] if text else []), f"Your mood by now: {mood.told}"]
+
+
+def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:
+    """Return what changes from turn to turn: a warning where the context is nearly full, and the newest notes."""
+    lines = []
+    if pinned.pressure > TIGHT:
+        full = round(100 * min(pinned.pressure, 1))
+        lines.append(
+            f"The context is {full} % full: the oldest talk will soon be left out. Keep what matters now, by your tools."
+        )
+    scratch = [f"- {quoted(line)}" for line in reversed(pinned.scratch.splitlines()) if line.strip()]
+    notes = _take_fitting(scratch, tokens)
+    return [*lines, "Your notes of this talk:", *reversed(notes)] if notes else lines

@@ -1,0 +1,1 @@
+"""The WebSockets of a person."""

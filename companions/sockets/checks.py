@@ -1,0 +1,57 @@
+"""Telling a person's open sockets, in every process, that what they were opened with may have ended.
+
+A socket that hears it asks within a second whether it may stay. Where Redis is away nobody hears it, and the look at
+every socket in SOCKET_CHECKED_SECONDS closes those that have ended.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+from django.utils import timezone
+
+from accounts.models import Token, User
+from companions.events import group_of_sockets, publish_on_commit
+
+CHECK = "sockets.check"
+
+
+def have_sockets_checked(user_id: int) -> None:
+    """Have the person's sockets ask, after the commit, whether they may stay."""
+    publish_on_commit(group_of_sockets(user_id), {"type": CHECK})
+
+
+@receiver(post_delete, sender=Session)
+def check_after_sign_out(instance: Session, **_more: Any) -> None:
+    user_id = instance.get_decoded().get(SESSION_KEY)
+    if (
+        user_id is not None and instance.expire_date > timezone.now()
+    ):  # the others are swept, and ended long ago
+        have_sockets_checked(int(user_id))
+
+
+@receiver(post_save, sender=Token)
+def check_after_revocation(instance: Token, created: bool, **_more: Any) -> None:
+    if not created:
+        have_sockets_checked(instance.user_id)
+
+
+@receiver(post_save, sender=User)
+def check_after_change(
+    instance: User, created: bool, update_fields: Collection[str] | None, **_more: Any
+) -> None:
+    if not created and (update_fields is None or {"is_active", "password"} & set(update_fields)):
+        have_sockets_checked(instance.pk)
+
+
+@receiver(post_delete, sender=Token)
+def check_after_deletion_of_token(instance: Token, **_more: Any) -> None:
+    have_sockets_checked(instance.user_id)
+
+
+@receiver(post_delete, sender=User)
+def check_after_deletion(instance: User, **_more: Any) -> None:
+    have_sockets_checked(instance.pk)

@@ -1,0 +1,170 @@
+"""Memories and recalls for operators: read only, on record.
+
+Memory itself is registered by the room above, which knows how to delete one from everywhere.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q
+from django.db.models.functions import Length
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from memory.models import Embedding, Memory, Recall, Recalled
+from memory.recall.terms import terms
+from safety.admin import PrivateAdmin, link_to, marks, moment
+
+RECALLS_PER_PAGE = 20
+
+
+class MemoryAdmin(PrivateAdmin):
+    """A memory with where it comes from, and every recall that found it."""
+
+    annotations = {"length": Length("text")}
+    list_display = (
+        *("short_id", "owner", "of_companion", "kind", "speaker", "length", "times_recalled", "importance"),
+        *(moment("happened_at", _("happened")), moment("learnt_at", _("learnt")), "marks"),
+    )
+    list_filter = (
+        "kind",
+        "speaker",
+        "is_pinned",
+        "is_private",
+        "is_stale",
+        ("closed_at", admin.EmptyFieldListFilter),
+        "happened_at",
+        "learnt_at",
+    )
+    search_ids = ("pk", "companion", "message")
+    fields = (
+        *("id", "owner", "of_companion", "kind", "speaker", "is_pinned", "is_private", "is_stale"),
+        *("message", "call", "confidence", "evidence"),
+        *("happened_at", "learnt_at", "edited_at", "closed_at", "replaced_by"),
+    )
+    private_template = "admin/memory/memory.html"
+
+    @admin.display(description=_("characters"), ordering="length")
+    def length(self, memory: Any) -> int:
+        return int(memory.length)
+
+    @admin.display(description=_("marks"))
+    def marks(self, memory: Memory) -> str:
+        names = {
+            "is_pinned": _("pinned"),
+            "edited_at": _("corrected"),
+            "closed_at": _("closed"),
+            "is_private": _("kept from models"),
+            "is_stale": _("stale"),
+        }
+        return marks(memory, names)
+
+    def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
+        """Its text and terms, what is behind it, its vectors, and a page of the recalls that found it."""
+        found = thing.recalled.select_related("recall", "memory").order_by("-recall__at", "-pk")
+        return {
+            "memory": thing,
+            "terms": terms(thing.text, thing.happened_at.astimezone(thing.companion.user.zone)),
+            "sources": sources(thing),
+            "quotes": thing.quotes,
+            "drawn_from": thing.drawn_from.all(),
+            "draws": thing.draws.all(),
+            "replaces": thing.replaces.all(),
+            "replaced_by": [thing.replaced_by] if thing.replaced_by else [],
+            "vectors": thing.embeddings.order_by()
+            .values("space__model", "space__width")
+            .annotate(windows=Count("pk")),
+            "found": Paginator(found, RECALLS_PER_PAGE).get_page(request.GET.get("recalls")),
+        }
+
+
+def sources(memory: Memory) -> Sequence[Any]:
+    """The messages that the memory comes from: the one that it mirrors, and those that it was drawn from."""
+    mirrored = [memory.message] if memory.message else []
+    return [*mirrored, *memory.sources.order_by("said_at")]
+
+
+@admin.register(Recall)
+class RecallAdmin(PrivateAdmin):
+    """A search of memory: its cue, and what it found with scores and reasons."""
+
+    annotations = {"count": Count("found")}
+    list_display = (
+        "short_id",
+        "owner",
+        "of_companion",
+        "by",
+        moment("at", _("when")),
+        "milliseconds",
+        "policy",
+        "count",
+    )
+    list_filter = ("by", "policy", "at")
+    search_ids = ("pk", "companion", "reply")
+    fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", "policy", "reply")
+    private_template = "admin/memory/recall.html"
+
+    @admin.display(description=_("found"), ordering="count")
+    def count(self, recall: Any) -> int:
+        return int(recall.count)
+
+    def private(self, request: HttpRequest, thing: Recall) -> dict[str, Any]:
+        return {"recall": thing, "found": thing.found.select_related("memory")}
+
+
+@admin.register(Recalled)
+class RecalledAdmin(PrivateAdmin):
+    """One memory that a recall found."""
+
+    owner_path = "recall__companion__user"
+    list_display = ("id", "owner", "of_recall", "of_memory", "rank", "score", "shown")
+    search_ids = ("pk", "recall", "memory")
+    ordering = ("-pk",)
+    fields = ("id", "owner", "recall", "memory", "rank", "score", "shown")
+    private_template = "admin/memory/recalled.html"
+
+    @admin.display(description=_("recall"))
+    def of_recall(self, found: Recalled) -> str:
+        return link_to("memory.recall", found.recall_id)
+
+    @admin.display(description=_("memory"))
+    def of_memory(self, found: Recalled) -> str:
+        return link_to("memory.memory", found.memory_id)
+
+    @admin.display(description=pgettext_lazy("memory", "used"), boolean=True, ordering="is_used")
+    def shown(self, found: Recalled) -> bool:
+        return found.is_used
+
+    def private(self, request: HttpRequest, thing: Recalled) -> dict[str, Any]:
+        return {"found": [thing]}
+
+
+@admin.register(Embedding)
+class EmbeddingAdmin(PrivateAdmin):
+    """That a memory has a vector in a space, or was refused. No vector is shown; from it words could be guessed."""
+
+    annotations = {
+        "space_name": F("space__model"),
+        "is_refused": ExpressionWrapper(Q(vector=None), BooleanField()),
+    }
+    list_display = ("id", "owner", "of_companion", "of_memory", "space_name", "window", "refused")
+    list_filter = ("space",)
+    search_ids = ("pk", "companion", "memory")
+    ordering = ("-pk",)
+    fields = ("id", "owner", "of_companion", "memory", "space", "window")
+    private_template = "admin/private/words.html"
+
+    @admin.display(description=_("embedding space"))
+    def space_name(self, embedding: Any) -> str:
+        return str(embedding.space_name)
+
+    @admin.display(description=_("refused"), boolean=True)
+    def refused(self, embedding: Any) -> bool:
+        return bool(embedding.is_refused)
+
+    @admin.display(description=_("memory"))
+    def of_memory(self, embedding: Embedding) -> str:
+        return link_to("memory.memory", embedding.memory_id)

@@ -1,0 +1,162 @@
+"""Embedding spaces for operators: how far each is, which is wanted, and embedding again or removing, on record."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Case, Count, Exists, IntegerField, Model, OuterRef, Q, QuerySet, Value, When
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+from unfold.decorators import action
+
+from accounts.admin_lookups import PlainLookups
+from memory.embedding.spaces import TOLD, embedder_of, known_wanted_space, next_edition, served
+from memory.errors import WidestError
+from memory.models import Memory, Space
+from memory.tasks import embed_waiting
+from providers.errors import ProviderError
+from safety.admin.private import moment
+from safety.audit import record
+from safety.models import AuditEntry
+
+
+@admin.register(Space)
+class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+    """The spaces that vectors lie in. Kith makes them itself; one that is not wanted and serves nobody can go."""
+
+    list_display = (
+        *("__str__", "state", "embedded", "refused", "companions", "alarm"),
+        moment("created_at", _("made")),
+    )
+    search_fields = ("model",)
+    ordering = ("-pk",)
+    fields = readonly_fields = (
+        *("model", "width", "edition", "query_prefix", "document_prefix", "query_fields", "document_fields"),
+        *("max_tokens", "created_at", "state", "embedded", "refused", "companions", "alarm"),
+    )
+    actions = None
+    actions_detail = ("embed_again",)
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Space]:
+        queryset: QuerySet[Space] = super().get_queryset(request)
+        wanted = known_wanted_space()
+        return queryset.annotate(
+            done=Count("embeddings", filter=Q(embeddings__window=0, embeddings__vector__isnull=False)),
+            refusals=Count("embeddings", filter=Q(embeddings__window=0, embeddings__vector=None)),
+            serves=_by_id(served()),
+            is_wanted=_by_id({wanted.pk: 1} if wanted else {}),
+        )
+
+    @admin.display(description=_("state"))
+    def state(self, space: Any) -> str:
+        claims = {gettext("wanted"): space.is_wanted, gettext("serves"): space.serves}
+        return ", ".join(word for word, is_so in claims.items() if is_so) or gettext("not in use")
+
+    @admin.display(description=_("embedded"), ordering="done")
+    def embedded(self, space: Any) -> str:
+        told = {"done": f"{space.done:,}", "all": f"{Memory.objects.count():,}"}
+        return gettext("%(done)s of %(all)s memories") % told
+
+    @admin.display(description=_("refused"), ordering="refusals")
+    def refused(self, space: Any) -> int:
+        return int(space.refusals)
+
+    @admin.display(description=_("companions served"), ordering="serves")
+    def companions(self, space: Any) -> int:
+        return int(space.serves)
+
+    @admin.display(description=_("alarm"))
+    def alarm(self, space: Space) -> str:
+        return sentence(space) if space.answered_width else "–"
+
+    # -- embedding again
+
+    def has_embed_again_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Only the wanted space is embedded again."""
+        wanted = known_wanted_space()
+        is_wanted = object_id is None or (wanted is not None and str(wanted.pk) == str(object_id))
+        return is_wanted and bool(request.user.has_perm("memory.change_space"))
+
+    @action(description=_("Embed again"), url_path="embed-again", permissions=["embed_again"])  # type: ignore[untyped-decorator]
+    def embed_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        space = get_object_or_404(Space, pk=object_id)
+        if request.method != "POST":
+            context = {**self.admin_site.each_context(request), "space": space, "opts": self.opts}
+            return TemplateResponse(request, "admin/memory/embed_again.html", context)
+        try:
+            made = _begun_again(request, space)
+        except (ProviderError, WidestError) as error:
+            messages.error(request, str(error))
+            return redirect("admin:memory_space_change", space.pk)
+        messages.success(request, gettext("All is embedded again; until that is done, what is there serves."))
+        return redirect("admin:memory_space_change", made.pk)
+
+    # -- removing
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        is_idle = obj is None or not (obj.is_wanted or obj.serves)
+        return is_idle and bool(super().has_delete_permission(request, obj))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """The spaces alone, and how many vectors go with them."""
+        spaces = list(objs)
+        vectors = sum(space.done for space in spaces)
+        return [str(space) for space in spaces], {gettext("embeddings"): vectors}, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Space) -> None:
+        wanted = known_wanted_space()
+        with transaction.atomic():
+            if obj == wanted or obj.pk in served():
+                raise PermissionDenied
+            record(request.user, AuditEntry.Deed.DELETED, Space, obj.pk)  # type: ignore[arg-type]
+            super().delete_model(request, obj)
+
+
+def sentence(space: Space) -> str:
+    """What is wrong with the space, for an operator."""
+    return gettext(
+        "The server of %(space)s answers with %(answered)s numbers instead of %(width)s. Nothing of it is kept, and"
+        " recall goes on with what is there. If that is meant to be, embed again."
+    ) % {"space": space, "answered": space.answered_width, "width": space.width}
+
+
+def alarms() -> list[dict[str, Any]]:
+    """For each space whose server answers in another width, a sentence and where to look; not where a later one is."""
+    told = {name: OuterRef(name) for name in TOLD}
+    later = Space.objects.filter(**told, edition__gt=OuterRef("edition"))
+    strange = Space.objects.exclude(answered_width=None).exclude(Exists(later)).order_by("pk")
+    return [
+        {"sentence": sentence(space), "link": reverse("admin:memory_space_change", args=[space.pk])}
+        for space in strange
+    ]
+
+
+def _begun_again(request: HttpRequest, space: Space) -> Space:
+    """The next edition, on record; its server is asked before a transaction begins."""
+    asked = embedder_of(space)
+    width = asked.width if asked else space.width
+    with transaction.atomic():
+        made = next_edition(space, width)
+        record(request.user, AuditEntry.Deed.CHANGED, Space, made.pk)  # type: ignore[arg-type]
+        transaction.on_commit(embed_waiting.delay, robust=True)
+    return made
+
+
+def _by_id(numbers: Mapping[int, int]) -> Case:
+    """The number of each row's id, else 0."""
+    whens = [When(pk=pk, then=Value(number)) for pk, number in numbers.items()]
+    return Case(*whens, default=Value(0), output_field=IntegerField())

@@ -1,0 +1,171 @@
+"""Candidates: which memories, goals and ideas are worth a look. No model is asked."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from itertools import combinations
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from memory.consolidation.request import goal_line, memory_line
+from memory.embedding.spaces import serving_space
+from memory.learning.neighbours import known_to
+from memory.models import Memory, Pursuit
+from memory.recall.packed_index import PackedIndex, hash_term
+from memory.recall.query import Names
+from memory.recall.terms import terms
+from providers.tokens import estimate
+
+MAX_GROUPS, MAX_MEMBERS, MIN_MEMBERS = 6, 8, 3
+COMMON = 5  # a term that more than every fifth memory has tells little
+MAX_GOALS = 12
+MAX_MEMORIES = 120
+OPEN = (Pursuit.Status.NEW, Pursuit.Status.UNDER_WAY)
+NEAR = 0.7  # a cosine: what is said in other words lies above it, and so does some of what contradicts it
+MAX_COMPARED = 300  # memories whose neighbours are looked for: those that changed, then the newest
+MAX_PAIRS = 60
+MAX_EQUALS = 8  # memories of the same words
+PAIRS = """
+SELECT one.memory_id, other.memory_id, max(-(one.vector <#> other.vector)) AS likeness
+  FROM memory_embedding one
+  JOIN memory_embedding other ON other.companion_id = one.companion_id AND other.space_id = one.space_id
+                             AND other.memory_id <> one.memory_id
+ WHERE one.companion_id = %(companion)s AND one.space_id = %(space)s
+   AND one.memory_id = ANY(%(compared)s) AND other.memory_id = ANY(%(known)s)
+   AND -(one.vector <#> other.vector) >= %(near)s
+ GROUP BY one.memory_id, other.memory_id
+ ORDER BY likeness DESC, one.memory_id, other.memory_id
+ LIMIT %(most)s
+"""
+
+Pair = frozenset[UUID]
+Codes = Mapping[UUID, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a request tells of, in its order: memories, and goals and ideas. `pairs` are the ids of two that are near.
+
+    True where there is anything to ask about.
+    """
+
+    memories: Sequence[Memory]
+    goals: Sequence[Pursuit]
+    pairs: frozenset[Pair]
+    has_groups: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs or self.goals or self.has_groups)
+
+
+def find_candidates(
+    companion_id: UUID, since: datetime | None, *, zone: tzinfo, room: int, names: Names
+) -> Candidates:
+    """Return what fits into `room` tokens, what has changed since that moment (None: ever) first.
+
+    Of what the companion has learnt, still holds and may show to a model: two memories near in meaning in the space that
+    serves it, or of the same words; three or more that share a telling term; its open goals and ideas. What else has
+    changed fills the rest, as far as there is anything to ask about. `names` tell nothing.
+    """
+
+    def is_new(memory: Memory) -> bool:
+        return since is None or max(filter(None, (memory.learnt_at, memory.edited_at))) >= since
+
+    memories = sorted(known_to(companion_id), key=lambda one: (not is_new(one), -one.learnt_at.timestamp()))
+    new = {memory.pk for memory in memories if is_new(memory)}
+    codes = _codes(memories, names)
+    pairs = _find_pairs(companion_id, new, codes)
+    groups = _find_groups([one for one in memories if one.kind != Memory.Kind.INSIGHT], new, codes)
+    goals = _find_goals(companion_id, room // 2, zone)
+    pursued = [codes.get(goal.memory_id, frozenset()) for goal in goals]
+    about = [one.pk for one in memories if any(codes[one.pk] & terms for terms in pursued)][:MAX_MEMORIES]
+    by_id = {memory.pk: memory for memory in memories}
+    together = [*(tuple(sorted(pair)) for pair in pairs), *groups]
+    alone = [(pk,) for pk in (*about, *(pk for pk in by_id if pk in new))]
+    room -= sum(_tokens(goal, zone) for goal in goals)
+    shown = _fit([tuple(by_id[pk] for pk in pks) for pks in (*together, *alone)], room, zone)
+    ids = {memory.pk for memory in shown}
+    return Candidates(
+        shown,
+        goals,
+        frozenset(pair for pair in pairs if pair <= ids),
+        has_groups=any(len(ids.intersection(group)) >= MIN_MEMBERS for group in groups),
+    )
+
+
+def _codes(memories: Sequence[Memory], names: Names) -> Codes:
+    """Return for each memory the codes of its terms, without those of names."""
+    if not memories:
+        return {}
+    named = {hash_term(term) for name in names.values() for term in terms(name)}
+    index = PackedIndex.unpack(b"".join(bytes(memory.entry) for memory in memories))
+    parts = np.split(index.terms, np.cumsum(index.lengths)[:-1])
+    return {one.pk: frozenset(part.tolist()) - named for one, part in zip(memories, parts, strict=True)}
+
+
+def _find_pairs(companion_id: UUID, new: Collection[UUID], codes: Codes) -> list[Pair]:
+    """Return those near in meaning or of the same words: with one that is new first, then the nearest."""
+    same: dict[frozenset[int], list[UUID]] = defaultdict(list)
+    for pk, own in codes.items():
+        same[own].append(pk)
+    equal = [frozenset(two) for pks in same.values() for two in combinations(pks[:MAX_EQUALS], 2)]
+    found = dict.fromkeys([*equal, *_find_near(companion_id, list(codes))])
+    return sorted(found, key=lambda pair: pair.isdisjoint(new))[:MAX_PAIRS]
+
+
+def _find_near(companion_id: UUID, known: Sequence[UUID]) -> Iterator[Pair]:
+    """Return those near in meaning, the nearest first; none before they are embedded."""
+    space = serving_space(companion_id)
+    if space is None:
+        return
+    given: dict[str, Any] = {"companion": companion_id, "space": space.pk, "near": NEAR}
+    given |= {"compared": list(known[:MAX_COMPARED]), "known": list(known), "most": MAX_COMPARED * 4}
+    with connection.cursor() as cursor:
+        cursor.execute(PAIRS, given)
+        yield from (frozenset((one, other)) for one, other, _ in cursor.fetchall())
+
+
+def _find_groups(memories: Sequence[Memory], new: set[UUID], codes: Codes) -> list[tuple[UUID, ...]]:
+    """Return the members of each group, what changed first: three or more, one of them new, that share a telling term."""
+    having: dict[int, list[UUID]] = defaultdict(list)
+    for memory in memories:
+        for term in codes[memory.pk]:
+            having[term].append(memory.pk)
+    most = max(MAX_MEMBERS, len(codes) // COMMON)
+    telling = [
+        (term, pks) for term, pks in having.items() if MIN_MEMBERS <= len(pks) <= most and new & {*pks}
+    ]
+    telling.sort(key=lambda group: (-len(new & {*group[1]}), -len(group[1]), group[0]))
+    return list(dict.fromkeys(tuple(pks[:MAX_MEMBERS]) for _, pks in telling))[:MAX_GROUPS]
+
+
+def _find_goals(companion_id: UUID, room: int, zone: tzinfo) -> list[Pursuit]:
+    """Return the open goals and ideas that a model may see and that fit, those not looked at for longest first."""
+    mine = Pursuit.objects.filter(companion_id=companion_id, status__in=OPEN)
+    shown = mine.filter(memory__in=known_to(companion_id)).select_related("memory")
+    kept: list[Pursuit] = []
+    for goal in sorted(shown, key=lambda one: (one.reviewed_at or one.memory.learnt_at, one.pk)):
+        room -= _tokens(goal, zone)
+        if room >= 0 and len(kept) < MAX_GOALS:
+            kept.append(goal)
+    return kept
+
+
+def _tokens(goal: Pursuit, zone: tzinfo) -> int:
+    return estimate(goal_line(100, goal, zone))
+
+
+def _fit(wanted: Sequence[tuple[Memory, ...]], room: int, zone: tzinfo) -> list[Memory]:
+    """Return each memory once, as many as fit, those that belong together all or none."""
+    kept: dict[UUID, Memory] = {}
+    for together in wanted:
+        more = [memory for memory in together if memory.pk not in kept]
+        tokens = sum(estimate(memory_line(1000, memory, zone)) for memory in more)
+        if tokens <= room and len(kept) + len(more) <= MAX_MEMORIES:
+            kept |= {memory.pk: memory for memory in more}
+            room -= tokens
+    return list(kept.values())

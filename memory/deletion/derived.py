@@ -1,0 +1,264 @@
+"""What was drawn from what is deleted: it goes, or is left without it, and what sums up is marked to be written anew."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from memory.deletion.restatements import Restatements, find_restatements
+from memory.deletion.scope import DeletionScope
+from memory.learning.diary import rewrite
+from memory.learning.revisions import revise
+from memory.models import Block, DiaryEntry, Memory, Revision, Slot
+from memory.models.always import By
+
+MIRRORS = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST)
+UNTITLED = "…"
+
+Row = TypeVar("Row", Slot, Block)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The ids of memories that are to be deleted, or kept from models, with what goes; and of those that say less now."""
+
+    gone: frozenset[UUID]
+    changed: frozenset[UUID] = frozenset()
+
+
+def remove_derived(scope: DeletionScope) -> Derived:
+    """Leave what was drawn from what goes without it; name those memories that are to be deleted.
+
+    The number of queries does not depend on how much goes, but on how many diary entries and how far what was drawn from
+    it was drawn from again. Call it in the transaction that deletes, before that, with the companion held.
+    """
+    direct = _learnt_from(scope, scope.messages | scope.corrected)
+    wider = _widen(scope, direct | _drawn_from(scope.memories), _stands)
+    siblings = _find_siblings(wider)
+    wider = _widen(wider.with_memories(siblings), _drawn_from(siblings), _stands)
+    _strip_evidence(wider, direct)
+    _clear_core_memory(wider)
+    _clear_revisions(wider)
+    ended, changed = _clear_diary(wider)
+    return Derived(wider.memories - scope.memories | ended, changed)
+
+
+def conceal_derived(scope: DeletionScope) -> Derived:
+    """Keep from models what goes and what was drawn from it: such memories are private from now on.
+
+    What other messages told as well stays as it was; so does what was learnt from the scope's `sources`, unless a word of
+    it stands there that their other messages do not know. What stands in every prompt goes; a diary entry that has
+    nothing else to tell stays for the eye.
+    """
+    condition = _learnt_from(scope, scope.all_messages) | _drawn_from(scope.memories)
+    wider = _widen(scope, condition, lambda memory, so_far: _stands(memory, so_far, with_sources=True))
+    _clear_core_memory(wider)
+    _clear_revisions(wider)
+    ended, changed = _clear_diary(wider, stays=True)
+    private = wider.memories | ended
+    Memory.objects.of(scope.companion_id).filter(pk__in=private).update(is_private=True)
+    return Derived(private, changed)
+
+
+# -- memories
+
+
+def _learnt_from(scope: DeletionScope, messages: Collection[UUID]) -> Q:
+    sources = Memory.sources.through.objects.filter(
+        message__companion=scope.companion_id, message__in=messages
+    )
+    return Q(pk__in=sources.values("memory"))
+
+
+def _drawn_from(memories: Collection[UUID]) -> Q:
+    drawn = Memory.drawn_from.through.objects.filter(to_memory__in=list(memories))
+    return Q(pk__in=drawn.values("from_memory"))
+
+
+def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
+    learnt = Memory.objects.of(companion_id).exclude(kind__in=MIRRORS).exclude(pk__in=list(seen))
+    return list(learnt.filter(condition).defer("entry").prefetch_related("sources", "drawn_from"))
+
+
+def _widen(
+    scope: DeletionScope, condition: Q, stands: Callable[[Memory, DeletionScope], bool]
+) -> DeletionScope:
+    """Return the scope with those memories that fit the condition and do not stand without it, and so on from those."""
+    seen = set(scope.memories)
+    while memories := _load(scope.companion_id, condition, seen):
+        seen |= {memory.pk for memory in memories}
+        fallen = {memory.pk: memory.text for memory in memories if not stands(memory, scope)}
+        scope, condition = scope.with_memories(fallen), _drawn_from(fallen)
+    return scope
+
+
+def _stands(memory: Memory, scope: DeletionScope, with_sources: bool = False) -> bool:
+    """Return whether something is left behind the memory, and tells all of it that what goes told."""
+    sources = [message for message in memory.sources.all() if message.pk not in scope.messages]
+    drawn_from = [one for one in memory.drawn_from.all() if one.pk not in scope.memories]
+    left = [one.text for one in (*sources, *drawn_from)]
+    if not left or scope.tells(memory.text, left):
+        return False
+    others = [message.text for message in sources if message.pk not in scope.sources]
+    return not with_sources or len(others) == len(sources) or not scope.tells(memory.text, others)
+
+
+def _find_siblings(scope: DeletionScope) -> dict[UUID, str]:
+    """Return what was learnt from the same messages as a memory that goes, and alone tells it again: texts by ids."""
+    if not scope.sources:
+        return {}
+    learnt = _load(scope.companion_id, _learnt_from(scope, scope.sources), scope.memories)
+    unique = find_restatements(scope).facts if learnt else frozenset()
+    siblings = {}
+    for memory in learnt:
+        others = [message.text for message in memory.sources.all() if message.pk not in scope.all_messages]
+        if (unique & scope.read(memory.text)).difference(*map(scope.read, others)):
+            siblings[memory.pk] = memory.text
+    return siblings
+
+
+def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
+    """Leave the memories that stay without the quotes and sources that go."""
+    memories = _load(scope.companion_id, condition, scope.memories)
+    for memory in memories:
+        texts = {str(one.pk): one.text for one in memory.sources.all() if one.pk not in scope.messages}
+        corrected = {str(id) for id in scope.corrected}
+        quotes = [
+            quote
+            for quote in memory.quotes
+            if (id := str(quote["message"])) in texts and (id not in corrected or quote["text"] in texts[id])
+        ]
+        lost = {str(one["message"]) for one in memory.quotes} - {str(one["message"]) for one in quotes}
+        fewest = 0 if scope.corrected and len(texts) == len(memory.sources.all()) else 1
+        memory.quotes, memory.evidence = quotes, max(1, memory.evidence - max(fewest, len(lost)))
+    mine = Memory.objects.of(scope.companion_id)
+    mine.bulk_update(memories, ["quotes", "evidence"], batch_size=500)
+    sources = Memory.sources.through.objects.filter(memory__companion=scope.companion_id, memory__in=memories)
+    sources.filter(message__in=scope.messages).delete()
+
+
+# -- slots and blocks
+
+
+def _clear_core_memory(scope: DeletionScope) -> None:
+    """Delete the slots that come from what goes or tell it again, and take such lines out of blocks.
+
+    A block that the companion has written also loses those lines that share no word with any other message behind it.
+    """
+    restated = find_restatements(scope)
+    slots = _find_touched(Slot.objects.filter(companion_id=scope.companion_id), scope, restated)
+    Slot.objects.filter(companion_id=scope.companion_id, pk__in=[slot.pk for slot in slots]).delete()
+    mine = Block.objects.filter(companion_id=scope.companion_id)
+    blocks = _find_touched(mine, scope, restated)
+    for block in blocks:
+        block.text, block.changed_at = "\n".join(_lines_left(block, scope, restated)), scope.now
+    mine.bulk_update(blocks, ["text", "changed_at"])
+    sources = Block.sources.through.objects.filter(block__companion=scope.companion_id, block__in=blocks)
+    sources.filter(message__in=scope.all_messages).delete()
+
+
+def _find_touched(rows: QuerySet[Row], scope: DeletionScope, restated: Restatements) -> list[Row]:
+    touched = []
+    for row in rows.prefetch_related("sources"):
+        sources = {message.pk for message in row.sources.all()}
+        told = f"{row.name}\n{row.text}"
+        text = told if isinstance(row, Slot) else row.text
+        if (
+            sources & scope.messages
+            or (sources & scope.sources and scope.tells(told))
+            or restated.stand_in_row(row, text, _texts_left(row, scope))
+        ):
+            touched.append(row)
+    return touched
+
+
+def _texts_left(row: Slot | Block, scope: DeletionScope) -> list[str]:
+    return [message.text for message in row.sources.all() if message.pk not in scope.all_messages]
+
+
+def _lines_left(block: Block, scope: DeletionScope, restated: Restatements) -> list[str]:
+    left = _texts_left(block, scope)
+    lines = [line for line in block.text.splitlines() if not restated.stand_in_row(block, line, left)]
+    if scope.all_messages.isdisjoint(message.pk for message in block.sources.all()):
+        return lines
+    lines = [line for line in lines if not scope.tells(line, left)]
+    if block.by != By.COMPANION:
+        return lines
+    known = frozenset[str]().union(*map(scope.read, left))
+    return [line for line in lines if known & scope.read(line)]
+
+
+# -- self-concept, user profile and diary
+
+
+def _clear_revisions(scope: DeletionScope) -> None:
+    """Take sentences that come from what goes out of every revision.
+
+    Where the one that holds is touched, another one holds from now on: whoever thinks about it meanwhile sees that.
+    """
+    for about in Revision.About:
+        every = list(Revision.objects.of(scope.companion_id, about))
+        touched = [revision for revision in every if any(map(scope.is_behind, revision.sentences))]
+        if touched and touched[0] is every[0]:
+            left = _sentences_left(every[0].sentences, scope)
+            revise(scope.companion_id, about, left, Revision.By.DELETION, scope.now)
+        for revision in touched:
+            revision.sentences, revision.is_stale = _sentences_left(revision.sentences, scope), True
+        mine = Revision.objects.filter(companion_id=scope.companion_id)
+        mine.bulk_update(touched, ["sentences", "is_stale"], batch_size=200)
+
+
+def _sentences_left(sentences: Sequence[dict[str, Any]], scope: DeletionScope) -> list[dict[str, Any]]:
+    return [sentence for sentence in sentences if not scope.is_behind(sentence)]
+
+
+def _clear_diary(scope: DeletionScope, *, stays: bool = False) -> tuple[frozenset[UUID], frozenset[UUID]]:
+    """Return the ids of memories that mirror entries with nothing left to tell, and of those that wait to be rewritten.
+
+    An entry has nothing left where the user said nothing else in its session that may be told, or where it is a page of
+    no session's talk. It is deleted, unless it `stays`; so is one whose mirror goes.
+    """
+    mine = DiaryEntry.objects.filter(companion_id=scope.companion_id)
+    pages = mine.filter(memory__sources__in=scope.all_messages, session__messages=None)
+    entries = list(mine.filter(session__messages__in=scope.all_messages).distinct())
+    said = Memory.objects.of(scope.companion_id).filter(
+        message__session__in=[entry.session_id for entry in entries],
+        message__is_hidden=False,
+        is_private=False,
+    )
+    left: dict[UUID, list[tuple[str, str]]] = {entry.session_id: [] for entry in entries}
+    there = said.exclude(message__in=scope.all_messages - scope.corrected)
+    for session_id, speaker, text in there.values_list("message__session", "speaker", "message__text"):
+        left[session_id].append((speaker, text))
+    ended, changed = list(pages.distinct()), []
+    for entry in entries:
+        if all(speaker != Memory.Speaker.USER for speaker, _ in left[entry.session_id]):
+            ended.append(entry)
+        elif entry.memory_id not in scope.memories:
+            texts = [text for _, text in left[entry.session_id]]
+            if _is_cleared(entry, scope, scope.lost_words(texts)):
+                changed.append(entry)
+    if not stays:
+        mine.filter(Q(pk__in=[entry.pk for entry in ended]) | Q(memory__in=scope.memories)).delete()
+    return _mirrors(ended), _mirrors(changed)
+
+
+def _is_cleared(entry: DiaryEntry, scope: DeletionScope, lost: frozenset[str]) -> bool:
+    """Return whether the entry told of what goes: those sentences are gone then, and it waits to be written anew."""
+    kept = [
+        sentence
+        for sentence in _sentences_left(entry.sentences, scope)
+        if lost.isdisjoint(scope.read(sentence["text"]))
+    ]
+    is_titled = lost.isdisjoint(scope.read(entry.title))
+    if kept == entry.sentences and is_titled:
+        return False
+    title = entry.title if is_titled else UNTITLED
+    rewrite(entry, scope.now, title=title, sentences=kept, is_stale=True, attempts=0, next_at=scope.now)
+    return True
+
+
+def _mirrors(entries: Sequence[DiaryEntry]) -> frozenset[UUID]:
+    return frozenset(entry.memory_id for entry in entries if entry.memory_id)

@@ -1,0 +1,58 @@
+"""Goals and ideas as their companion pursues them: begun, found by words, moved on."""
+
+from collections.abc import Collection
+from datetime import datetime, tzinfo
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.models import Memory, Pursuit
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import search
+from memory.recall.terms import terms
+from memory.store import keep_fact
+from text.storable import folded
+
+PURSUED = (Memory.Kind.GOAL, Memory.Kind.IDEA)
+
+
+def find_goals(companion_id: UUID, words: str, now: datetime, zone: tzinfo) -> list[Pursuit]:
+    """The goals and ideas that hold all of these words; the one that is just these words alone, where there is one."""
+    ids = search(companion_id, words, MemoryFilter(kinds=PURSUED), now, zone)
+    mine = Pursuit.objects.filter(companion_id=companion_id, memory__in=ids).select_related("memory")
+    wanted = set(terms(words))
+    found = [one for one in mine if wanted and wanted <= set(terms(one.memory.text))]
+    same = [one for one in found if folded(one.memory.text.strip()) == folded(words.strip())]
+    return same or found
+
+
+@transaction.atomic
+def begin_goal(
+    companion_id: UUID,
+    kind: Memory.Kind,
+    text: str,
+    now: datetime,
+    source_ids: Collection[UUID],
+    zone: tzinfo,
+) -> Pursuit:
+    """A new goal or idea of the companion's own."""
+    memory = keep_fact(companion_id, text, now, now, list(source_ids), zone=zone)
+    memory.kind = kind
+    memory.save(update_fields=["kind"])
+    return Pursuit.objects.create(
+        companion_id=companion_id, memory=memory, origin=Pursuit.Origin.REFLECTION, reviewed_at=now
+    )
+
+
+def update_goal(pursuit: Pursuit, now: datetime, **stands: Any) -> None:
+    """Give it another status, progress (0 to 100) or excitement (1 to 10); what is done is done to 100 %."""
+    before = pursuit.status, pursuit.progress
+    for name, value in stands.items():
+        setattr(pursuit, name, value)
+    if pursuit.status == Pursuit.Status.DONE:
+        pursuit.progress = 100
+    pursuit.reviewed_at = now
+    if (pursuit.status, pursuit.progress) != before:
+        pursuit.moved_at = now
+    pursuit.save(update_fields=["status", "progress", "excitement", "reviewed_at", "moved_at"])

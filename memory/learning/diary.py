@@ -1,0 +1,123 @@
+"""The end of a session: what of the answer about it is kept as diary entry, self-concept and user profile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any
+from uuid import UUID
+
+from memory.learning.revisions import revise
+from memory.models import DiaryEntry, Memory, Revision
+from memory.store import correct, entry_of, nudge
+from text.storable import storable
+
+Sentences = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What is written of a session; sentences are [{"text", "sources": ids of messages}]."""
+
+    title: str
+    diary: Sentences
+    emotion: str
+    intensity: float
+    self_concept: Sentences
+    user_profile: Sentences
+    call_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedSession:
+    """A session as it is kept: which, from when to when, and what is written of it."""
+
+    session_id: UUID
+    started_at: datetime
+    ended_at: datetime
+    written: Written
+
+
+def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
+    """The diary entry, mirrored as a memory, and with it the revisions of what the session has changed.
+
+    Call it inside the transaction that ends the session, with the companion held. Of one session there is one entry.
+    """
+    for about in Revision.About:
+        revise(
+            companion_id,
+            about,
+            getattr(ended.written, about.value),
+            Revision.By.CLOSING,
+            now,
+            session_id=ended.session_id,
+            call_id=ended.written.call_id,
+        )
+    return keep_entry(companion_id, ended, now, zone)
+
+
+def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
+    """The diary entry alone, mirrored as a memory."""
+    return DiaryEntry.objects.create(
+        companion_id=companion_id,
+        session_id=ended.session_id,
+        title=ended.written.title,
+        sentences=ended.written.diary,
+        started_at=ended.started_at,
+        ended_at=ended.ended_at,
+        emotion=ended.written.emotion,
+        intensity=ended.written.intensity,
+        memory=_mirror(companion_id, ended, now, zone),
+        call_id=ended.written.call_id,
+        made_at=now,
+    )
+
+
+def _mirror(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> Memory:
+    """The entry as a memory, by which it comes to mind; it happened when the session began."""
+    text = storable(_told(ended.written.title, ended.written.diary))
+    memory = Memory.objects.create(
+        companion_id=companion_id,
+        kind=Memory.Kind.DIARY,
+        text=text,
+        happened_at=ended.started_at,
+        learnt_at=now,
+        call_id=ended.written.call_id,
+        entry=entry_of(text, "", ended.started_at, zone),
+    )
+    Source = Memory.sources.through
+    Source.objects.bulk_create(
+        Source(memory_id=memory.pk, message_id=pk) for pk in sources_of(ended.written.diary)
+    )
+    nudge(companion_id)
+    return memory
+
+
+def sources_of(sentences: Sequence[dict[str, Any]]) -> list[UUID]:
+    """The ids of the messages behind these sentences, each once."""
+    return list(dict.fromkeys(UUID(source) for one in sentences for source in one["sources"]))
+
+
+def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
+    """The entry says something else from now on, and so does the memory that mirrors it; `fields` are the entry's.
+
+    Where nothing is left to tell, the memory does not come to mind.
+    """
+    for name, value in fields.items():
+        setattr(entry, name, value)
+    entry.save(update_fields=list(fields))
+    memory = (
+        Memory.objects.of(entry.companion_id)
+        .filter(diary_entry=entry)
+        .select_related("companion__user")
+        .first()
+    )
+    if memory:
+        correct(memory, _told(entry.title, entry.sentences), now)
+        memory.sources.set(sources_of(entry.sentences))  # type: ignore[arg-type]  # their ids are UUIDs
+        Memory.objects.of(entry.companion_id).filter(pk=memory.pk).update(
+            is_stale=not entry.sentences, edited_at=None
+        )
+
+
+def _told(title: str, sentences: Sequence[dict[str, Any]]) -> str:
+    return "\n".join([title, " ".join(one["text"] for one in sentences)])

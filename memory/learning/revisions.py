@@ -1,0 +1,76 @@
+"""What a companion thinks of itself, and what it knows of its user: texts in revisions, the highest of which holds.
+
+Whoever writes holds the companion meanwhile, so that no two revisions have one number.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory.models import Revision
+from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
+from text.shorten import shorten
+
+Sentences = Sequence[Mapping[str, Any]]
+
+
+def current(companion_id: UUID, about: str) -> Revision | None:
+    """The revision that holds; None where nothing has been written yet."""
+    return Revision.objects.of(companion_id, about).first()
+
+
+def revise(
+    companion_id: UUID,
+    about: str,
+    sentences: Sentences,
+    by: Revision.By,
+    now: datetime,
+    *,
+    session_id: UUID | None = None,
+    call_id: int | None = None,
+    is_stale: bool = False,
+) -> Revision:
+    """The revision that holds from now on: a new one, or the one before where its sentences are the same.
+
+    `sentences` are [{"text", "sources": ids of messages}]. Whoever gives them, the first 20 are kept, and of each 400
+    characters: all of them stand in every prompt.
+    """
+    sentences, before = _bounded(sentences), current(companion_id, about)
+    if before and _texts(before.sentences) == _texts(sentences):
+        return before
+    return Revision.objects.create(
+        companion_id=companion_id,
+        about=about,
+        number=before.number + 1 if before else 1,
+        sentences=sentences,
+        by=by,
+        session_id=session_id,
+        call_id=call_id,
+        is_stale=is_stale,
+        made_at=now,
+    )
+
+
+def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
+    """The revision as the user writes it; a sentence that stays as it was keeps its sources."""
+    before = current(companion_id, about)
+    known = {one["text"]: one["sources"] for one in before.sentences} if before else {}
+    sentences = [{"text": text, "sources": known.get(text, [])} for text in texts]
+    return revise(companion_id, about, sentences, Revision.By.USER, now)
+
+
+def restore(revision: Revision, now: datetime) -> Revision:
+    """The revision that holds from now on, which says what the given one says.
+
+    It is not stale, if that one is: what was deleted has been taken out of its sentences.
+    """
+    return revise(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)
+
+
+def _bounded(sentences: Sentences) -> list[dict[str, Any]]:
+    return [{**one, "text": shorten(one["text"], SENTENCE_CHARACTERS)} for one in sentences[:MOST_SENTENCES]]
+
+
+def _texts(sentences: Sentences) -> list[str]:
+    return [one["text"] for one in sentences]

@@ -1,0 +1,116 @@
+"""How well each memory fits a cue, by words, meaning and what surrounds it: sums in standard deviations.
+
+The constants are few, round and have a reason; docs/recall.md shows what each stage was worth.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.recall.bm25 import WordMatch, match_words
+from memory.recall.candidates import CandidateSet
+from memory.recall.neighbours import Talks, Values, best_of_talk, smooth_over_neighbours, split_into_talks
+from memory.recall.query import Cue
+from memory.recall.traits import SPEAKERS, Trait
+
+AROUND = (0.5, 0.25)  # shares of what stands before, and after: next to it and next but one
+ANSWERS = 0.2  # the share of its own fit that a question lends to what the other says next
+SPEAKER = 1.0
+FIRST_PERSON = 0.75  # who speaks of themselves says something worth remembering
+QUESTION = -0.5  # what only asks tells nothing
+LENGTH = 0.15
+NUMBER = 0.5
+TIME = 0.5
+DATES = 3.0  # a day that is named decides: nobody names one in passing
+DAY_SECONDS = 86_400.0
+AFTER_SECONDS = 7 * DAY_SECONDS  # things are told within days,
+BEFORE_SECONDS = 2 * DAY_SECONDS  # and planned shortly before
+TALK = 0.1  # the share that the best of a talk lends to all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """For n memories in the order of time: `fit` in standard deviations, and the parts that it is the sum of.
+
+    `can_come` tells which of them are wanted and share anything with the cue at all.
+    """
+
+    fit: Values
+    parts: Mapping[str, Values]
+    can_come: NDArray[np.bool_]
+    words: WordMatch
+    talks: Talks
+
+
+def measure_relevance(cue: Cue, candidates: CandidateSet, *, by_content: bool = False) -> Relevance:
+    """Return how well each of the candidates fits the cue. No model is asked.
+
+    `by_content` looks at what each says alone, not at who says it in which talk: a page of a document is nobody's answer
+    to the page before it, and no better for asking nothing.
+    """
+    index, n = candidates.index, len(candidates)
+    talks = np.arange(n) if by_content else split_into_talks(index.times)
+    words = match_words(cue.terms, index, talks)
+    parts = {"words": standardise(words.scores), "meaning": _measure_meaning(candidates, talks)}
+    dates = measure_nearness(cue.days, index.times)
+
+    def having(trait: Trait) -> Values:
+        return (index.traits & trait > 0).astype(np.float64)
+
+    if not by_content:
+        parts["answers"] = ANSWERS * _lend_to_answers(parts["words"] + parts["meaning"], index.traits, talks)
+        parts["speaker"] = SPEAKER * having(SPEAKERS[cue.speaker]) if cue.speaker else np.zeros(n)
+        parts["questions"] = QUESTION * having(Trait.QUESTION)
+        parts["first_person"] = FIRST_PERSON * having(Trait.FIRST_PERSON)
+        parts["length"] = LENGTH * standardise(np.log1p(index.lengths.astype(np.float64)))
+    if cue.asks_how_many:
+        parts["numbers"] = NUMBER * having(Trait.NUMBER)
+    if cue.asks_when:
+        parts["times"] = TIME * having(Trait.TIME)
+    parts["dates"] = DATES * dates
+    fit = np.sum(list(parts.values()), axis=0)
+    if not by_content:
+        parts["talks"] = TALK * best_of_talk(fit, talks)
+        fit = fit + parts["talks"]
+    shares_anything = (words.scores > 0) | (dates == 1) | ~np.isnan(candidates.likeness)
+    return Relevance(fit, parts, shares_anything & candidates.may_come, words, talks)
+
+
+def standardise(values: Values) -> Values:
+    """Return (values - mean) / standard deviation; zeros where all are the same. None may be NaN."""
+    away = values - values.mean() if len(values) else values
+    spread = np.sqrt(np.dot(away, away) / max(len(away), 1))
+    units: Values = away / spread if spread else np.zeros(len(values))
+    return units
+
+
+def measure_nearness(days: Sequence[tuple[float, float]], times: Values) -> Values:
+    """Return how near to one of these days each of the times lies: 1 on it, down to 0 away from it; 0 without any."""
+    near = np.zeros(len(times))
+    for begins, ends in days:
+        after = np.maximum(times - ends, 0) / AFTER_SECONDS
+        before = np.maximum(begins - times, 0) / BEFORE_SECONDS
+        near = np.maximum(near, np.exp(-(after + before)))
+    return near
+
+
+def _measure_meaning(candidates: CandidateSet, talks: Talks) -> Values:
+    """Return how like each is by itself, and with its neighbours' shares, half and half: they tell what it is about."""
+    likeness = candidates.likeness
+    is_known = ~np.isnan(likeness)
+    if not is_known.any():
+        return np.zeros(len(candidates))
+    centred = np.where(is_known, likeness - likeness[is_known].mean(), 0)
+    halves = standardise(centred) + standardise(smooth_over_neighbours(centred, talks, AROUND, AROUND))
+    return halves * (is_known / 2)
+
+
+def _lend_to_answers(alike: Values, traits: NDArray[np.int64], talks: Talks) -> Values:
+    """Return what a question that fits lends to the next in the same talk, where the other speaks."""
+    lent = np.zeros(len(alike))
+    is_question = (traits[:-1] & Trait.QUESTION) > 0
+    is_other = ((traits[:-1] ^ traits[1:]) & (Trait.OF_USER | Trait.OF_COMPANION)) > 0
+    lent[1:] = np.maximum(alike[:-1], 0) * (is_question & is_other & (talks[1:] == talks[:-1]))
+    return lent

@@ -1,0 +1,8 @@
+"""Scoring policies: how much a memory comes to mind, by one rule or another. Pure: computed when read, stored nowhere."""
+
+from memory.scoring.choices import CHOICES, DEFAULT, by_name, in_mood, offer_of
+from memory.scoring.parameters import Parameter
+from memory.scoring.policy import Policy
+from memory.scoring.remembered import Remembered
+
+__all__ = ["CHOICES", "DEFAULT", "Parameter", "Policy", "Remembered", "by_name", "in_mood", "offer_of"]

@@ -1,0 +1,149 @@
+"""The store: what was said and what was told to be remembered is kept, corrected and taken back, never overwritten."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from jobs.enqueue import enqueue
+from memory.models import Memory, Page
+from memory.recall.packed_index import pack
+from memory.recall.terms import terms
+from memory.recall.traits import traits
+from text.storable import storable
+
+EMBEDDING_DELAY_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both
+BATCH = 1000
+CARRIED_OVER = ("kind", "importance", "tags", "is_pinned")  # by what replaces a memory
+CHANGED = (
+    "changed_since",
+    _("This has been changed or deleted since, so it cannot be done any more. Nothing was changed."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One thing said: by whom ("user" or "companion"), when, and in which message."""
+
+    message_id: UUID
+    text: str
+    speaker: str
+    happened_at: datetime
+
+
+def keep_said(
+    companion_id: UUID,
+    said: Sequence[Said],
+    now: datetime,
+    *,
+    zone: tzinfo = UTC,
+) -> list[Memory]:
+    """Keep what was said, recallable by their words at once. Call it inside the transaction that saves them.
+
+    `zone` is the user's: it decides on which day a thing was said.
+    """
+    memories = [
+        Memory(
+            companion_id=companion_id,
+            kind=Memory.Kind.SAID,
+            text=storable(one.text),
+            speaker=one.speaker,
+            happened_at=one.happened_at,
+            learnt_at=now,
+            message_id=one.message_id,
+            entry=entry_of(one.text, one.speaker, one.happened_at, zone),
+        )
+        for one in said
+    ]
+    Memory.objects.bulk_create(memories, BATCH)
+    nudge(companion_id)
+    return memories
+
+
+def keep_fact(
+    companion_id: UUID,
+    text: str,
+    happened_at: datetime,
+    now: datetime,
+    source_ids: Sequence[UUID] = (),
+    call_id: int | None = None,
+    *,
+    zone: tzinfo = UTC,
+) -> Memory:
+    """Keep a fact, with the messages that it comes from and the model call that made it."""
+    text = storable(text)
+    with transaction.atomic():
+        memory = Memory.objects.create(
+            companion_id=companion_id,
+            kind=Memory.Kind.FACT,
+            text=text,
+            happened_at=happened_at,
+            learnt_at=now,
+            call_id=call_id,
+            entry=entry_of(text, "", happened_at, zone),
+        )
+        Source = Memory.sources.through
+        Source.objects.bulk_create(Source(memory_id=memory.pk, message_id=pk) for pk in source_ids)
+        nudge(companion_id)
+    return memory
+
+
+def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo, page: str = "") -> bytes:
+    """Return what recall reads of such a memory: in the user's zone, for "yesterday" in it is theirs.
+
+    The gist of a page is found by the page's words as well, where "yesterday" is nobody's day.
+    """
+    when = happened_at.astimezone(zone)
+    found_by = terms(f"{text}\n\n{page}") if page else terms(text, when)
+    return pack(when, traits(text, speaker), found_by)
+
+
+def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | None = None) -> None:
+    """Give a memory another text: found by the new words at once, and by the new meaning when it is embedded again.
+
+    Where `happened_at` is given, it happened then.
+    """
+    with transaction.atomic():
+        memory.text = storable(text)
+        memory.edited_at = now
+        memory.happened_at = happened_at or memory.happened_at
+        page = Page.objects.filter(companion_id=memory.companion_id, memory=memory).first()
+        told, zone = page.text if page else "", memory.companion.user.zone
+        memory.entry = entry_of(text, memory.speaker, memory.happened_at, zone, page=told)
+        memory.save(update_fields=["text", "edited_at", "happened_at", "entry"])
+        if page:
+            Page.objects.filter(companion_id=memory.companion_id, pk=page.pk).update(gist=memory.text)
+        memory.embeddings.all().delete()
+        nudge(memory.companion_id)
+
+
+@transaction.atomic
+def revise(memory: Memory, text: str, now: datetime, source_ids: Collection[UUID], zone: tzinfo) -> Memory:
+    """Return the memory that replaces it, of the same kind and weight, with the sources of both."""
+    ids = list({*source_ids, *memory.sources.values_list("pk", flat=True)})
+    new = keep_fact(memory.companion_id, text, now, now, ids, zone=zone)
+    for name in CARRIED_OVER:
+        setattr(new, name, getattr(memory, name))
+    new.save(update_fields=CARRIED_OVER)
+    retract(memory, now, replaced_by=new)
+    return new
+
+
+def retract(memory: Memory, now: datetime, replaced_by: Memory | None = None) -> None:
+    """Close the memory from now on, linked to what replaced it; looked at as of an earlier day, it holds."""
+    memory.closed_at, memory.replaced_by = now, replaced_by
+    memory.save(update_fields=["closed_at", "replaced_by"])
+
+
+def reopen(memory: Memory) -> None:
+    """Let the memory hold again."""
+    memory.closed_at, memory.replaced_by = None, None
+    memory.save(update_fields=["closed_at", "replaced_by"])
+
+
+def nudge(companion_id: UUID) -> None:
+    """Ask for embedding after the commit."""
+    enqueue("memory.tasks.embed_companion", str(companion_id), delay_seconds=EMBEDDING_DELAY_SECONDS)

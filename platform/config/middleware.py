@@ -1,0 +1,79 @@
+"""Middleware: the port of the Host header, which ALLOWED_HOSTS does not look at, and the log of requests."""
+
+from collections.abc import Awaitable, Callable
+from typing import cast
+from urllib.parse import urlsplit
+
+import structlog
+from asgiref.sync import iscoroutinefunction
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+from django.http.request import split_domain_port
+from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
+from django.utils.decorators import sync_and_async_middleware
+from django_structlog.middlewares import RequestMiddleware
+
+from accounts.shares import address_of
+
+Response = HttpResponseBase
+GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def require_port(request: HttpRequest) -> None:
+    """Raise DisallowedHost, which is answered 400, where the host has another port than KITH_URL.
+
+    A host without a port passes: many proxies leave it out. On this machine any port passes, as of a tunnel.
+    """
+    _, port = split_domain_port(request.get_host())
+    address = urlsplit(settings.KITH_URL)
+    wanted = address.port or DEFAULT_PORTS[address.scheme]
+    if settings.IS_PRODUCTION and port and port != str(wanted):
+        raise DisallowedHost(f"The Host header has port {port}; KITH_URL has port {wanted}.")
+
+
+@sync_and_async_middleware
+def host_port_middleware(get_response: GetResponse) -> GetResponse:
+    """Let requests through whose Host header has the port of KITH_URL."""
+    if iscoroutinefunction(get_response):
+
+        async def answer_async(request: HttpRequest) -> Response:
+            require_port(request)
+            return await cast(Awaitable[Response], get_response(request))
+
+        return answer_async
+
+    def answer(request: HttpRequest) -> Response:
+        require_port(request)
+        return cast(Response, get_response(request))
+
+    return answer
+
+
+class RequestLog(RequestMiddleware):
+    """A line as a request begins and ends, with the address's pattern: no query, no key, nothing that was said."""
+
+    @classmethod
+    def bind_ip(cls, request: HttpRequest) -> None:
+        """Put the address on the lines, as the proxies that KITH_PROXIES counts tell it; others may tell anything."""
+        scope = getattr(request, "scope", None)
+        ip = address_of(scope) if scope else request.META.get("REMOTE_ADDR")
+        structlog.contextvars.bind_contextvars(ip=ip)
+
+    @staticmethod
+    def bind_user_id(request: HttpRequest) -> None:
+        """Look nobody up, who may have sent a session that is none: whose it is is told once it is known."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        return f"{request.method} /{pattern_of(request.path_info)}"
+
+
+def pattern_of(path: str) -> str:
+    """The route that the path takes, such as `companions/<uuid:companion_id>/`."""
+    try:
+        return resolve(path).route
+    except Resolver404:
+        return "(no such page)"

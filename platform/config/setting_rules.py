@@ -1,0 +1,91 @@
+"""What settings may be: a key, a bound or a bucket that is none stops the start, and no key is ever shown."""
+
+import base64
+import binascii
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
+KEY_BYTES = 32
+SECRET_CHARACTERS = 32
+SECRET_DISTINCT_CHARACTERS = 8
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of its points
+LAWFUL_MINUTES = 180
+
+
+def require_strong_secret(key: str) -> None:
+    """Raise ImproperlyConfigured where the key that signs sessions and links could be guessed."""
+    if len(key) < SECRET_CHARACTERS or len(set(key)) < SECRET_DISTINCT_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY is too easy to guess: it needs at least {SECRET_CHARACTERS} characters, and "
+            f"{SECRET_DISTINCT_CHARACTERS} different ones. Make one: openssl rand -base64 48"
+        )
+
+
+def encryption_keys(text: str) -> list[str]:
+    """The keys that stand there with commas between; ImproperlyConfigured where one is not 32 bytes in base64url."""
+    keys = [key.strip() for key in text.split(",") if key.strip()]
+    wrong = [number for number, key in enumerate(keys, 1) if len(_bytes(key)) != KEY_BYTES]
+    if wrong or not keys:
+        raise ImproperlyConfigured(
+            f"KITH_ENCRYPTION_KEY: key {wrong[0] if wrong else 1} is not 32 bytes in base64url. "
+            "Make one: openssl rand -base64 32 | tr +/ -_"
+        )
+    return [_padded(key) for key in keys]
+
+
+def vapid_key(text: str) -> str:
+    """The private key of notifications, or nothing; ImproperlyConfigured where it is not 32 bytes in base64url."""
+    number = int.from_bytes(_bytes(text), "big")
+    if text and (len(_bytes(text)) != KEY_BYTES or not 0 < number < P256_ORDER):
+        raise ImproperlyConfigured(
+            "KITH_VAPID_KEY is not the number of a private key on P-256: 32 bytes in base64url."
+        )
+    return text
+
+
+def _bytes(key: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(_padded(key)) if BASE64URL.fullmatch(key) else b""
+    except binascii.Error:
+        return b""
+
+
+def _padded(key: str) -> str:
+    return key + "=" * (-len(key) % 4)
+
+
+def break_after(minutes: int) -> timedelta:
+    """How long somebody may talk before a break is proposed: at most three hours, as the law asks."""
+    if not 1 <= minutes <= LAWFUL_MINUTES:
+        raise ImproperlyConfigured(
+            f"KITH_BREAK_MINUTES is {minutes}; it must be a number from 1 to {LAWFUL_MINUTES}."
+        )
+    return timedelta(minutes=minutes)
+
+
+def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:
+    """The entry of STORAGES: that folder, or the bucket where S3_BUCKET names one."""
+    said = {
+        name: env.str(f"S3_{name}", "")
+        for name in ("BUCKET", "ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "REGION")
+    }
+    if not said["BUCKET"]:
+        if any(said.values()):
+            raise ImproperlyConfigured("Set S3_BUCKET as well: the other S3 settings do nothing without it.")
+        return {"BACKEND": "files.storages.folder.PrivateFolder", "OPTIONS": {"location": folder}}
+    if bool(said["ACCESS_KEY"]) != bool(said["SECRET_KEY"]):
+        raise ImproperlyConfigured("Set S3_ACCESS_KEY and S3_SECRET_KEY together, or neither.")
+    options = {
+        "bucket_name": said["BUCKET"],
+        "endpoint_url": said["ENDPOINT"] or None,
+        "access_key": said["ACCESS_KEY"] or None,
+        "secret_key": said["SECRET_KEY"] or None,
+        "region_name": said["REGION"] or None,
+    }
+    return {"BACKEND": "files.storages.s3.PrivateS3", "OPTIONS": options}

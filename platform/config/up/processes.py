@@ -1,0 +1,168 @@
+"""How a program of Kith is run, watched and ended, and how it ends with its parent."""
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self, TypedDict
+
+import psutil
+
+# A line of JSON at level error or above, or a plain one that says so.
+COMPLAINT = re.compile(r'"level": "(error|critical)"|\b(ERROR|CRITICAL|FATAL|PANIC)\b')
+PR_SET_PDEATHSIG = 1
+KILL_SECONDS = 2.0
+
+
+class Account(TypedDict, total=False):
+    """What subprocess needs to know to start a process as another account."""
+
+    user: str
+    group: str
+    extra_groups: list[str]
+
+
+def as_account(name: str | None) -> Account:
+    """The user and its own group alone: left in root's group it is kept out where others may pass."""
+    return {} if name is None else {"user": name, "group": name, "extra_groups": []}
+
+
+def nothing() -> None:
+    """For a program that needs nothing before its start."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """How one process is started and ended.
+
+    `prepare` runs before each start, also before a restart, and clears away what a killed process left behind.
+    `complaint` finds the lines of its log that the terminal should show. `death_signal` is what the process gets
+    when `up` itself is killed; `user` is the account that it runs as (None: ours).
+    """
+
+    name: str
+    command: list[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    user: str | None = None
+    prepare: Callable[[], None] = nothing
+    complaint: re.Pattern[str] = COMPLAINT
+    stop_signal: signal.Signals = signal.SIGTERM
+    death_signal: signal.Signals = signal.SIGKILL
+    stop_seconds: float = 5.0
+
+    def within(self, folder: Path, environment: Mapping[str, str]) -> Self:
+        """The same program in that folder, told that environment besides what we have of our own."""
+        return replace(self, folder=folder, environment=environment)
+
+
+def die_with_parent(death_signal: signal.Signals, parent: int = 0) -> Callable[[], None] | None:
+    """What a new process runs before its program, so that the kernel sends it `death_signal` when its parent ends.
+
+    Linux only (None elsewhere: see records.py). The kernel watches the thread that made the child, so children are
+    made by the main thread; a change of user would undo the leash, and subprocess changes it before this runs.
+    The parent is this process unless another is named.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    expected = parent or os.getpid()
+
+    def tie() -> None:
+        prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
+        if os.getppid() != expected:  # it died before the leash was on
+            os._exit(1)
+
+    return tie
+
+
+class Child:
+    """A Program and, once started, its process; what it prints is added to `log_path`."""
+
+    def __init__(self, program: Program, log_path: Path) -> None:
+        self.program = program
+        self.log_path = log_path
+        self.process: subprocess.Popen[bytes] | None = None
+        self._stop_by = 0.0
+
+    def start(self) -> None:
+        """Start the process in a session of its own, so that Ctrl-C reaches `up` alone."""
+        program = self.program
+        program.prepare()
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                program.command,
+                env={**os.environ, **program.environment},
+                cwd=program.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=die_with_parent(program.death_signal),
+                **as_account(program.user),
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id; 0 where it was never started."""
+        return self.process.pid if self.process else 0
+
+    @property
+    def created(self) -> float:
+        """When the process began, in seconds since 1970; 0.0 where it is gone. With the id it names one process."""
+        with suppress(psutil.NoSuchProcess):
+            return float(psutil.Process(self.pid).create_time()) if self.pid else 0.0
+        return 0.0
+
+    def is_running(self) -> bool:
+        """Whether the process was started and has not ended."""
+        return self.process is not None and self.process.poll() is None
+
+    def how_it_ended(self) -> str:
+        """`ended with status N` or `was ended by SIGNAL`."""
+        code = self.process.poll() if self.process else None
+        if code is None:
+            return "has not ended"
+        return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+
+    def stop(self) -> bool:
+        """Ask the process to end and, past its time, makes it end; answers whether asking was enough."""
+        self.ask_to_stop()
+        return self.end()
+
+    def ask_to_stop(self) -> None:
+        """Ask the process to end; its time begins now."""
+        self._stop_by = time.monotonic() + self.program.stop_seconds
+        if self.process is not None:
+            self.process.send_signal(self.program.stop_signal)
+
+    def end(self) -> bool:
+        """Wait for a process that was asked to stop and, past its time, makes it end; False where that was needed."""
+        is_ended = self._wait(self._stop_by)
+        if not is_ended:
+            self.kill()
+        return is_ended
+
+    def kill(self) -> None:
+        """End the process at once: first as its leash would, so that Postgres takes its own children with it."""
+        if self.process is None or not self.is_running():
+            return
+        self.process.send_signal(self.program.death_signal)
+        if not self._wait(time.monotonic() + KILL_SECONDS):
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def _wait(self, deadline: float) -> bool:
+        while self.is_running():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True

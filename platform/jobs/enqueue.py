@@ -1,0 +1,26 @@
+"""Ask Celery for a task after the commit. What is lost of such requests beat finds from rows."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import structlog
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+log = structlog.get_logger(__name__)
+
+# A thread of its own: to reach the broker takes milliseconds, and a second where it is away, and people wait for commits.
+SENDER = ThreadPoolExecutor(1, thread_name_prefix="enqueue")
+
+
+def enqueue(task_name: str, *args: str, delay_seconds: float = 0.0) -> None:
+    """Ask for the task after the commit, to begin `delay_seconds` later. An unreachable broker is only logged."""
+    transaction.on_commit(partial(SENDER.submit, _send, task_name, args, delay_seconds), robust=True)
+
+
+def _send(task_name: str, args: tuple[str, ...], delay_seconds: float) -> None:
+    try:
+        current_app.send_task(task_name, args, countdown=delay_seconds)
+    except OperationalError as error:
+        log.warning("not_enqueued", task=task_name, error=type(error).__name__)

@@ -1,0 +1,55 @@
+"""A row that is one worker's for a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from django.db.models import Q, QuerySet
+
+LEASE_TIME = timedelta(minutes=20)  # longer than any one answer may take; whoever asks again renews it first
+
+Clock = Callable[[], datetime]
+Step = Callable[[str], None]
+"""Told which point the work has come to."""
+
+
+def nothing(_point: str) -> None:
+    """What is done at each point, but in tests."""
+
+
+@dataclass(slots=True)
+class Lease:
+    """A row that is one worker's until the time in its `field`: only whoever wrote that time may move it."""
+
+    row: QuerySet[Any]
+    field: str
+    clock: Clock
+    until: datetime
+    length: timedelta = LEASE_TIME
+
+    @classmethod
+    def take(
+        cls, row: QuerySet[Any], field: str, clock: Clock, length: timedelta = LEASE_TIME, **fields: Any
+    ) -> Self | None:
+        """Return the lease, with these fields set; None where the row is not due, another's, or gone."""
+        now = clock()
+        free = row.filter(Q(**{field: None}) | Q(**{f"{field}__lte": now}))
+        until = now + length
+        return cls(row, field, clock, until, length) if free.update(**{field: until}, **fields) else None
+
+    @property
+    def held_row(self) -> QuerySet[Any]:
+        """The row, as long as nobody else has taken it."""
+        return self.row.filter(**{self.field: self.until})
+
+    def renew(self, **fields: Any) -> bool:
+        """Return whether it still was held; then it is for another `length` from now, with these fields set."""
+        until = self.clock() + self.length
+        is_held = bool(self.held_row.update(**{self.field: until}, **fields))
+        self.until = until if is_held else self.until
+        return is_held
+
+    def release(self, at: datetime | None, **fields: Any) -> None:
+        """Let anybody go on with the row from then on. Where another has taken it, nothing changes."""
+        self.held_row.update(**{self.field: at}, **fields)

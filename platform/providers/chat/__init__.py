@@ -1,0 +1,1 @@
+"""Chat with any OpenAI-compatible server."""

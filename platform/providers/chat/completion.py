@@ -1,0 +1,131 @@
+"""One whole answer of the chat model, for a caller that waits for it: within bounds, and noted for an open meter."""
+
+import asyncio
+import atexit
+from collections.abc import Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from django.conf import settings
+
+from providers.background_loop import run_in_background
+from providers.chat.events import Piece, Thought, ToolCall, Usage
+from providers.chat.request import Messages
+from providers.clients import aclose_clients, get_chat_client
+from providers.errors import MalformedError, ProviderError, ProviderUnavailable
+from providers.metering import Metered, note
+from providers.tokens import estimate_answer, estimate_messages
+
+MAX_CHARACTERS = 200_000  # of answer and reasoning together
+TIMEOUT_SECONDS = 900.0  # a server may trickle for as long as it never falls silent
+
+
+@dataclass
+class Completion:
+    """What the model says, what it thought, which tools it calls, and what that took."""
+
+    text: str = ""
+    thought: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+
+
+def complete(
+    messages: Messages, tools: Messages = (), *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> Completion:
+    """Return the model's answer to the messages; the calling thread waits for it.
+
+    Of the tool calls the first TOOL_CALLS are given, as the model wrote them. Raises ProviderUnavailable, also where the
+    answer does not end in time, ProviderRefused, and MalformedError where it has no end.
+    """
+    with metered_completion(messages, tools, timeout_seconds=timeout_seconds) as completion:
+        completion.calls = completion.calls[: settings.TOOL_CALLS]
+        return completion
+
+
+@contextmanager
+def metered_completion(
+    messages: Messages,
+    tools: Messages = (),
+    form: Mapping[str, Any] | None = None,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> Iterator[Completion]:
+    """Give the whole answer to the block, at whose end the call is noted: a ProviderError raised in it is the call's."""
+    completion, began = Completion(), perf_counter()
+    failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
+    try:
+        run_in_background(_collect(completion, messages, tools, form, timeout_seconds))
+        yield completion
+        failed = None
+    except ProviderError as error:
+        failed = error
+        raise
+    finally:
+        usage = completion.usage
+        if failed is not None and usage == Usage(0, 0):
+            usage = failed.usage or _estimate_usage(completion, messages, tools)
+        _note(usage, began, failed)
+
+
+async def _collect(
+    completion: Completion,
+    messages: Messages,
+    tools: Messages,
+    form: Mapping[str, Any] | None,
+    timeout_seconds: float,
+) -> None:
+    """Fill the completion; MalformedError where the answer does not come to an end."""
+    pieces: list[str] = []
+    thoughts: list[str] = []
+    characters = 0
+    try:
+        async with (
+            asyncio.timeout(timeout_seconds),
+            aclosing(get_chat_client().stream(messages, tools, form)) as events,
+        ):
+            async for event in events:
+                match event:
+                    case Usage():
+                        completion.usage = event
+                    case ToolCall():
+                        completion.calls.append(event)
+                    case Piece(text) | Thought(text):
+                        (pieces if isinstance(event, Piece) else thoughts).append(text)
+                        characters += len(text)
+                if characters > MAX_CHARACTERS:
+                    raise MalformedError(f"The answer has more than {MAX_CHARACTERS:,} characters")
+    except TimeoutError:
+        raise ProviderUnavailable(f"The answer did not end within {timeout_seconds:g} s") from None
+    finally:
+        completion.text, completion.thought = "".join(pieces), "".join(thoughts)
+
+
+def _estimate_usage(completion: Completion, messages: Messages, tools: Messages) -> Usage:
+    """Estimate what a failed call took: nothing where it failed before an answer began."""
+    if not completion.text and not completion.thought:
+        return Usage(0, 0)
+    received = estimate_answer(completion.text, completion.thought, completion.calls)
+    return Usage(estimate_messages(messages, tools), received, is_estimated=True)
+
+
+def _note(usage: Usage, began: float, error: ProviderError | None) -> None:
+    note(
+        Metered(
+            settings.CHAT["base_url"],
+            settings.CHAT["model"],
+            usage.prompt_tokens,
+            usage.is_estimated,
+            round((perf_counter() - began) * 1000),
+            error,
+            usage.completion_tokens,
+            usage.cached_tokens,
+        )
+    )
+
+
+@atexit.register
+def close_background_clients() -> None:
+    """Close the connections that are kept from one call to the next, and forget what the server was found to refuse."""
+    run_in_background(aclose_clients())

@@ -1,0 +1,120 @@
+"""An answer in a given form: asked for as JSON, found in whatever the model wrote around it, validated."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from providers.chat.completion import metered_completion
+from providers.chat.request import Messages
+from providers.errors import MalformedError
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+START = re.compile(r'\{(?=\s*")')  # an empty object answers nothing
+INSIDE = re.compile(r'(?:[\[{]|[\]}"\d]\s*,|"\s*:)\Z')  # what stands before a part of something broken
+LOOK_BACK_CHARACTERS = 40
+MAX_STARTS = 50
+MAX_DIGITS = 18
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
+    """Return the model's answer to the messages, as an object of that type; the calling thread waits for it.
+
+    `task` names what is asked for: digest, ending, gists, night. The schema is sent beside the messages, and left out
+    for servers that do not know how; so the messages tell the form too. The call is noted for an open meter.
+    Raises ProviderUnavailable, ProviderRefused, and MalformedError where no object in that form was answered.
+    """
+    schema = {"name": task, "schema": answer.model_json_schema(), "strict": False}
+    with metered_completion(messages, form={"type": "json_schema", "json_schema": schema}) as completion:
+        return parse_answer(completion.text, answer)
+
+
+def parse_answer(text: str, answer: type[Answer]) -> Answer:
+    """Return the last object in the text that is in form; MalformedError, without any of its words, if there is none."""
+    found = find_objects(text)
+    faults = "" if found else "no JSON object"
+    for candidate in reversed(found):
+        try:
+            return answer.model_validate(candidate)
+        except ValidationError as error:
+            faults = faults or _describe_faults(error, answer)
+        except (ValueError, ArithmeticError, RecursionError):
+            faults = faults or "a value out of all bounds"
+    raise MalformedError(f"The answer is not in form: {faults}")
+
+
+def _describe_faults(error: ValidationError, answer: type[BaseModel]) -> str:
+    """Return which fields are wrong, and how; without the values."""
+    faults: Sequence[Any] = error.errors(include_url=False, include_context=False, include_input=False)
+    named = [(str(fault["loc"][0]) if fault["loc"] else "", fault["type"]) for fault in faults[:5]]
+    return ", ".join(f"{name}: {kind}" if name in answer.model_fields else kind for name, kind in named)
+
+
+def find_objects(text: str) -> list[dict[str, Any]]:
+    """Return the JSON objects that stand in the text for themselves, in their order: behind prose, in fences.
+
+    Nothing broken is mended. One with a key twice, a number beyond all bounds, NaN, a NUL or a lone surrogate is none.
+    """
+    found: list[dict[str, Any]] = []
+    at = 0
+    for _ in range(MAX_STARTS):
+        start = START.search(text, at)
+        if start is None:
+            break
+        begin = start.start()
+        is_part = INSIDE.search(text[:begin].rstrip()[-LOOK_BACK_CHARACTERS:])
+        try:
+            candidate, at = DECODER.raw_decode(text, begin)
+        except json.JSONDecodeError as error:
+            at = max(error.pos, begin + 1)
+        except (ValueError, RecursionError):
+            break
+        else:
+            if not is_part and _is_storable(candidate):
+                found.append(candidate)
+    return found
+
+
+def _is_storable(candidate: object) -> bool:
+    left = [candidate]
+    while left:
+        value = left.pop()
+        if isinstance(value, str) and UNSTORABLE.search(value):
+            return False
+        if isinstance(value, dict):
+            left += [*value, *value.values()]
+        elif isinstance(value, list):
+            left += value
+    return True
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return dict(pairs)
+
+
+def _parse_int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+def _parse_float(digits: str) -> float:
+    number = float(digits)  # `digits` is also NaN or Infinity
+    if not math.isfinite(number):
+        raise ValueError("a number is not finite")
+    return number
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_build_object,
+    parse_int=_parse_int,
+    parse_float=_parse_float,
+    parse_constant=_parse_float,
+)

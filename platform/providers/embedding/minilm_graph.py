@@ -1,0 +1,140 @@
+"""A small BERT encoder (Devlin et al. 2018, arXiv:1810.04805) as a graph for ONNX Runtime.
+
+Operators of the domain com.microsoft are ONNX Runtime's own, documented with it: each does in one pass what takes several
+of the standard ones.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper
+from onnxruntime import InferenceSession, OrtValue, SessionOptions
+
+from providers.embedding.vectors import Floats
+
+HEADS = 12
+LAYERS = 6
+EPSILON = 1e-12
+OWN = "com.microsoft"
+VERSIONS = ("", 18), (OWN, 1)
+FORMAT = 9
+FLOAT = TensorProto.FLOAT
+ERRORS_ONLY = 3  # of what ONNX Runtime logs
+Tensors = dict[str, Floats]
+
+
+def start_session(tensors: Tensors) -> InferenceSession:
+    """Return a session of the encoder with those weights; each run takes one thread, the caller's.
+
+    The weights go beside the graph: within it they would be copied several times on their way.
+    """
+    graph, weights = build_encoder(tensors)
+    options = SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = ERRORS_ONLY
+    options.add_external_initializers(
+        list(weights), [OrtValue.ortvalue_from_numpy(weight) for weight in weights.values()]
+    )
+    return InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+class Graph:
+    """Nodes, one after the other, each named as its output is; and the weights that they name, which lie outside."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        self._tensors, self._nodes = tensors, list[Any]()
+        self.weights: dict[str, Floats] = {}
+
+    def add(self, operator: str, name: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Return the name of the new node's output."""
+        self._nodes.append(helper.make_node(operator, inputs, [name], domain=domain, **attributes))
+        return name
+
+    def add_own(self, operator: str, name: str, *inputs: str, **attributes: Any) -> str:
+        """Return the name of the output of a new node of ONNX Runtime's own."""
+        return self.add(operator, name, *inputs, domain=OWN, **attributes)
+
+    def take_weight(self, name: str) -> str:
+        """Return the name of a published weight, which is taken among the graph's."""
+        return self.add_weight(name, self._tensors[name])
+
+    def add_weight(self, name: str, value: Floats) -> str:
+        """Return the name under which the value is known from now on."""
+        self.weights[name] = np.ascontiguousarray(value)
+        return name
+
+    def add_linear(self, name: str, hidden: str) -> str:
+        """Hidden states times a published matrix (outputs, inputs), without its bias."""
+        matrix = self._tensors[f"{name}.weight"].T
+        return self.add("MatMul", name, hidden, self.add_weight(f"{name}.weight", matrix))
+
+    def add_normalisation(self, name: str, step: str, earlier: str) -> str:
+        """Layer normalisation of what a linear step gave, with its bias, and of what there was before it."""
+        norm = [self.take_weight(f"{name}.LayerNorm.{kind}") for kind in ("weight", "bias")]
+        bias = self.take_weight(f"{name}.dense.bias")
+        return self.add_own("SkipLayerNormalization", name, step, earlier, *norm, bias, epsilon=EPSILON)
+
+    def add_attention(self, name: str, hidden: str) -> str:
+        """Self-attention, with query, key and value in one multiplication."""
+        kinds = ("weight", "bias")
+        parts = [
+            [self._tensors[f"{name}.{part}.{kind}"] for part in ("query", "key", "value")] for kind in kinds
+        ]
+        weights, biases = (np.concatenate(part) for part in parts)
+        inputs = self.add_weight(f"{name}.weights", weights.T), self.add_weight(f"{name}.biases", biases)
+        return self.add_own("Attention", name, hidden, *inputs, "mask", num_heads=HEADS)
+
+    def serialise(self, inputs: Mapping[str, tuple[int, list[str]]], output: str) -> bytes:
+        """All but the weights' values; `inputs` are types and shapes by their names."""
+        told = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
+        result = helper.make_tensor_value_info(output, FLOAT, ["n", "length", "width"])
+        outside = [_describe_external(name, value) for name, value in self.weights.items()]
+        graph = helper.make_graph(self._nodes, "bert", told, [result], outside)
+        opsets = [helper.make_opsetid(*version) for version in VERSIONS]
+        made = helper.make_model(graph, opset_imports=opsets, ir_version=FORMAT)
+        return bytes(made.SerializeToString())
+
+
+def _describe_external(name: str, value: Floats) -> TensorProto:
+    """What stands for a weight in the graph."""
+    tensor = TensorProto(name=name, dims=value.shape, data_type=FLOAT, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=name)
+    return tensor
+
+
+def build_encoder(tensors: Tensors) -> tuple[bytes, dict[str, Floats]]:
+    """The graph and its weights: from `ids` and their `mask` (1 where there is a token), both (n, length), to what each
+    is understood as, (n, length, width); `places` (length,) count from 0.
+    """
+    graph = Graph(tensors)
+    hidden = _add_embeddings(graph, tensors)
+    for layer in range(LAYERS):
+        hidden = _add_layer(graph, hidden, f"encoder.layer.{layer}")
+    inputs = {"ids": (TensorProto.INT64, ["n", "length"]), "mask": (TensorProto.INT32, ["n", "length"])}
+    return graph.serialise(inputs | {"places": (TensorProto.INT64, ["length"])}, hidden), graph.weights
+
+
+def _add_embeddings(graph: Graph, tensors: Tensors) -> str:
+    """Each token's word and place; that all is of the first of two texts goes with the place."""
+    places = (
+        tensors["embeddings.position_embeddings.weight"]
+        + tensors["embeddings.token_type_embeddings.weight"][0]
+    )
+    words = graph.add("Gather", "words", graph.take_weight("embeddings.word_embeddings.weight"), "ids")
+    where = graph.add("Gather", "where", graph.add_weight("embeddings.places", places), "places")
+    norm = [graph.take_weight(f"embeddings.LayerNorm.{kind}") for kind in ("weight", "bias")]
+    both = graph.add("Add", "read", words, where)
+    return graph.add("LayerNormalization", "embedded", both, *norm, epsilon=EPSILON)
+
+
+def _add_layer(graph: Graph, hidden: str, prefix: str) -> str:
+    attended = graph.add_attention(f"{prefix}.attention.self", hidden)
+    seen = graph.add_linear(f"{prefix}.attention.output.dense", attended)
+    told = graph.add_normalisation(f"{prefix}.attention.output", seen, hidden)
+    wide = graph.add_linear(f"{prefix}.intermediate.dense", told)
+    bent = graph.add_own(
+        "BiasGelu", f"{prefix}.bent", wide, graph.take_weight(f"{prefix}.intermediate.dense.bias")
+    )
+    narrow = graph.add_linear(f"{prefix}.output.dense", bent)
+    return graph.add_normalisation(f"{prefix}.output", narrow, told)

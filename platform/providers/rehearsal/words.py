@@ -1,0 +1,152 @@
+"""What the words of a text tell the rehearsal model: its subject, its kind, its feelings."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+from typing import TypeVar
+
+from text.sentences import split_sentences
+
+Named = TypeVar("Named")
+
+HAN = re.compile(r"[\u3400-\u9fff]")
+WORD = re.compile(r"[a-zà-ÿ0-9']{2,}|[\u3400-\u9fff]+")
+COMMON_WORDS = """
+about am an and any are as at be been but by can could did do does for from had has have he her him his how i'm if in is
+it it's its just know like me my of on or our please remember said say she so tell that the their them there they this
+to told was we were what what's when where which who why will with would you your
+什么 你还 还记 记得 得我 我的 我在 我是 知道 怎么 是什 哪里 告诉 诉我 我说 说过 一下 是谁
+"""
+OPINION_WORDS = """
+anymore day dislik dislike enjoy every favorite favourite hat hate instead longer lov love more now prefer really time
+used very 喜欢 我喜 很喜 最喜 讨厌 现在 不再 每天 我每 以前 我不 我现
+"""
+COMMON = frozenset(COMMON_WORDS.split())  # they stand in any text
+OPINIONS = frozenset(OPINION_WORDS.split())  # liking and changing are no subject
+MARKS = ".,!?;:。，！？；：、 "
+SINGLE_QUOTES = str.maketrans("“”", "‘’")
+MAX_SENTENCE = 280
+EMOTIONS = {
+    "angry": r"angr\w+|furious|annoy\w*|hate\w*|生气|生氣|愤怒|讨厌",
+    "sad": r"sad\w*|lonely|cr(?:y|ied|ying)|lost|upset|disappoint\w*|hurt\w*|worr\w+|afraid|tired"
+    r"|难过|難過|伤心|孤独|失望|失去|哭|担心|害怕|难受|累",
+    "surprised": r"surpris\w+|unexpected\w*|wow|suddenly|惊讶|没想到|居然",
+    "awkward": r"awkward|embarrass\w*|sorry|ashamed|尴尬|不好意思|抱歉|对不起",
+    "happy": r"happ(?:y|i\w+)|glad|delight\w*|excit\w+|wonderful|great|fun|proud\w*|grateful"
+    r"|开心|高兴|高興|快乐|幸福|兴奋|自豪",
+    "curious": r"curious|wonder(?:ing)?|interest\w+|learn\w*|好奇|想知道|感兴趣|学习",
+}
+LIKING = (
+    r"lov(?:e[sd]?|ing)|lik(?:e[sd]?|ing)|enjoy\w*|prefer\w*|favou?rite|thank\w*|喜欢|喜愛|爱|谢谢|有趣|期待"
+)
+KINDS = {  # of memories; the first that fits
+    "promise": r"\bI (?:promise|swear)\b|我(?:答应|保证|承诺|发誓)",
+    "relationship": r"\b(?:my|our) (?:\w+ )?(?:sister|brother|friend|mother|father|mum|mom|dad|wife|husband|son|daughter"
+    r"|aunt|uncle|cousin|grand\w+|girlfriend|boyfriend|partner|boss|colleague|neighbou?r|teacher|dog|cat)s?\b"
+    r"|我(?:的)?(?:妹妹|姐姐|哥哥|弟弟|妈妈|爸爸|妻子|丈夫|老公|老婆|儿子|女儿|朋友|同事|老板|邻居|老师|奶奶|爷爷)",
+    "goal": r"\b(?:plan(?:ning)? (?:to|on)|want to|would like to|hop(?:e|ing) to|going to|my (?:goal|dream)|decided to)\b"
+    r"|打算|计划|想要|希望|目标|梦想|准备|决定",
+    "preference": r"\b(?:like|love|enjoy|prefer|hate|dislike|favou?rite|can't stand)s?\b|喜欢|讨厌|爱好|最爱|爱吃",
+    "event": r"\b(?:yesterday|today|tonight|last \w+|ago|recently|this morning|\w+day|\d{4}|went|was|were|had|got|did|met"
+    r"|saw|bought|moved|started|finished|visited|won|lost|made|took|came)\b|昨天|今天|昨晚|前天|去年|最近|刚刚|刚才|了|过",
+}
+WILL = re.compile(r"(?i)\bI(?: will|'ll|’ll)\b(?! (?:be here|listen))|我(?:会|將|将|一定)")
+FIRST_PERSON = re.compile(r"(?i)\b(?:i|i'm|i've|i'll|i'd|my|me|mine|we|we're|our|us)\b|我|咱")
+QUESTION = re.compile(r"[?？]\W*$|(?:吗|呢|嗎)\W*$")
+TELLING = re.compile(r"\d|[A-Z][a-z]+(?<!^I)|《[^》]+》|最|第一|因为")
+ASK = re.compile(
+    r"(?i)do you (?:still )?(?:remember|recall|know)|what did i|did i (?:tell|say)|have i told|记得|记不记得|記得"
+)
+GREETING = re.compile(
+    r"(?i)^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b[^?]{0,20}$|^\W*(?:你好|您好|嗨|早上好|晚上好)"
+)
+
+
+def count_terms(text: str, names: Collection[str] = ()) -> Counter[str]:
+    """Count the words of a text that carry meaning, Chinese as overlapping pairs, without those of the names."""
+    terms: Counter[str] = Counter()
+    for run in WORD.findall(text.lower()):
+        found = map("".join, pairwise(run)) if HAN.match(run) else [run]
+        terms.update(_stem(term) for term in found if term not in COMMON)
+    for name in names:
+        for term in count_terms(name):
+            terms.pop(term, None)
+    return terms
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    endings = (end for end in ("ing", "ed", "es", "s") if len(word) > 4 and word.endswith(end))
+    return word.removesuffix(next(endings, ""))
+
+
+def measure_likeness(text: Collection[str], other: Collection[str]) -> float:
+    """Return how much of both terms is shared, 0 to 1."""
+    text, other = set(text), set(other)
+    return len(text & other) / len(text | other) if text | other else 0.0
+
+
+def measure_overlap(text: Collection[str], other: Collection[str]) -> float:
+    """Return how much of the shorter one's subject is in the other, 0 to 1; what is said of it does not count."""
+    text, other = set(text) - OPINIONS, set(other) - OPINIONS
+    return len(text & other) / min(len(text), len(other)) if text and other else 0.0
+
+
+def rank_by_likeness(question: str, texts: Iterable[tuple[str, Named]]) -> list[tuple[float, Named]]:
+    """Return what shares a word with the question, best first: rare words count more, questions less."""
+    asked = count_terms(question)
+    known = [(count_terms(text), text, named) for text, named in texts]
+    spread = Counter(term for terms, _, _ in known for term in terms)
+    ranked = []
+    for terms, text, named in known:
+        score = sum(math.log(1 + len(known) / spread[term]) for term in asked if term in terms)
+        if score > 0 and text.strip() != question.strip():
+            ranked.append((score * (0.4 if QUESTION.search(text) else 1.0), named))
+    return sorted(ranked, key=lambda pair: -pair[0])
+
+
+def is_chinese(text: str) -> bool:
+    """Return whether more is in Chinese characters than in Latin letters, three of which make about one."""
+    latin = sum(character.isascii() and character.isalpha() for character in text)
+    return len(HAN.findall(text)) * 3 > latin
+
+
+def cut_parts(text: str) -> list[str]:
+    """Return the sentences of a text, none longer than 280 characters."""
+    parts = (part[:MAX_SENTENCE] for part in split_sentences(text) if part.strip(MARKS))
+    return [part.rpartition(" ")[0] if len(part) == MAX_SENTENCE and " " in part else part for part in parts]
+
+
+def cite(text: str) -> str:
+    """Return the text in quotation marks, with its own ones changed for single ones."""
+    return f"“{text.translate(SINGLE_QUOTES)}”"
+
+
+def find_kind(text: str) -> str:
+    """Return the kind of memory that a sentence would be."""
+    kinds = (kind for kind, words in KINDS.items() if re.search(f"(?i){words}", text))
+    return next(kinds, "promise" if WILL.search(text) else "fact")
+
+
+def find_emotion(text: str) -> tuple[str, float]:
+    """Return the emotion that most words tell of, and how strongly, 0 to 1."""
+    counts = {emotion: _count(words, text) for emotion, words in EMOTIONS.items()}
+    emotion = max(counts, key=lambda name: counts[name])
+    return (emotion, round(min(1.0, 0.2 + 0.1 * counts[emotion]), 2)) if counts[emotion] else ("neutral", 0.0)
+
+
+def measure_joy(text: str) -> float:
+    """Return joy, 0 to 1: a third for each word of it."""
+    return min(1.0, round(0.3 * _count(f"{EMOTIONS['happy']}|{LIKING}", text), 2))
+
+
+def measure_aversion(text: str) -> float:
+    """Return aversion, 0 to 1: a third for each word of it."""
+    return min(1.0, round(0.3 * _count(f"{EMOTIONS['sad']}|{EMOTIONS['angry']}", text), 2))
+
+
+def _count(words: str, text: str) -> int:
+    latin = re.findall(rf"(?i)(?<![a-z])(?:{words})(?![a-z])", text)
+    return len(latin)

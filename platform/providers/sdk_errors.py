@@ -1,0 +1,57 @@
+"""Errors of the SDK and of its HTTP client, translated into ours. Importing this loads the SDK."""
+
+import json
+import re
+from typing import Any
+
+import aiohttp
+import httpx2
+import openai
+
+from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
+
+SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
+# Everything that the SDK and the clients below it raise when a call fails.
+SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError)
+TEMPORARY_REFUSALS = {408, 409, 425, 429}  # 4xx that say "later", not "never"
+
+
+def redact(text: str, api_key: str) -> str:
+    """Return the text without the key, nor anything else that looks like one."""
+    return SECRET.sub("…", text.replace(api_key, "…") if api_key else text)
+
+
+def extract_message(body: object) -> str:
+    """Return the human part of an error's body, in any of the forms that servers use; else the body itself."""
+    found = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(found, dict):
+        found = found.get("message") or found.get("detail") or found
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+
+def make_error(status: int | None, message: str) -> ProviderError:
+    """Return the error for an HTTP status, or for one given inside a stream."""
+    is_refusal = status is not None and 400 <= status < 500 and status not in TEMPORARY_REFUSALS
+    return (ProviderRefused if is_refusal else ProviderUnavailable)(message, status=status)
+
+
+def translate_error(
+    error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError, api_key: str
+) -> ProviderError:
+    """Return one of our errors for one of the SDK's or its HTTP client's, with the provider's own words."""
+    if not isinstance(error, openai.APIStatusError):
+        cause = error.__cause__ or error
+        return ProviderUnavailable(redact(f"{type(cause).__name__}: {cause}", api_key))
+    message = extract_message(error.body) if error.body else error.message
+    translated = make_error(error.status_code, redact(message, api_key))
+    retry_after = error.response.headers.get("retry-after", "")
+    if isinstance(translated, ProviderUnavailable) and retry_after.isdecimal():  # the other form is a date
+        translated.retry_after_seconds = float(retry_after)
+    return translated
+
+
+def translate_stream_error(error: Any, api_key: str) -> ProviderError:
+    """Return our error for an error object sent as an event of a stream that began well."""
+    code = error.get("code") if isinstance(error, dict) else None
+    status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdecimal()) else None
+    return make_error(status, redact(extract_message(error), api_key))

@@ -1,0 +1,119 @@
+"""A server that is asked for sound or about it: within a time, and never for more than so many bytes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import aiohttp
+import httpx2
+import openai
+
+from providers.clients import get_http_client
+from providers.errors import ProviderUnavailable
+from providers.sdk_errors import SDK_ERRORS, extract_message, make_error, redact, translate_error
+
+T = TypeVar("T")
+
+MAX_BYTES = 50_000_000
+MAX_SHOWN_CHARACTERS = 500
+FIRST_ERROR_STATUS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class SoundServer:
+    """Where it is, its key, and how long it is waited for."""
+
+    base_url: str
+    api_key: str
+    connect_seconds: float
+    seconds: float
+
+    @classmethod
+    def from_settings(cls, wanted: Mapping[str, Any]) -> "SoundServer":
+        """Make the server of settings.SPEECH or settings.TRANSCRIPTION."""
+        base_url = wanted["base_url"].rstrip("/")
+        return cls(base_url, wanted["api_key"], wanted["connect_seconds"], wanted["seconds"])
+
+    @property
+    def root(self) -> str:
+        """The address without /v1, for servers whose other pages lie beside it."""
+        return self.base_url.removesuffix("/v1")
+
+    async def request(self, method: str, url: str, **content: Any) -> bytes:
+        """Return the body of the answer; ProviderUnavailable or ProviderRefused with the server's words else."""
+        return await retry_if_disconnected(lambda: self._request(method, url, **content))
+
+    async def request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:
+        """Return the body of the streaming response that `create` makes of the SDK's `audio`."""
+        return await retry_if_disconnected(lambda: self._request_by_sdk(create))
+
+    async def _request(self, method: str, url: str, **content: Any) -> bytes:
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        headers |= content.pop("headers", {})
+        async with self._bound():
+            sent = get_http_client().stream(method, url, headers=headers, timeout=self._timeout, **content)
+            async with sent as response:
+                body = await _read_bounded(response)
+                if response.status_code >= FIRST_ERROR_STATUS:
+                    raise make_error(response.status_code, redact(_extract_words(body), self.api_key))
+                return body
+
+    async def _request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:
+        sdk = openai.AsyncOpenAI(  # costs next to nothing and is not to be closed
+            base_url=self.base_url,
+            api_key=self.api_key or "none",
+            max_retries=0,
+            timeout=self._timeout,
+            http_client=get_http_client(),
+        )
+        async with self._bound(), create(sdk.audio) as response:
+            return await _read_bounded(response.http_response)
+
+    @property
+    def _timeout(self) -> httpx2.Timeout:
+        return httpx2.Timeout(self.seconds, connect=self.connect_seconds)
+
+    @asynccontextmanager
+    async def _bound(self) -> AsyncIterator[None]:
+        """Raise a ProviderError for whatever fails in the block, also where it takes too long as a whole."""
+        try:
+            async with asyncio.timeout(self.seconds):
+                yield
+        except TimeoutError:
+            raise ProviderUnavailable(f"No whole answer came within {self.seconds:g} seconds") from None
+        except SDK_ERRORS as error:
+            raise translate_error(error, self.api_key) from error
+        except httpx2.InvalidURL as error:
+            raise ProviderUnavailable(f"{self.base_url} is no address: {error}") from error
+
+
+async def retry_if_disconnected(call: Callable[[], Awaitable[T]]) -> T:
+    """Return what the call gives; it is made once more where the server had closed the kept connection meanwhile."""
+    try:
+        return await call()
+    except ProviderUnavailable as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, aiohttp.ServerDisconnectedError):
+            cause = cause.__cause__ or cause.__context__
+        if cause is None:
+            raise
+    return await call()
+
+
+async def _read_bounded(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part
+        if len(body) > MAX_BYTES:
+            raise ProviderUnavailable(f"More than {MAX_BYTES} bytes came")
+    return bytes(body)
+
+
+def _extract_words(body: bytes) -> str:
+    try:
+        return extract_message(json.loads(body))
+    except ValueError:
+        return body[:MAX_SHOWN_CHARACTERS].decode(errors="replace")

@@ -1,0 +1,243 @@
+"""The one door to what people said and wrote: whoever opens it in the admin leaves an audit entry."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import update_wrapper
+from typing import Any, ClassVar, cast
+from uuid import UUID
+
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.contrib.postgres.fields import ArrayField
+from django.db import models, transaction
+from django.db.models import F, ForeignKey, Model, Q, QuerySet
+from django.db.models.expressions import Combinable
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from pgvector.django import VectorField
+from unfold.admin import ModelAdmin
+from unfold.views import ChangeList
+
+from accounts.admin_lookups import PlainLookups
+from accounts.models import User
+from database.timeouts import lift_statement_timeout
+from safety.audit import record, record_search
+from safety.models import AuditEntry
+
+View = Callable[..., HttpResponseBase]
+UNRECORDED_PARAMETERS = {"p", "o", "all", "e"}  # which page, in which order
+MAX_SEARCH_CHARACTERS = 2_000
+FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
+
+
+def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -> str:
+    """Return a link to the page of a thing by its id, shown by the id's beginning; a dash for nothing."""
+    if pk is None:
+        return "–"
+    address = reverse(f"admin:{model.replace('.', '_').lower()}_change", args=[pk])
+    return format_html('<a class="kith-id" href="{}">{}</a>', address, shown or str(pk)[:8])
+
+
+def moment(name: str, description: Any) -> Callable[[Any], str]:
+    """Return a column for a time, short and in the operator's zone."""
+
+    @admin.display(description=description, ordering=name)
+    def shown(thing: Any) -> str:
+        at = getattr(thing, name)
+        return f"{timezone.localtime(at):%Y-%m-%d %H:%M}" if at else "–"
+
+    shown.__name__ = name
+    return shown
+
+
+def marks(thing: Any, claims: dict[str, Any]) -> str:
+    """Return the words for those claims that are true of the thing; `claims` goes from a field's name to its word."""
+    return ", ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
+
+
+def _read_search(request: HttpRequest) -> str:
+    """Return what a list was searched and filtered by, a line each."""
+    lines = [
+        f"{name}={value}"
+        for name, value in request.GET.items()
+        if value and name not in UNRECORDED_PARAMETERS
+    ]
+    return "\n".join(lines)[:MAX_SEARCH_CHARACTERS]
+
+
+class PrivateChangeList(ChangeList):  # type: ignore[misc]
+    """A list that does not even load words."""
+
+    def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[Any]:
+        words = [
+            field.name for field in self.model._meta.concrete_fields if isinstance(field, FIELDS_WITH_WORDS)
+        ]
+        queryset: QuerySet[Any] = super().get_queryset(request, *args, **kwargs)
+        return queryset.defer(*words)
+
+
+class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+    """The admin of a model that holds people's words.
+
+    Every page of it, opened by whom it may be, writes an AuditEntry before anything is shown. Its lists hold no words
+    and are searched by ids and e-mail addresses; its things are read only. Where they are erasable, who has the right
+    may delete them, on record, and `erase` says how far that reaches. `annotations` are shown in lists beside fields.
+    """
+
+    owner_path: ClassVar[str] = "companion__user"
+    search_ids: ClassVar[tuple[str, ...]] = ("pk", "companion")
+    words: ClassVar[tuple[str, ...]] = ()
+    annotations: ClassVar[dict[str, Combinable]] = {}
+    is_erasable: ClassVar[bool] = False
+
+    search_fields = ("pk",)
+    search_help_text = _("An id, or a part of the owner's e-mail address")
+    list_per_page = 50
+    list_select_related: Any = False
+    show_full_result_count = False
+    change_form_outer_after_template = "admin/private/page.html"
+    private_template: ClassVar[str] = "admin/private/words.html"
+
+    # -- on record
+
+    def get_urls(self) -> list[URLPattern]:
+        urls: list[URLPattern] = super().get_urls()
+        for url in urls:
+            url.callback = self._on_record(url.callback)
+        return urls
+
+    def _on_record(self, view: View) -> View:
+        """Return the view, which gives its page back only once the look at it is written down."""
+
+        def recorded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            response = view(request, *args, **kwargs)
+            if response.status_code < 300:
+                self._record_look(request, response, kwargs.get("object_id"))
+            return response
+
+        return update_wrapper(recorded, view)
+
+    def _record_look(self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None) -> None:
+        operator = cast(User, request.user)
+        if quoted_id is not None:
+            object_id = unquote(quoted_id)
+            record(operator, AuditEntry.Deed.OPENED, self.model, object_id, self.owner_of(object_id))
+        elif search := _read_search(request):
+            shown = (getattr(response, "context_data", None) or {}).get("cl")
+            owners = {thing.owner_id for thing in shown.result_list} if shown else set()
+            record_search(operator, self.model, search, owners)
+        else:
+            record(operator, AuditEntry.Deed.LISTED, self.model)
+
+    def owner_of(self, object_id: Any) -> int | None:
+        """Return the id of the user whose thing it is."""
+        things = self.model._base_manager.filter(pk=object_id)
+        owner: int | None = things.values_list(self.owner_path, flat=True).first()
+        return owner
+
+    # -- lists
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        queryset: QuerySet[Any] = super().get_queryset(request)
+        owned = queryset.annotate(owner_email=F(f"{self.owner_path}__email"), owner_id=F(self.owner_path))
+        return cast(QuerySet[Any], owned.annotate(**self.annotations))
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return PrivateChangeList
+
+    @admin.display(description=_("whose"), ordering="owner_email")
+    def owner(self, thing: Any) -> str:
+        return link_to("accounts.user", thing.owner_id, thing.owner_email)
+
+    @admin.display(description=_("companion"))
+    def of_companion(self, thing: Any) -> str:
+        return link_to("companions.companion", thing.companion_id)
+
+    @admin.display(description=_("id"), ordering="pk")
+    def short_id(self, thing: Any) -> str:
+        return str(thing.pk)[:8]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find by a thing's id, by its companion's, or by a part of its owner's address."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        wanted = Q(**{f"{self.owner_path}__email__icontains": term})
+        for path in self.search_ids:
+            wanted |= self._with_id(path, term)
+        return queryset.filter(wanted), False
+
+    def _with_id(self, path: str, term: str) -> Q:
+        field: Any = self.model._meta.pk if path == "pk" else self.model._meta.get_field(path)
+        field = field.target_field if isinstance(field, ForeignKey) else field
+        try:
+            return Q(**{path: UUID(term) if isinstance(field, models.UUIDField) else int(term)})
+        except ValueError:
+            return Q()
+
+    def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
+        """No choosing from private things in other forms."""
+        return False
+
+    # -- a thing's page
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Any = None, **kwargs: Any
+    ) -> Any:
+        if obj is not None:
+            context |= {"private_template": self.private_template, "owner_email": obj.owner_email}
+            context |= self.private(request, obj)
+        return super().render_change_form(request, context, *args, obj=obj, **kwargs)
+
+    def private(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
+        """Return what the private part of the page shows, for its template."""
+        fields: list[Any] = [self.model._meta.get_field(name) for name in self.words]
+        return {"words": [(field.verbose_name, getattr(thing, field.name)) for field in fields]}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        return tuple(self.fields or ())
+
+    # -- rights
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.is_erasable and bool(super().has_delete_permission(request, obj))
+
+    # -- deleting
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """The things by id alone; what hangs on them goes with them, whoever may see it."""
+        things = [str(thing) for thing in objs]
+        name = ngettext(self.opts.verbose_name, self.opts.verbose_name_plural, len(things))
+        return things, {name: len(things)}, set(), []
+
+    def erase(self, thing: Any, now: datetime) -> None:
+        """Delete the thing, from wherever its words went."""
+        thing.delete()
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        with transaction.atomic():
+            lift_statement_timeout()
+            record(request.user, AuditEntry.Deed.DELETED, self.model, obj.pk, self.owner_of(obj.pk))  # type: ignore[arg-type]
+            self.erase(obj, timezone.now())
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Delete one after another: the first may take a later one with it."""
+        for pk in list(queryset.values_list("pk", flat=True)):
+            thing = self.model._base_manager.filter(pk=pk).first()
+            if thing is not None:
+                self.delete_model(request, thing)

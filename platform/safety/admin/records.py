@@ -1,0 +1,140 @@
+"""Operators' pages of records: what they opened, what people were told, which calls were made, what is stored."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+
+from accounts.admin import ModelCallAdmin
+from accounts.admin_lookups import PlainLookups
+from accounts.models import ModelCall, SoundCall
+from files.models import StoredFile
+from safety.admin.private import PrivateAdmin, link_to, moment
+from safety.audit import read_search
+from safety.models import AuditEntry, ContinuousUse, Notice
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+    """Who opened what of whom; nobody changes it, nobody deletes it."""
+
+    list_display = (moment("at", _("when")), "operator", "deed", "kind", "thing", "owner")
+    list_filter = ("deed", "kind", "at")
+    list_select_related = ("operator", "owner")
+    search_fields = ("operator__email", "owner__email", "object_id")
+    search_help_text = _("An e-mail address of either side, or a thing's id")
+    fields = readonly_fields = ("at", "operator", "deed", "kind", "object_id", "owner", "asked_for", "reason")
+    list_per_page = 50
+    show_full_result_count = False
+
+    @admin.display(description=_("its id"), ordering="object_id")
+    def thing(self, entry: AuditEntry) -> str:
+        kinds = {model._meta.label for model in admin.site._registry}
+        is_known = entry.object_id and entry.kind in kinds
+        return link_to(entry.kind, entry.object_id) if is_known else entry.object_id or "–"
+
+    @admin.display(description=_("searched and filtered by"))
+    def asked_for(self, entry: AuditEntry) -> str:
+        return str(read_search(entry))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+admin.site.unregister(ModelCall)
+
+
+@admin.register(ModelCall)
+class PrivateModelCallAdmin(PrivateAdmin, ModelCallAdmin):
+    """Calls as the room of accounts lists them; what a provider said of one may quote the person, so it is private."""
+
+    owner_path = "user"
+    words = ("said",)
+    list_display: Any = (
+        *(moment("started_at", _("started")), "owner", "purpose", "model", "outcome"),
+        *("prompt_tokens", "completion_tokens", "first_piece_milliseconds", "milliseconds"),
+    )
+    fields = (
+        *("owner", "of_companion", "of_reply", "purpose", "provider", "model", "outcome", "started_at"),
+        *("prompt_tokens", "completion_tokens", "cached_tokens", "is_estimated"),
+        *("first_piece_milliseconds", "milliseconds"),
+    )
+    search_fields: Any = PrivateAdmin.search_fields
+    search_ids = ("pk", "companion", "reply")
+
+    @admin.display(description=_("reply"))
+    def of_reply(self, call: ModelCall) -> str:
+        return link_to("companions.reply", call.reply_id)
+
+
+@admin.register(StoredFile)
+class StoredFileAdmin(PrivateAdmin):
+    """Something binary of a person's. Its content is not shown here: only its owner is given that."""
+
+    owner_path = "user"
+    search_ids = ("pk", "user", "companion")
+    list_display: Any = (
+        *("short_id", "owner", "of_companion", "kind", "bytes", "seconds", "width", "height"),
+        *(moment("created_at", _("stored")), moment("missed_at", _("content found missing"))),
+    )
+    list_filter = ("kind", "created_at", ("missed_at", admin.EmptyFieldListFilter))
+    fields = (
+        *("id", "owner", "of_companion", "kind", "content_type", "bytes", "sha256", "seconds"),
+        *("width", "height", "key", "created_at", "missed_at"),
+    )
+
+
+@admin.register(SoundCall)
+class SoundCallAdmin(PrivateAdmin):
+    """One call of a speech or transcription provider; what it said of it may quote the person."""
+
+    owner_path = "user"
+    words = ("said",)
+    search_ids = ("pk", "user", "companion")
+    list_display: Any = (
+        *(moment("started_at", _("started")), "owner", "capability", "outcome"),
+        *("characters", "seconds", "milliseconds"),
+    )
+    list_filter = ("capability", "outcome", "started_at", "model")
+    fields = (
+        *("owner", "of_companion", "capability", "provider", "model", "outcome", "started_at"),
+        *("characters", "seconds", "milliseconds"),
+    )
+
+
+@admin.register(Notice)
+class NoticeAdmin(PrivateAdmin):
+    """A proof that somebody was told."""
+
+    owner_path = "user"
+    search_ids = ("pk", "user")
+    list_display: Any = (
+        *("short_id", "owner", "kind", "minutes"),
+        *(moment("made_at", _("made")), moment("seen_at", _("seen"))),
+    )
+    list_filter = ("kind", ("seen_at", admin.EmptyFieldListFilter), "made_at")
+    fields = ("id", "owner", "kind", "minutes", "made_at", "seen_at")
+
+
+@admin.register(ContinuousUse)
+class ContinuousUseAdmin(PrivateAdmin):
+    """How long somebody has been talking without a pause."""
+
+    owner_path = "user"
+    search_ids = ("pk",)
+    list_display: Any = (
+        *("short_id", "owner", moment("begun_at", _("since")), moment("last_at", _("last said"))),
+        moment("told_at", _("last told of a break")),
+    )
+    list_filter = ("last_at",)
+    ordering = ("-last_at",)
+    fields = ("owner", "begun_at", "last_at", "told_at", "ai_told_on")

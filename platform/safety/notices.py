@@ -1,0 +1,62 @@
+"""What a person must be told outside any companion's voice: that it is an AI, that a break is due, what operators did."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from accounts.models import User
+from safety.models import Notice
+
+AI_TEXT = _("You are talking with an AI, not with a person.")
+BREAK_TEXT = _("A break would do good. And remember that this is an AI, not a person.")
+ACCOUNT_TEXTS = {
+    Notice.Kind.PASSWORD_SET: _(
+        "An operator of this Kith has set a new password for your account."
+        " If you did not ask for it, speak with them. Choose one of your own: sign out, and have a new password sent."
+    ),
+    Notice.Kind.ADDRESS_CHANGED: _(
+        "An operator of this Kith has changed an e-mail address of your account."
+        " If you did not ask for it, speak with them, and remove what is not yours under “E-mail addresses”."
+    ),
+    Notice.Kind.SIGNED_IN: _(
+        "Somebody signed in to your account after an operator had set its password or changed its address."
+        " You are told each time until only your own addresses are left and you have had a new password sent to you."
+    ),
+}
+
+
+def list_unseen(user: User, now: datetime) -> list[Notice]:
+    """Return what the person has not dismissed: of the last day, and of their account, the oldest first; one query."""
+    fresh = Q(made_at__gt=now - timedelta(days=1)) | Q(kind__in=ACCOUNT_TEXTS)
+    return list(Notice.objects.owned_by(user).filter(fresh, seen_at=None).order_by("made_at"))
+
+
+def mark_seen(notice: Notice, now: datetime) -> None:
+    """Note when the person saw it first."""
+    Notice.objects.filter(pk=notice.pk, seen_at=None).update(seen_at=now)
+
+
+def describe(notice: Notice) -> str | Promise:
+    """Return what the notice says, in the active language."""
+    if notice.kind == Notice.Kind.AI:
+        return AI_TEXT
+    if notice.kind in ACCOUNT_TEXTS:
+        return ACCOUNT_TEXTS[Notice.Kind(notice.kind)]
+    hours = notice.minutes // 60
+    if hours:
+        duration = ngettext_lazy(
+            "You have been talking for an hour.", "You have been talking for %(count)d hours.", "count"
+        )
+    else:
+        duration = ngettext_lazy(
+            "You have been talking for a minute.", "You have been talking for %(count)d minutes.", "count"
+        )
+    return f"{duration % {'count': hours or notice.minutes}} {BREAK_TEXT}"
+
+
+def as_frame(notice: Notice) -> dict[str, str]:
+    """Return the notice as sockets give it, in the active language."""
+    return {"type": "notice", "id": str(notice.pk), "kind": notice.kind, "text": str(describe(notice))}

@@ -1,0 +1,87 @@
+"""The year as if lived: each turn by the code that answers in a web process, each job as beat would find it."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from accounts.models import User
+from companions.creation import create
+from companions.life import reflection
+from companions.memories import consolidation
+from companions.models import Companion
+from companions.replies.start import start
+from companions.replies.turn import run
+from companions.sessions import closing, digests, idle
+from memory.consolidation import runs
+from memory.embedding import embed_waiting
+from providers.clients import aclose_clients
+from providers.rehearsal.process import RehearsalServer
+from tests.companions.sessions.echoes.days import FIRST, Turn
+
+ANSWERED = timedelta(seconds=20)
+BEFORE_THREE, AFTER_THREE = timedelta(hours=26), timedelta(hours=28)  # after the midnight that began the day
+ALWAYS = 1_000_000
+PARROTED = ("", "digest", "ending", "reflection")
+NAME, COMPANION = "Nora", "Juno"
+Tell = Callable[[int], None]
+
+
+def someone() -> Companion:
+    """A companion of a new person, on the eve of the year; nothing limits how much they may say."""
+    user = User.objects.create_user("nora@example.org", name=NAME)
+    User.objects.filter(pk=user.pk).update(messages_per_minute=ALWAYS, tokens_per_day=10**12)
+    return create(user, name=COMPANION, persona="Juno listens.", greeting="", tint=40, now=FIRST)
+
+
+@contextmanager
+def parroting(model: RehearsalServer) -> Iterator[None]:
+    """Inside the block the model repeats all that it is given to remember, and wants to learn from that."""
+    model.script(*({"task": task, "parrots": True, "repeat": ALWAYS} for task in PARROTED))
+    yield
+    model.reset()
+
+
+def live(companion: Companion, days: Iterable[list[Turn]], tell: Tell = lambda _: None) -> Companion:
+    """Live through the days, and let each night do its work; `tell` hears how many days are over."""
+    with asyncio.Runner() as loop:
+        for number, turns in enumerate(days):
+            for turn in turns:
+                _say(companion, turn, loop)
+            midnight = FIRST + timedelta(days=number)
+            _sweep(companion, midnight + BEFORE_THREE)
+            _sleep(companion, midnight + AFTER_THREE)
+            tell(number + 1)
+        loop.run(aclose_clients())
+    return companion
+
+
+def _say(companion: Companion, turn: Turn, loop: asyncio.Runner) -> None:
+    """One turn, then what it makes due."""
+    reply = start(companion, turn.text, None, turn.at).reply
+    loop.run(run(reply.pk, lambda: turn.at + ANSWERED))
+    embed_waiting(companion.pk)
+    _learn(turn.at + 2 * ANSWERED)
+
+
+def _learn(now: datetime) -> None:
+    for session_id in digests.due(now):
+        digests.run(session_id, now)
+    for companion_id in reflection.find_due_companions(now):
+        reflection.run(companion_id, now)
+
+
+def _sweep(companion: Companion, now: datetime) -> None:
+    _learn(now)
+    idle.ask_for_silent(now)
+    for closing_id in closing.due(now):
+        closing.run(closing_id, now)
+    embed_waiting(companion.pk)
+
+
+def _sleep(companion: Companion, now: datetime) -> None:
+    _sweep(companion, now)
+    consolidation.begin(now)
+    for companion_id, night_id in runs.find_due(now):
+        consolidation.work(companion_id, night_id, now)
+    embed_waiting(companion.pk)

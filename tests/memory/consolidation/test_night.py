@@ -1,0 +1,113 @@
+"""By night: what says the same becomes one, what contradicts itself is brought up, what comes back is told once."""
+
+from datetime import timedelta
+
+from accounts.models import ModelCall
+from companions.models import Companion
+from memory.models import Change, Consolidation, Memory, Pursuit
+from providers.rehearsal.process import RehearsalServer
+from tests.memory.consolidation.conftest import NIGHT, Know, Work, calls
+
+
+def test_near_duplicates_become_one_with_the_evidence_of_all(mira: Companion, know: Know, work: Work) -> None:
+    one = know(mira, "Alice plays the cello in an orchestra", evidence=2)
+    two = know(mira, "Alice plays cello in the orchestra", evidence=3)
+    [change] = work(mira, lambda at: {"merges": [{"keep": at(one), "others": [at(two)]}]})
+    one.refresh_from_db()
+    two.refresh_from_db()
+    assert (change.kind, one.evidence, one.closed_at) == ("merged", 5, None)
+    assert (two.closed_at, two.replaced_by, two.evidence) == (NIGHT, one, 3)
+    assert {*one.sources.values_list("text", flat=True)} == {one.text, two.text}
+    assert [quote["text"] for quote in one.quotes] == [one.text, two.text]
+
+
+def test_a_message_that_two_memories_were_drawn_from_is_evidence_once(
+    mira: Companion, know: Know, work: Work
+) -> None:
+    one = know(mira, "Alice plays the cello in an orchestra", evidence=1)
+    two = know(mira, "Alice plays cello in the orchestra", evidence=2)
+    two.quotes.append(one.quotes[0])
+    two.save(update_fields=["quotes"])
+    work(mira, lambda at: {"merges": [{"keep": at(one), "others": [at(two)]}]})
+    one.refresh_from_db()
+    assert one.evidence == 2
+
+
+def test_a_contradiction_is_brought_up_and_nothing_is_closed(mira: Companion, know: Know, work: Work) -> None:
+    one = know(mira, "Alice likes coffee in the morning", "preference")
+    two = know(mira, "Alice does not like coffee in the morning", "preference")
+    [change] = work(mira, lambda at: {"contradictions": [{"a": at(one), "b": at(two)}]})
+    assert (change.kind, change.memory, [*change.others.all()]) == ("contradiction", one, [two])
+    assert Memory.objects.of(mira.pk).filter(closed_at__isnull=False).count() == 0
+
+
+def test_a_merge_of_what_differs_in_a_number_is_a_contradiction(
+    mira: Companion, know: Know, work: Work
+) -> None:
+    one, two = (
+        know(mira, "The rent of the flat is 900 euros"),
+        know(mira, "The rent of the flat is 950 euros"),
+    )
+    [change] = work(mira, lambda at: {"merges": [{"keep": at(one), "others": [at(two)]}]})
+    assert (change.kind, change.memory) == ("contradiction", one)
+    assert Memory.objects.of(mira.pk).filter(closed_at__isnull=False).count() == 0
+
+
+def test_an_insight_is_linked_to_what_it_is_drawn_from(mira: Companion, know: Know, work: Work) -> None:
+    told = [
+        know(mira, text)
+        for text in (
+            "Alice swims in the lake on Sundays",
+            "Alice swims before work",
+            "Alice swims when she is sad",
+        )
+    ]
+    text = "Swimming holds Alice's week together"
+    [change] = work(
+        mira, lambda at: {"insights": [{"text": text, "from": [*map(at, told)], "importance": 7}]}
+    )
+    insight = change.memory
+    assert (change.kind, insight.kind, insight.text, insight.importance) == ("insight", "insight", text, 7)
+    assert {*insight.drawn_from.all()} == {*told} == {*change.others.all()}
+    assert {*insight.sources.all()} == {source for one in told for source in one.sources.all()}
+    assert insight.call is not None
+    assert insight.call.purpose == ModelCall.Purpose.CONSOLIDATION
+
+
+def test_a_goal_is_reviewed(mira: Companion, know: Know, work: Work) -> None:
+    goal = know(mira, "Alice wants to run a marathon", "goal")
+    know(mira, "Alice has begun to train for the marathon", "event")
+    [change] = work(mira, {"reviews": [{"of": 1, "status": "under_way", "progress": 20, "excitement": 8}]})
+    pursuit = Pursuit.objects.get(memory=goal)
+    assert (change.kind, change.memory) == ("reviewed", goal)
+    assert (pursuit.status, pursuit.progress, pursuit.excitement) == ("under_way", 20, 8)
+    assert (pursuit.reviewed_at, pursuit.moved_at) == (NIGHT, NIGHT)
+
+
+def test_a_whole_night_with_the_rehearsal_models_own_answer(mira: Companion, know: Know, work: Work) -> None:
+    for text in ("Alice plays the cello on Sundays", "On Sundays Alice plays the cello"):
+        know(mira, text)
+    kinds = [change.kind for change in work(mira)]
+    assert kinds == ["merged"]
+
+
+def test_nothing_to_ask_about_asks_nobody(
+    mira: Companion, know: Know, work: Work, rehearsal: RehearsalServer
+) -> None:
+    know(mira, "Alice plays the cello")
+    assert work(mira) == []
+    assert calls(rehearsal) == 0
+    assert Consolidation.objects.get().state == Consolidation.State.DONE
+
+
+def test_a_night_is_one_call_and_a_second_run_changes_nothing(
+    mira: Companion, know: Know, work: Work, rehearsal: RehearsalServer
+) -> None:
+    from tests.memory.consolidation.conftest import done
+
+    know(mira, "Alice plays the cello on Sundays")
+    know(mira, "On Sundays Alice plays the cello")
+    first = work(mira)
+    assert done(mira, NIGHT + timedelta(hours=1)) == first
+    assert calls(rehearsal) == 1
+    assert Change.objects.count() == 1

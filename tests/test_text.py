@@ -1,0 +1,32 @@
+"""Text: one splitter, one shortener."""
+
+import pytest
+
+from text.sentences import cut_sentences, join_sentences, split_sentences
+from text.shorten import shorten
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "Hello Dr. Who. It is 3.5 m! “Really?” he said",
+            ["Hello Dr. Who.", "It is 3.5 m!", "“Really?”", "he said"],
+        ),
+        ("你好。“好吗？”他说。", ["你好。", "“好吗？”", "他说。"]),
+        ("One line\n\nanother… and more", ["One line", "another…", "and more"]),
+        ("...", ["..."]),
+        (" \n", []),
+    ],
+)
+def test_a_text_is_split_into_its_sentences(text: str, sentences: list[str]) -> None:
+    assert split_sentences(text) == sentences
+    assert "".join(cut_sentences(text)) == text
+
+
+def test_sentences_are_joined_as_their_script_has_it() -> None:
+    assert join_sentences(["One.", "Two.", "三。", "四。"]) == "One. Two. 三。四。"
+
+
+def test_what_is_too_long_is_shortened() -> None:
+    assert (shorten("four", 4), shorten("one two", 5)) == ("four", "one…")

@@ -1,0 +1,180 @@
+import asyncio
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+
+from accounts.idempotency import checked
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
+from companions.api.schemas import ClientId, IdempotencyKey, MessageOut, Told
+from companions.pagination import PageQuery, paginate
+from companions.replies import frames
+from database.threads import in_thread
+from files.uploading import uploaded
+from voice.access import get_recording as load_recording
+from voice.api.multipart import describe_form
+from voice.hearing import messages, recordings, transcription
+from voice.hearing.recordings import as_json
+from voice.models import Recording
+
+router = Router(tags=["voice"])
+transcriptions = Router(tags=["voice"])
+Out = dict[str, Any]
+SOUND = describe_form(
+    ["file"],
+    file={
+        "type": "string",
+        "format": "binary",
+        "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC: at most 20 MB and 5 minutes.",
+    },
+    language={"type": "string", "description": "What is spoken in it, as `en`."},
+)
+
+
+class TranscriptOut(Schema):
+    text: str
+    language: str
+    seconds: float
+
+
+class RecordingOut(Schema):
+    id: UUID
+    text: str = Field(description="What was heard, or what it was corrected to.")
+    seconds: float
+    language: str
+    message_id: UUID | None = Field(description="The message that it became, once it was sent.")
+    file_id: UUID = Field(description="Its sound, at /files/{file_id}.")
+    created_at: datetime
+    code: str | None = Field(description="Why nothing was heard in it; it is kept all the same.")
+    detail: str | None
+
+
+class RecordingsOut(Schema):
+    items: list[RecordingOut]
+    next: str | None
+
+
+class SendIn(Schema):
+    text: str
+    client_id: ClientId | None = None
+
+
+class SentReplyOut(Schema):
+    id: UUID
+    state: str
+
+
+class SentOut(Schema):
+    message: MessageOut
+    reply: SentReplyOut
+
+
+class RecordingPatch(Schema):
+    text: Told
+
+
+@transcriptions.post(
+    "/transcriptions",
+    response=TranscriptOut,
+    operation_id="transcribe",
+    summary="What is said in a recording, which is not kept",
+    openapi_extra=SOUND,
+)
+async def transcribe_sound(request: SignedInRequest) -> Out:
+    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    sound = await recordings.read_sound(request.user, content)
+    language = request.POST.get("language", "")[:16]
+    found = await transcription.transcribe_sound(request.user, sound, timezone.now, language=language)
+    return {"text": found.text, "language": found.language, "seconds": round(sound.seconds, 2)}
+
+
+@router.post(
+    "/{uuid:companion_id}/recordings",
+    response={201: RecordingOut},
+    operation_id="add_recording",
+    summary="A recording to be read through and sent; unsent it is kept for a day",
+    openapi_extra=SOUND,
+)
+async def add_recording(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
+    companion = await in_thread(get_companion, request.user, companion_id)
+    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    recording = await recordings.add_recording(companion, content, timezone.now())
+    language = request.POST.get("language", "")
+    return Status(201, await transcription.try_to_transcribe(recording, timezone.now, language))
+
+
+@router.get(
+    "/{uuid:companion_id}/recordings",
+    response=RecordingsOut,
+    operation_id="list_recordings",
+    summary="Recordings, newest first",
+)
+def list_recordings(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
+    mine = Recording.objects.filter(companion=get_companion(request.user, companion_id))
+    items, next_cursor = paginate(mine, "created_at", query)
+    return {"items": [as_json(recording) for recording in items], "next": next_cursor}
+
+
+@router.get(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}",
+    response=RecordingOut,
+    operation_id="get_recording",
+    summary="One recording",
+)
+def get_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
+    return as_json(load_recording(request.user, companion_id, recording_id))
+
+
+@router.patch(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}",
+    response=RecordingOut,
+    operation_id="correct_recording",
+    summary="Correct what was heard; a message that it became, and what was drawn from it, change with it",
+)
+def correct_recording(
+    request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: RecordingPatch
+) -> Out:
+    recording = load_recording(request.user, companion_id, recording_id)
+    return as_json(recordings.correct_recording(recording, body.text, timezone.now()))
+
+
+@router.post(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}/transcribe",
+    response=RecordingOut,
+    operation_id="transcribe_recording",
+    summary="Try again to hear what is in it",
+)
+async def transcribe_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
+    recording = await in_thread(load_recording, request.user, companion_id, recording_id)
+    return as_json(await transcription.transcribe_recording(recording, timezone.now))
+
+
+@router.post(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}/send",
+    response={201: SentOut},
+    operation_id="send_recording",
+    summary="Send it with these words, as a message like any other",
+)
+async def send_recording(
+    request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: SendIn, key: IdempotencyKey = None
+) -> Status[Out]:
+    recording = await in_thread(load_recording, request.user, companion_id, recording_id)
+    client_id = body.client_id or checked(key)
+    return Status(
+        201, frames.saved(await messages.send_recording(recording, body.text, client_id, timezone.now))
+    )
+
+
+@router.delete(
+    "/{uuid:companion_id}/recordings/{uuid:recording_id}",
+    response={204: None},
+    operation_id="delete_recording",
+    summary="Delete its sound for good; a message that it became stays, as text",
+)
+def delete_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Status[None]:
+    load_recording(request.user, companion_id, recording_id).delete()
+    return Status(204, None)

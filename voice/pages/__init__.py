@@ -1,0 +1,1 @@
+"""Pages of a companion's voice, and what their scripts ask."""

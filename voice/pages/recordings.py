@@ -1,0 +1,107 @@
+"""Push to talk: a recording comes, is heard, is read through, and becomes a message; what was heard is put right."""
+
+import asyncio
+import json
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
+from companions.errors import CompanionsError
+from companions.replies import frames
+from database.threads import in_thread
+from files.uploading import uploaded
+from voice.access import get_recording
+from voice.hearing.messages import send_recording
+from voice.hearing.recordings import add_recording, as_json, correct_recording
+from voice.hearing.transcription import transcribe_recording, try_to_transcribe
+from voice.models import Recording
+from voice.pages.refusals import refusals_as_json
+
+
+@require_POST
+@login_required
+@refusals_as_json
+async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """201 with what was heard; also where nothing could be heard now, with why: the recording is kept."""
+    companion = await in_thread(get_companion, request.user, companion_id)
+    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    recording = await add_recording(companion, content, timezone.now())
+    language = request.POST.get("language", "")
+    return JsonResponse(await try_to_transcribe(recording, timezone.now, language), status=201)
+
+
+@require_POST
+@login_required
+@refusals_as_json
+async def transcribe(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
+    """Try again to hear what is in it."""
+    recording = await in_thread(get_recording, request.user, companion_id, recording_id)
+    language = request.POST.get("language", "")[:16]
+    return JsonResponse(as_json(await transcribe_recording(recording, timezone.now, language)))
+
+
+@require_POST
+@login_required
+@refusals_as_json
+async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
+    """201 with the frame that a socket would have had."""
+    recording = await in_thread(get_recording, request.user, companion_id, recording_id)
+    text, client_id = request.POST.get("text", ""), request.POST.get("client_id", "")[:200] or None
+    started = await send_recording(recording, text, client_id, timezone.now)
+    return JsonResponse(frames.saved(started), status=201)
+
+
+@require_POST
+@login_required
+def delete(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
+    """Delete the sound for good; a message that it became stays, as text."""
+    recording = get_recording(request.user, companion_id, recording_id)
+    Recording.objects.filter(companion=companion_id, pk=recording.pk).delete()
+    return _show_change(request, recording) if recording.message_id else HttpResponse(status=204)
+
+
+class TranscriptForm(forms.Form):
+    """What was said, in words."""
+
+    text = forms.CharField(label=_("What you said"), widget=forms.Textarea(attrs={"rows": 4}))
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"]
+        return text.replace("\r\n", "\n")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def correct(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
+    """Show what was heard in a recording that was sent, to be put right; then do it."""
+    recording = get_recording(request.user, companion_id, recording_id)
+    if recording.message is None:
+        raise Http404
+    form = TranscriptForm(request.POST or None, initial={"text": recording.message.text})
+    if form.is_valid():
+        try:
+            correct_recording(recording, form.cleaned_data["text"], timezone.now())
+            return _show_change(request, recording)
+        except CompanionsError as error:
+            form.add_error("text", str(error.detail))
+    context = {"companion": recording.companion, "recording": recording, "form": form}
+    return render(request, "voice/correct.html", context, status=422 if form.is_bound else 200)
+
+
+def _show_change(request: SignedInRequest, recording: Recording) -> HttpResponse:
+    if not request.headers.get("HX-Request"):
+        return redirect("talk", recording.companion_id)
+    message = str(recording.message_id)
+    changed = {"talk-changed": {"message": message, "becomes": message}}
+    return HttpResponse(headers={"HX-Trigger": json.dumps(changed)})

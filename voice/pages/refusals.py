@@ -1,0 +1,32 @@
+"""What goes wrong is told to a page's scripts as JSON."""
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.http import HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+
+from accounts.errors import RefusedError
+from accounts.signed_in import SignedInRequest
+from database.threads import DATABASE_UNAVAILABLE
+
+P = ParamSpec("P")
+View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponse]]
+
+
+def refusals_as_json(view: View[P]) -> View[P]:
+    """Decorate the view so that a refusal is answered as JSON, with a code and a sentence."""
+
+    @wraps(view)
+    async def answering(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return await view(request, *args, **kwargs)
+        except RefusedError as error:
+            body = {**error.more, "code": error.code, "detail": str(error.detail)}
+            return JsonResponse(body, status=error.status, headers=error.headers)
+        except DATABASE_UNAVAILABLE:
+            detail = _("Kith's database does not answer right now. Try again in a moment.")
+            return JsonResponse({"code": "database_away", "detail": detail}, status=503)
+
+    return answering

@@ -1,0 +1,172 @@
+"""The page on which a companion's voice is chosen, tried, and taught by a recording."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.errors import RefusedError
+from accounts.signed_in import SignedInRequest
+from companions.access import get_companion
+from companions.models import Companion
+from database.threads import in_thread
+from files.uploading import uploaded
+from voice.models import Voice
+from voice.models.voice import MAX_SPEED, MIN_SPEED
+from voice.pages.refusals import refusals_as_json
+from voice.speech.responses import answer_sound
+from voice.speech.text_speech import speak_text
+from voice.voices import CONSENT, change_voice, get_voice, load_offer, set_reference
+from voice.voices import delete_reference as remove_reference
+
+
+class VoiceForm(forms.ModelForm):  # type: ignore[type-arg]
+    """How a companion sounds, from the voices that the engine has; one chosen earlier stays choosable."""
+
+    class Meta:
+        model = Voice
+        fields = ("name", "speed", "reads_aloud")
+        labels: ClassVar[dict[str, Any]] = {"reads_aloud": gettext_lazy("Read answers aloud as they come")}
+        widgets: ClassVar[dict[str, Any]] = {
+            "speed": forms.NumberInput(
+                attrs={"type": "range", "min": MIN_SPEED, "max": MAX_SPEED, "step": 0.05, "list": "speeds"}
+            )
+        }
+
+    def __init__(self, *args: Any, voices: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = [name for name in dict.fromkeys([*voices, self.instance.name]) if name]
+        choices = [("", gettext_lazy("The engine's own")), *((name, name) for name in names)]
+        self.fields["name"] = forms.ChoiceField(label=gettext_lazy("Voice"), choices=choices, required=False)
+        if not names:
+            del self.fields["name"]
+
+
+class ReferenceForm(forms.Form):
+    """A recording that the voice is to imitate. Its content is judged where it is taken in, not here."""
+
+    file = forms.FileField(
+        label=gettext_lazy("Recording"),
+        widget=forms.ClearableFileInput(attrs={"accept": "audio/*"}),
+        help_text=gettext_lazy("One voice, clear, without music: ten seconds are enough."),
+    )
+    text = forms.CharField(
+        label=gettext_lazy("What is said in it"),
+        required=False,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy("Word for word: most engines imitate better with it."),
+    )
+    consent = forms.BooleanField(
+        label=CONSENT,
+        error_messages={"required": gettext_lazy("Say first that the owner of this voice has agreed.")},
+    )
+
+    @property
+    def most_seconds(self) -> int:
+        return int(settings.REFERENCE_SECONDS)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def voice(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = get_companion(request.user, companion_id)
+    if request.method != "POST":
+        return _render(request, companion)
+    offered = async_to_sync(load_offer)()
+    form = VoiceForm(request.POST, instance=get_voice(companion), voices=offered.voices)
+    if not form.is_valid():
+        return _render(request, companion, form=form)
+    change_voice(companion, **form.cleaned_data)
+    messages.success(request, _("Saved."))
+    return redirect("voice", companion_id)
+
+
+@require_POST
+@login_required
+def reference(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Take in a recording that the voice is to imitate."""
+    companion = get_companion(request.user, companion_id)
+    form = ReferenceForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _render(request, companion, reference_form=form)
+    try:
+        content = uploaded(request, settings.AUDIO_BYTES)
+        set_reference(companion, content, form.cleaned_data["text"], str(CONSENT), timezone.now())
+    except RefusedError as error:
+        form.add_error("file", str(error.detail))
+        return _render(request, companion, reference_form=form)
+    messages.success(request, _("The recording is kept. From now on it is imitated."))
+    return redirect("voice", companion_id)
+
+
+@require_POST
+@login_required
+def reference_delete(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    remove_reference(get_companion(request.user, companion_id))
+    messages.success(request, _("The recording is deleted."))
+    return redirect("voice", companion_id)
+
+
+@require_POST
+@login_required
+def reads_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Have answers read aloud, or not: what stands in `reads_aloud`."""
+    change_voice(
+        get_companion(request.user, companion_id), reads_aloud=request.POST.get("reads_aloud") == "yes"
+    )
+    return HttpResponse(status=204)
+
+
+@require_POST
+@login_required
+@refusals_as_json
+async def sample(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """A sentence in the voice that the form would choose."""
+    companion = await in_thread(get_companion, request.user, companion_id)
+    trial = await in_thread(_read_trial, request, companion)
+    words = _("Hello, I am %(name)s. This is how I sound when I read something to you.")
+    return answer_sound(*await speak_text(companion, words % {"name": companion.name}, trial))
+
+
+def _read_trial(request: SignedInRequest, companion: Companion) -> Voice:
+    """Return the voice with what the form says in so far as it is valid; it is not saved."""
+    trial = get_voice(companion)
+    form = VoiceForm(request.POST, instance=get_voice(companion), voices=[request.POST.get("name", "")[:200]])
+    form.is_valid()
+    for name, value in form.cleaned_data.items():
+        setattr(trial, name, value)
+    return trial
+
+
+def _render(
+    request: SignedInRequest,
+    companion: Companion,
+    form: VoiceForm | None = None,
+    reference_form: ReferenceForm | None = None,
+) -> HttpResponse:
+    offered, chosen = async_to_sync(load_offer)(), get_voice(companion)
+    form = form or VoiceForm(instance=chosen, voices=offered.voices)
+    reference_form = reference_form or ReferenceForm()
+    context = {
+        "companion": companion,
+        "offer": offered,
+        "voice": chosen,
+        "form": form,
+        "reference_form": reference_form,
+    }
+    status = 422 if form.is_bound or reference_form.is_bound else 200
+    return render(request, "voice/voice.html", context, status=status)

@@ -1,0 +1,114 @@
+"""The sentence of a number, in what has been said or is being said: waited for until it is complete."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext_lazy as _
+
+from companions.conversations.emotion_tags import felt_at
+from companions.models import Message, Reply
+from companions.replies.follower import listening
+from database.threads import in_thread
+from memory.emotion import Emotion
+from voice.errors import SpeakingError
+from voice.speech.sentences import Sentence, SentenceStream, split_sentences
+
+Source = Reply | Message
+"""Whose words are spoken. A reply comes with its companion and its answer, a message with its waking."""
+WAIT_TIMEOUT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class FeltSentence:
+    """A sentence, and how it is felt."""
+
+    sentence: Sentence
+    emotion: str = Emotion.NEUTRAL.value
+    intensity: float = 0.0
+
+
+class _LiveText:
+    """A reply's text as its frames bring it, looked through for the sentence of a number."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._begin()
+
+    def take(self, frame: Mapping[str, Any]) -> FeltSentence | None:
+        """Return the sentence, once it is complete."""
+        match frame["type"]:
+            case "reply.started":
+                if not frame["text"].startswith(self._text):
+                    self._begin()
+                return self._add(frame["text"][len(self._text) :])
+            case "reply.piece":
+                return self._add(frame["text"])
+            case "reply.emotion":
+                self._emotions.append(frame)
+        return None
+
+    def _begin(self) -> None:
+        self._text, self._stream = "", SentenceStream()
+        self._emotions: list[Mapping[str, Any]] = []
+
+    def _add(self, text: str) -> FeltSentence | None:
+        self._text += text
+        return _pick(self._stream.add(text), self._number, self._emotions)
+
+
+def read_text(source: Source) -> str:
+    """Return the words as they stand now: of a reply those of the answer that it became."""
+    if isinstance(source, Message):
+        return source.text
+    return source.answer.text if source.answer else source.text
+
+
+async def wait_for_sentence(
+    source: Source, number: int, wait_seconds: float = WAIT_TIMEOUT_SECONDS
+) -> FeltSentence | None:
+    """Return the sentence of that number; None where there is none, once all is said.
+
+    Raise SpeakingError `not_said_yet` where it is not complete by then.
+    """
+    if isinstance(source, Message) or not source.is_open:
+        return _find_sentence(source, number)
+    # Whoever connects to Redis may swallow that they are cancelled: the wait ends all the same.
+    following = asyncio.create_task(_follow(source, number))
+    try:
+        await asyncio.wait([following], timeout=wait_seconds)
+        if following.done():
+            return following.result()
+    finally:
+        following.cancel()
+    raise SpeakingError("not_said_yet", _("This has not been said yet."), status=409)
+
+
+async def _follow(reply: Reply, number: int) -> FeltSentence | None:
+    text = _LiveText(number)
+    async with listening(reply.companion) as listener:
+        async for frame in listener.frames(reply.pk):
+            if found := text.take(orjson.loads(frame)):
+                return found
+    ended = await in_thread(Reply.objects.select_related("answer").filter(pk=reply.pk).first)
+    return _find_sentence(ended, number) if ended else None
+
+
+def _find_sentence(source: Source, number: int) -> FeltSentence | None:
+    felt_in = source if isinstance(source, Reply) else source.waking  # what was said unprompted
+    emotions = felt_in.emotions if felt_in else []
+    return _pick(split_sentences(read_text(source)), number, emotions)
+
+
+def _pick(
+    sentences: Sequence[Sentence], number: int, emotions: Sequence[Mapping[str, Any]]
+) -> FeltSentence | None:
+    sentence = next((sentence for sentence in sentences if sentence.number == number), None)
+    if sentence is None:
+        return None
+    felt = felt_at(emotions, sentence.start)
+    if felt is None:
+        return FeltSentence(sentence)
+    return FeltSentence(sentence, str(felt["emotion"]), float(str(felt["intensity"])))

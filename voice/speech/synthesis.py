@@ -1,0 +1,135 @@
+"""The engine's work on one sentence: in a companion's voice, in its turn, counted, and marked as generated."""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import orjson
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import SoundCall
+from accounts.sound_usage import admit_speech
+from companions.models import Companion
+from database.threads import in_thread
+from files.keeping import content_of
+from files.models import StoredFile
+from providers.errors import ProviderError, ProviderRefused
+from providers.sound import GENERATED, Sound, mp3
+from providers.speech import Engine, SpeechRequest
+from providers.speech import synthesise as ask_engine
+from voice.errors import SpeakingError
+from voice.models import Voice
+from voice.sound_calls import Clock, recorded_call
+from voice.speech.spoken_text import FeltSentence
+
+CONTENT_TYPE = "audio/mpeg"
+_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[int, asyncio.Semaphore]] = (
+    WeakKeyDictionary()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceSettings:
+    """How one companion sounds with one engine."""
+
+    engine: Engine
+    name: str
+    speed: float
+    language: str
+    reference: StoredFile | None
+    reference_text: str
+
+    @classmethod
+    def of(cls, companion: Companion, engine: Engine, voice: Voice) -> "VoiceSettings":
+        reference = voice.reference if engine.takes_reference else None
+        return cls(
+            engine=engine,
+            name=voice.name,
+            speed=voice.speed,
+            language=companion.user.language or "en",
+            reference=reference,
+            reference_text=voice.reference_text if reference else "",
+        )
+
+    def request(self, felt: FeltSentence) -> SpeechRequest:
+        """Return the sentence as the engine is asked for it, but for the reference recording."""
+        shows_emotion = self.engine.shows_emotion
+        return SpeechRequest(
+            text=felt.sentence.said,
+            voice=self.name,
+            language=self.language,
+            speed=self.speed,
+            emotion=felt.emotion if shows_emotion else "neutral",
+            intensity=round(felt.intensity, 1) if shows_emotion else 0.0,
+            reference_text=self.reference_text,
+        )
+
+    def digest(self, request: SpeechRequest) -> str:
+        """Return what is the same for the same words in the same voice, and for nothing else."""
+        voice = [self.engine.name, self.engine.model, self.reference.sha256 if self.reference else ""]
+        words = [request.text, request.voice, request.language, request.speed, request.emotion]
+        parts = [*voice, *words, request.intensity, request.reference_text]
+        return hashlib.sha256(orjson.dumps(parts)).hexdigest()
+
+    def add_reference(self, requests: Sequence[SpeechRequest]) -> list[SpeechRequest]:
+        """Return the requests with the reference recording; the storage is read once for all."""
+        content = content_of(self.reference) if self.reference and requests else None
+        return [replace(request, reference=content) for request in requests]
+
+
+async def synthesise(
+    companion: Companion, engine: Engine, request: SpeechRequest, clock: Clock = timezone.now
+) -> Sound:
+    """Return the sentence as the engine speaks it, in its own voice where it refuses the one that is asked for.
+
+    Raise SpeakingError where it does not speak, GateError. A task that is cancelled stops the engine.
+    """
+    try:
+        try:
+            return await _call_engine(companion, engine, request, clock)
+        except ProviderRefused:  # another engine may have had that voice
+            if not request.voice:
+                raise
+        return await _call_engine(companion, engine, replace(request, voice=""), clock)
+    except ProviderError as error:
+        words = _("This could not be read aloud just now. The words are all there; try again in a moment.")
+        raise SpeakingError("speech_unavailable", words, status=503) from error
+
+
+async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequest, clock: Clock) -> Sound:
+    """Ask the gate once more in one's turn: many that came at once were each let in while none was counted yet."""
+    async with _slot(companion.user_id):
+        await in_thread(admit_speech, companion.user, len(request.text), clock())
+        async with recorded_call(
+            companion.user_id,
+            SoundCall.Capability.SPEECH,
+            clock,
+            provider=engine.place,
+            model=engine.model or engine.name,
+            companion_id=companion.pk,
+            characters=len(request.text),
+        ) as call:
+            sound = await ask_engine(request, engine)
+            call["seconds"] = sound.seconds
+    return sound
+
+
+@contextlib.asynccontextmanager
+async def _slot(user_id: int) -> AsyncIterator[None]:
+    """Hold one of the few places that one person has at the engine from this process."""
+    slots = _slots.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    slot = slots.get(user_id)
+    if slot is None:
+        slot = slots[user_id] = asyncio.Semaphore(max(1, settings.SPEECH["at_once"]))
+    async with slot:
+        yield
+
+
+async def encode(sound: Sound) -> bytes:
+    """Return the sound as an MP3 which says that a machine made it."""
+    return await asyncio.to_thread(mp3, sound, GENERATED)

@@ -1,0 +1,76 @@
+"""What pages show of speaking and hearing."""
+
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from companions.models import Companion
+from providers.transcription import is_offered
+from voice.models import Voice
+
+register = template.Library()
+MINUTE = 60
+
+
+@register.filter
+def as_length(seconds: float) -> str:
+    """Return so many seconds as minutes and seconds."""
+    minutes, rest = divmod(int(seconds), MINUTE)
+    return f"{minutes}:{rest:02}"
+
+
+@register.inclusion_tag("voice/_reads_aloud.html")
+def reads_aloud(companion: Companion) -> dict[str, object]:
+    """The switch in the talk: whether answers are read aloud as they come."""
+    is_on = Voice.objects.filter(companion=companion, reads_aloud=True).exists()
+    return {"companion": companion, "is_on": is_on}
+
+
+@register.inclusion_tag("voice/_hearing.html")
+def hearing(companion: Companion) -> dict[str, Any]:
+    """The line above the composer that tells what is heard."""
+    return {
+        "companion": companion,
+        "transcribes": is_offered(),
+        "seconds": settings.AUDIO_SECONDS,
+        "words": hearing_words(),
+    }
+
+
+def hearing_words() -> dict[str, str]:
+    """What the scripts say; some under the names that browsers give their errors."""
+    forbidden = _("Kith may not use the microphone. Allow it for this page in the browser, then try again.")
+    none = _("No microphone was found.")
+    return {
+        "recording": _("Recording. Press again to end."),
+        "listening": _("Listening. Press again to end."),
+        "hearing": _("Finding the words…"),
+        "read_through": _("Read it through, then send it."),
+        "too_short": _("That was very short. Hold the button while you speak, or press it once and again."),
+        "not_brought": _("The recording could not be brought to Kith. It waits here."),
+        "not_recognised": _("The browser could not recognise it. Try again, or type."),
+        "again": _("Try again"),
+        "go_on": _("Go on"),
+        "discard": _("Discard"),
+        "without": _("Send without the recording"),
+        "no_microphone": _("The microphone cannot be used just now."),
+        "no_recorder": _(
+            "This browser gives pages no microphone here. Kith has to be opened over https for that."
+        ),
+        "no_recognition": _(
+            "This browser cannot recognise speech, and no transcription is connected here. Type it."
+        ),
+        "goes_out": _(
+            "Your browser will recognise what you say. Most send the sound to their maker for that."
+        ),
+        "NotAllowedError": forbidden,
+        "not-allowed": forbidden,
+        "service-not-allowed": forbidden,
+        "NotFoundError": none,
+        "audio-capture": none,
+        "NotReadableError": _("Another program is using the microphone."),
+        "network": _("The browser's recognition cannot be reached just now. What was heard is kept."),
+        "language-not-supported": _("The browser does not recognise this language."),
+    }
