@@ -28,14 +28,14 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.admin.conversation.private": "what is remembered of the one message that an operator looks at",
     "companions.api.revisions._written": "the revision that was written just now or under the same key, its owner's",
     "companions.deletion.traces.scrub": "the cues of the companion's own recalls, by their ids",
-    "companions.life.triggers._told": "a condition on the companion's own memories: that no message behind one is hidden",
+    "companions.life.triggers._load_memories": "a condition on the companion's own memories: that no message behind one is hidden",
     "companions.transfer.digital_life.exporter._said": "what the companion's own recalls had found",
-    "companions.conversations.history.with_replies": "fetched with messages of the companion's own, by their replies",
+    "companions.conversations.transcript.with_replies": "fetched with messages of the companion's own, by their replies",
     "companions.sessions.rewriting.due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.rewriting.run": "the one entry of the sweep, by its id; nothing comes back",
     "companions.sessions.rewriting._is_written": "the same entry, looked at again",
     "companions.sessions.rewriting._note_failure": "the same entry, whose tries are counted",
-    "companions.replies.finish._answer": "the memories of the reply's own earlier parts",
+    "companions.replies.finish._save_answer": "the memories of the reply's own earlier parts",
 }
 PLANTED = [
     "def find(cue):\n    return Memory.objects.filter(text__icontains=cue)",

@@ -23,10 +23,29 @@ from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
 from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling
+from tests.fixtures import faults
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 LATER = NOW + timedelta(hours=1)
-POINTS = ["claimed", "started", "prompted", "asked", "using", "used", "checked", "speaking", "said", "ended"]
+LOCKED = faults.begins('SELECT "companions_companion"."id" AS "pk"')  # the companion's row is locked
+POINTS = {  # the statement of a waking, and which one of its kind, before which the deletion begins
+    "claimed": (faults.begins('SELECT COUNT(*) AS "__count" FROM "companions_waking"'), 1),
+    "started": (LOCKED, 1),
+    "prompted": (faults.begins('UPDATE "companions_waking" SET "look_at" = %s, "prompt"'), 1),
+    "asked": (faults.ANSWERED, 1),
+    "using": (LOCKED, 3),
+    "used": (faults.begins('UPDATE "companions_waking" SET "look_at" = %s, "steps"'), 2),
+    "answered": (faults.begins('UPDATE "companions_waking" SET "look_at" = %s, "text"'), 1),
+    "speaking": (faults.begins('SELECT %s AS "a" FROM "companions_reply"'), 1),
+    "said": (faults.begins('INSERT INTO "companions_message"'), 1),
+    "ended": (faults.begins('UPDATE "companions_waking" SET "look_at" = NULL'), 1),
+}
+REFLECTION_POINTS = {
+    "gathered": (faults.begins("SELECT coalesce(sum(prompt_tokens"), 1),
+    "asked": (faults.ANSWERED, 1),
+    "writing": (LOCKED, 1),
+    "written": (faults.begins('UPDATE "companions_life" SET "reflect_attempts"'), 1),
+}
 PATIENCE = 60
 
 
@@ -52,17 +71,16 @@ def joined(begun: list["Future[None]"]) -> None:
 
 
 @contextmanager
-def at(point: str, deed: Callable[[], object]) -> Iterator[Callable[[str], None]]:
-    """A step that begins the deed beside as it comes to the point: there may be a lock on which that waits."""
+def at(point: tuple[faults.Matches, int], deed: Callable[[], object]) -> Iterator[None]:
+    """Begin the deed beside, once, before that statement: there may be a lock on which it waits."""
     begun: list[Future[None]] = []
 
-    def step(reached: str) -> None:
-        if reached == point and not begun:
-            begun.extend(beside(deed))
-            wait(begun, 0.5)
+    def begin() -> None:
+        begun.extend(beside(deed))
+        wait(begun, 0.5)
 
-    yield step
-    assert begun
+    with faults.before(point[0], begin, point[1]):
+        yield
     joined(begun)
 
 
@@ -93,8 +111,8 @@ def test_a_waking_does_not_bring_back_the_message_that_asked_for_it(
     said = say(mira, SECRET, "I will.", "I like tea.", at=NOW)
     rehearsal.script(*acts())
     one = woken(mira, said[0], f"open the locker with {MARKER}")
-    with at(point, partial(delete_message, said[0], LATER)) as step:
-        waking.run(one.pk, LATER, step)
+    with at(POINTS[point], partial(delete_message, said[0], LATER)):
+        waking.run(one.pk, LATER)
     for hours in (1, 2):
         waking.run(one.pk, LATER + timedelta(hours=hours))
     assert tables_with(MARKER) == {}
@@ -114,8 +132,8 @@ def test_a_waking_that_was_shown_it_happens_all_the_same(
         rehearsal.script(*acts()[:1])
     rehearsal.script({"answer": "Good day.", "when": "<kith-waking>"})
     one = woken(mira, said[2], "drink tea")
-    with at(point, partial(delete_message, said[0], LATER)) as step:
-        waking.run(one.pk, LATER, step)
+    with at(POINTS[point], partial(delete_message, said[0], LATER)):
+        waking.run(one.pk, LATER)
     for hours in (1, 2):
         rehearsal.script({"answer": "Good day.", "when": "<kith-waking>"})
         waking.run(one.pk, LATER + timedelta(hours=hours))
@@ -125,7 +143,7 @@ def test_a_waking_that_was_shown_it_happens_all_the_same(
     assert [message.text for message in Message.objects.filter(waking=one)] == ["Good day."]
 
 
-@pytest.mark.parametrize("point", ["gathered", "asked", "writing", "written"])
+@pytest.mark.parametrize("point", REFLECTION_POINTS)
 def test_a_reflection_does_not_go_on_from_what_is_taken_back(
     mira: Companion, rehearsal: RehearsalServer, point: str
 ) -> None:
@@ -137,10 +155,10 @@ def test_a_reflection_does_not_go_on_from_what_is_taken_back(
     felt = {"valence": 0.1, "arousal": 0.1, "emotion": "think", "intensity": 0.2}
     answers = [json.dumps({"text": text, **felt}) for text in (f"I like {MARKER}.", "I feel calm.")]
     rehearsal.script(*({"task": "reflection", "answer": one} for one in answers))
-    with at(point, partial(delete_message, secret, after)) as step:
-        reflection.run(mira.pk, after, step)
+    with at(REFLECTION_POINTS[point], partial(delete_message, secret, after)):
+        reflection.run(mira.pk, after)
     assert tables_with(MARKER) == {}
-    if point in ("gathered", "asked"):
+    if point in ("gathered", "asked", "writing"):
         assert inner_state.get_newest(mira.pk).text == "I feel calm."
 
 
