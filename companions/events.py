@@ -55,8 +55,9 @@ def redis_client() -> Redis:
     loop = asyncio.get_running_loop()
     if loop not in _clients:
         # in RESP 3 redis-py formats every push for its log
-        timeouts = {"socket_connect_timeout": 2, "socket_timeout": 5}
-        _clients[loop] = Redis.from_url(settings.REDIS_URL, protocol=2, **timeouts)
+        _clients[loop] = Redis.from_url(
+            settings.REDIS_URL, protocol=2, socket_connect_timeout=2, socket_timeout=5
+        )
     return _clients[loop]
 
 

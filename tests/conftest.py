@@ -25,6 +25,7 @@ from django.conf import settings
 
 from config.up.embedded import Embedded
 from config.up.postgres import end_orphans
+from tests.browser.chromium import CHROMIUM
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -113,6 +114,22 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keeps the embedded test databases for the next run: `_schema` says when they are out of date."""
     if SERVICES is not None:
         config.option.reuse_db = True
+
+
+def _lacks_browser() -> bool:
+    """Whether there is no Chromium and nobody promised one; CI did, and fails without."""
+    return CHROMIUM is None and "CI" not in os.environ
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave the tests in a browser out where there is none."""
+    return True if collection_path == ROOT / "tests" / "browser" and _lacks_browser() else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out."""
+    if _lacks_browser():
+        terminalreporter.write_line("Left out: tests/browser, for Chromium is not installed.")
 
 
 @pytest.hookimpl(wrapper=True)

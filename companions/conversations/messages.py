@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -95,7 +95,8 @@ def load_path(conversation: Conversation, start: UUID | None, limit: int) -> lis
 
 def load_spoken(message: Message, limit: int) -> list[Spoken]:
     """Return at most `limit` messages from this one back to the first of its session, newest first."""
-    parameters = {"start": message.pk, "conversation": message.conversation_id, "limit": limit}
+    start, conversation = message.pk, message.conversation_id
+    parameters: dict[str, Any] = {"start": start, "conversation": conversation, "limit": limit}
     with connection.cursor() as cursor:
         cursor.execute(SPOKEN, parameters | {"session": message.session_id})
         return list(map(Spoken._make, cursor.fetchall()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 import regex
@@ -84,7 +85,7 @@ SELECT session.companion_id
 
 def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | None = None) -> list[UUID]:
     """Return the companions that are to reflect now."""
-    named = {"now": now, "limit": limit, "messages": MESSAGES, "only": only}
+    named: dict[str, Any] = {"now": now, "limit": limit, "messages": MESSAGES, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(DUE, named)
         return [id for (id,) in cursor.fetchall()]

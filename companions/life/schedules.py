@@ -240,7 +240,7 @@ def _describe_cron(cron: Cron, language: str) -> str:
     """
     options = Options(locale_code=DESCRIPTOR_LOCALES.get(language, "en_US"), use_24hour_time_format=True)
     try:
-        words = get_description(cron.fields, options)
+        words: str = get_description(cron.fields, options)
     except (FormatError, ValueError):  # it reads fewer forms than CronSim does
         return cron.fields
     if language not in DESCRIPTOR_LOCALES:

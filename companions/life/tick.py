@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
+from companions.errors import ScheduleError
 from companions.life import schedules
 from companions.models import Companion, Timer, Waking
 
@@ -18,7 +19,7 @@ BEGUN_AT_ONCE = 100
 LEASE_TIME = timedelta(minutes=2)  # whoever claimed a timer begins it within seconds
 BUSY_DELAY = timedelta(seconds=5)
 MAX_ATTEMPTS = 3
-UNREADABLE = (schedules.ScheduleError, LookupError, ValueError, ArithmeticError)
+UNREADABLE = (ScheduleError, LookupError, ValueError, ArithmeticError)
 MAX_MISSED = 10_000  # counted one by one; what was missed beside them is passed over
 # One statement: the ORM cannot give back what an update has changed, and thousands may be due at once.
 CLAIM = """

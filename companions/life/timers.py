@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from companions.errors import TimerError
+from companions.errors import ScheduleError, TimerError
 from companions.life import schedules
-from companions.life.schedules import Cron, Once, ScheduleError
+from companions.life.schedules import Cron, Once
 from companions.locks import hold, lock
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet

@@ -17,9 +17,10 @@ from companions.life.waking_context import WakingContext
 from companions.models import Message, Waking
 from companions.prompting.last_time import load_last_time
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
-from companions.prompting.turn_prompt import RULES, Line, render_age, render_system
+from companions.prompting.turn_prompt import RULES, Line, render_system
 from memory.recall.recall import Found
 from providers.tokens import beginning
+from text.ages import render_age
 from text.quoting import block, neutral, one_line, quoted
 
 LATE_AFTER = timedelta(minutes=5)

@@ -5,10 +5,10 @@ from datetime import datetime
 from uuid import UUID
 
 from companions.models import Companion, Message, Session
-from companions.prompting.turn_prompt import render_age
 from companions.sessions.stretch import said, told
 from memory.models import DiaryEntry
 from providers.tokens import beginning
+from text.ages import render_age
 from text.quoting import one_line, quoted
 
 FIRST_TURNS = 3  # of a session: later it has a course of its own

@@ -85,7 +85,7 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
     self_concept = sentences.get(Revision.About.SELF_CONCEPT, [])
     profile = sentences.get(Revision.About.USER_PROFILE, [])
     inner_state = InnerState.objects.filter(companion=companion_id).order_by("-number").first()
-    sources = {source for row in (*slots, *blocks) for source in row.source_ids}
+    sources = {source for row in (*slots, *blocks) for source in getattr(row, "source_ids", ())}
     sources |= {UUID(str(id)) for said in (*self_concept, *profile) for id in said.get("sources") or ()}
     if inner_state:
         sources |= {inner_state.pk, *inner_state.seen}

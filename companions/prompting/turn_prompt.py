@@ -6,13 +6,14 @@ as one block into the last user message, and is not repeated in later history.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from datetime import datetime
+from typing import TypeVar
 
 from django.conf import settings
 
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply
+from companions.prompting.last_time import LastTime
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
     PinnedContext,
@@ -25,10 +26,8 @@ from memory.models import Memory
 from memory.recall.origins import NOWHERE, Origins
 from memory.recall.recall import Found
 from providers.tokens import beginning, estimate
+from text.ages import render_age
 from text.quoting import block, neutral, one_line, quoted
-
-if TYPE_CHECKING:
-    from companions.prompting.last_time import LastTime
 
 TEMPLATE = "turn-6"
 FACTS_TOKENS = 150
@@ -70,15 +69,6 @@ class Facts:
     first_met: datetime
     last_spoke: datetime | None
     began: datetime | None = None
-
-
-def render_age(gap: timedelta) -> str:
-    """Return how long ago, in the largest unit that fits: "2 days ago", "just now"."""
-    for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        amount = int(gap.total_seconds() // seconds)
-        if amount:
-            return f"{amount} {unit}{'s' if amount > 1 else ''} ago"
-    return "just now"
 
 
 def history_tokens(
@@ -134,7 +124,7 @@ def render_prompt(
     summary: str,
     pinned: PinnedContext,
     origins: Origins,
-    last_time: "LastTime | None",
+    last_time: LastTime | None,
 ) -> list[Line]:
     """Return the whole prompt: rules and persona, the history, and the message with this turn's context block.
 
@@ -168,7 +158,7 @@ def render_context(
     companion: Companion,
     pinned: PinnedContext = NOTHING_PINNED,
     origins: Origins = NOWHERE,
-    last_time: "LastTime | None" = None,
+    last_time: LastTime | None = None,
 ) -> str:
     """Return the block of all that changes each turn."""
     spoke = f"Last spoke: {render_age(facts.now - facts.last_spoke)}" if facts.last_spoke else None

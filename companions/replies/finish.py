@@ -242,7 +242,8 @@ def _find_earlier_parts(reply: Reply) -> list[UUID]:
         return []
     replies = Reply.objects.filter(message=reply.message_id)
     continues = dict(replies.values_list("pk", "continues"))
-    found, earlier = [], reply.continues_id
+    found: list[UUID] = []
+    earlier: UUID | None = reply.continues_id
     while earlier:
         found.append(earlier)
         earlier = continues.get(earlier)

@@ -253,7 +253,10 @@ def end_call(
 def end_cut_call(call: ModelCall, meter: Meter, prompt: Sequence[Line], now: float, is_stopped: bool) -> None:
     """Record a call that was cut short: `stopped` also where its person had ended the reply before it was noticed."""
     with transaction.atomic():
-        lock(call.companion_id)  # whoever ends the reply seals its stream first, and commits a moment later
+        if call.companion_id:
+            lock(
+                call.companion_id
+            )  # whoever ends the reply seals its stream first, and commits a moment later
         is_stopped = is_stopped or Reply.objects.filter(model_calls=call, state=State.STOPPED).exists()
     end_call(call, meter, prompt, now, outcome=Outcome.STOPPED if is_stopped else Outcome.INTERRUPTED)
 

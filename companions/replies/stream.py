@@ -6,7 +6,7 @@ all. A stream may be sealed: from then on it takes an ending and nothing else, w
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import orjson
@@ -90,7 +90,7 @@ async def _ends_with(reply_id: str, place: Place) -> bool:
     newest = await redis_client().xrevrange(_key(reply_id), count=1)
     if not newest:
         return False
-    seq, between = map(int, newest[0][0].split(b"-"))
+    seq, between = map(int, cast(bytes, newest[0][0]).split(b"-"))
     return seq != LAST or Place(seq, between) == place
 
 

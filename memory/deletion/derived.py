@@ -88,8 +88,8 @@ def _widen(
     """Return the scope with those memories that fit the condition and do not stand without it, and so on from those."""
     seen = set(scope.memories)
     while memories := _load(scope.companion_id, condition, seen):
-        seen |= {memory.pk for memory in memories}
-        fallen = {memory.pk: memory.text for memory in memories if not stands(memory, scope)}
+        seen |= {one.pk for one in memories}
+        fallen = {one.pk: one.text for one in memories if not stands(one, scope)}
         scope, condition = scope.with_memories(fallen), _drawn_from(fallen)
     return scope
 
@@ -98,7 +98,7 @@ def _stands(memory: Memory, scope: DeletionScope, with_sources: bool = False) ->
     """Return whether something is left behind the memory, and tells all of it that what goes told."""
     sources = [message for message in memory.sources.all() if message.pk not in scope.messages]
     drawn_from = [one for one in memory.drawn_from.all() if one.pk not in scope.memories]
-    left = [one.text for one in (*sources, *drawn_from)]
+    left = [message.text for message in sources] + [earlier.text for earlier in drawn_from]
     if not left or scope.tells(memory.text, left):
         return False
     others = [message.text for message in sources if message.pk not in scope.sources]

@@ -1,18 +1,16 @@
 """A real browser before a real Kith. Chromium comes from the system, never from a download."""
 
 import asyncio
-import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.chromium import CHROMIUM
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 20_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -20,12 +18,9 @@ expect.set_options(timeout=PATIENCE_MS)
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """How Chromium is started: the system's, without a sandbox, and quiet."""
-    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if path is None and "CI" not in os.environ:
-        pytest.skip("Chromium is not installed, and make test was not allowed to install it")
-    assert path, f"The browser tests need one of: {', '.join(CHROMIUM)}"
+    assert CHROMIUM, "Chromium is not installed."
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    return {**browser_type_launch_args, "executable_path": path, "args": flags}
+    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": flags}
 
 
 @pytest.fixture(scope="session")

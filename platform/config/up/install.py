@@ -23,7 +23,7 @@ VOICE = {"espeak-ng": ("espeak-ng",)}
 BROWSER = {"chromium": ("chromium", "chromium-browser", "google-chrome")}
 LEFT_OUT = {
     "espeak-ng": "Meanwhile the person's browser speaks.",
-    "chromium": "Meanwhile the tests in a browser are skipped.",
+    "chromium": "Meanwhile the tests in a browser are left out.",
 }
 
 
