@@ -16,7 +16,7 @@ from tests.browser.person import Person
 from tests.fixtures.live import ROOT, Live
 
 pytestmark = pytest.mark.browser
-DUE_MS = 75_000  # thirty seconds, and time for the tick, the waking and a busy machine
+DUE_MS = 60_000  # some seconds, and time for the tick, the waking and a busy machine
 
 LIVING = """
 import time
@@ -49,10 +49,9 @@ def place(person: Person) -> str:
 
 
 def ask_for(person: Person, seconds: int) -> None:
-    """Ask in words for a reminder, and wait for the answer."""
+    """Ask in words for a reminder, without waiting for the answer."""
     person.write(f"Remind me in {seconds}s to stretch")
-    expect(person.answers).to_have_count(2)
-    expect(person.open_replies).to_have_count(0)
+    expect(person.open_replies).to_have_count(1)
 
 
 @pytest.mark.usefixtures("living")
@@ -60,12 +59,12 @@ def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
     person.make_companion()
     page = person.page
     expect(page.locator(".is-ai")).to_have_text("Mira is an AI, not a person.")
-    ask_for(person, 30)
+    ask_for(person, 3)
     expect(person.answers).to_have_count(3, timeout=DUE_MS)
     expect(person.last_answer).to_contain_text("stretch")
     page.locator(".turn").last.get_by_role("link", name="why it wrote").click()
     expect(page.locator(".logged-spoke")).to_contain_text("It wrote to you.")
-    expect(page.locator(".logged-spoke")).to_contain_text("in 30 seconds")
+    expect(page.locator(".logged-spoke")).to_contain_text("in 3 seconds")
     page.get_by_role("link", name="Back to Mira").click()
     expect(person.last_answer).to_contain_text("stretch")
     person.visit("/companions/")
@@ -76,7 +75,7 @@ def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
 def test_it_comes_as_a_badge_where_the_talk_is_closed(person: Person) -> None:
     person.make_companion(name="Badger")
     page, talk = person.page, place(person)
-    ask_for(person, 30)
+    ask_for(person, 10)  # the page is left before
     person.visit("/settings/")
     badge = page.locator(".top .unread-count")
     expect(page.locator(".arrival", has_text="stretch")).to_be_visible(timeout=DUE_MS)

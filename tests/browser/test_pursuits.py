@@ -14,12 +14,12 @@ PURSUE = """
 from django.utils import timezone
 from companions.models import Companion
 from memory.models import Memory, Pursuit
-from memory.goals import begin_pursuit, move_on
+from memory.goals import begin_goal, update_goal
 now, mira = timezone.now(), Companion.objects.get(pk="{pk}")
 def pursue(kind, text, parent=None, **stands):
-    one = begin_pursuit(mira.pk, kind, text, now, [], mira.user.zone)
+    one = begin_goal(mira.pk, kind, text, now, [], mira.user.zone)
     Pursuit.objects.filter(pk=one.pk).update(parent=parent and parent.memory)
-    move_on(one, now, **stands)
+    update_goal(one, now, **stands)
     return one
 whole = pursue("goal", "Run the marathon of Lisbon", status="under_way", progress=40)
 part = pursue("goal", "Run half of one, in the spring, with Ana, by the river, whatever the weather may be like", whole)

@@ -45,8 +45,8 @@ def test_a_search_costs_the_same_for_few_and_for_many(
 ) -> None:
     lines = [Line(role="user", text=f"Tea number {number}", at=timezone.now()) for number in range(count)]
     import_log(mira, lines, timezone.now())
-    # session, user, companion; six make the first cue's space; entries, likeness, a closer look, memories, messages
-    with django_assert_num_queries(15):
+    # session, user, companion; five make the first cue's space; entries, likeness, a closer look, memories, messages
+    with django_assert_num_queries(14):
         assert len(texts(at_home.get(f"/companions/{mira.pk}/memories/?q=tea"))) == count
 
 
