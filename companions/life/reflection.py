@@ -21,9 +21,8 @@ from accounts.usage import Payer, charged
 from companions.life.inner_state import get_feeling_now, get_newest, revise
 from companions.life.mood import Feeling
 from companions.locks import lock
-from companions.models import Companion, InnerState, Life, Message, Reply, Session
+from companions.models import Companion, InnerState, Life, Message, Session
 from companions.sessions.stretch import fitting, room, said, talk_of, told
-from jobs.enqueue import enqueue
 from jobs.lease import Clock, Lease
 from jobs.retry import MAX_ATTEMPTS, RETRY_DELAY, note_failures, retry_at
 from memory.learning.answers import Reflection
@@ -89,12 +88,6 @@ def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | 
     with connection.cursor() as cursor:
         cursor.execute(DUE, named)
         return [id for (id,) in cursor.fetchall()]
-
-
-def enqueue_if_due(reply: Reply, now: datetime) -> None:
-    """Ask for the reflection after the commit, if the ended reply has said the tenth message: one query."""
-    if reply.answer_id and find_due_companions(now, only=reply.companion_id):
-        enqueue("companions.life.tasks.reflect_upon", str(reply.companion_id))
 
 
 def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:

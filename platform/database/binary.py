@@ -1,5 +1,6 @@
 """Read many rows in Postgres's binary form: to spell them out as text and parse them is most of the time."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
@@ -7,10 +8,8 @@ from django.db.models import QuerySet
 from psycopg import Cursor
 from psycopg.pq import Format
 
-from database.batch import Parameters
 
-
-def fetch_binary(sql: str, parameters: Parameters) -> list[tuple[Any, ...]]:
+def fetch_binary(sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """Return the rows of a query. Django's own cursors ask for text alone."""
     connection.ensure_connection()
     binary = Cursor(connection.connection)

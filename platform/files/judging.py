@@ -13,7 +13,6 @@ SIGNS: list[tuple[int, bytes, str]] = [  # where, what, and what it then is
     (0, b"\x1a\x45\xdf\xa3", "video/webm"),  # also where there is sound alone
     (4, b"ftyp", "video/mp4"),  # the same
 ]
-SOUNDS = {"audio/wav", "audio/mpeg", "audio/ogg", "audio/flac", "video/webm", "video/mp4"}
 RIFF = {"image/webp", "audio/wav"}
 
 

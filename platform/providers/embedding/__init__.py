@@ -56,11 +56,6 @@ def get_embedders() -> list[Embedder]:
     return list(dict.fromkeys(embedder for embedder in candidates if embedder is not None))
 
 
-def asks_nobody() -> bool:
-    """Return whether no provider outside is asked for any embedding, so that it costs nothing but a moment."""
-    return all(embedder.is_built_in for embedder in get_embedders())
-
-
 def _load(wanted: Mapping[str, Any]) -> Embedder | None:
     with _lock:
         if wanted.get("base_url"):
