@@ -3,12 +3,12 @@
 from django.contrib import admin
 from django.urls import reverse
 
-from accounts.opening import open_account
+from accounts.create_account import create_account
 
 
 def operator(password: str, language: str) -> None:
     """Whoever looks at them: an account that may open all."""
-    open_account(
+    create_account(
         "operator@example.org", password, name="Ada", is_staff=True, is_superuser=True, language=language
     )
 

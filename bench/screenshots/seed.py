@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone, translation
 
+from accounts.create_account import create_account
 from accounts.models import Token
-from accounts.opening import open_account
 from bench.screenshots.admin import admin_pages, operator
 from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow
@@ -29,7 +29,7 @@ from memory.store import keep_fact
 language, long_name = os.environ["SEED_LANGUAGE"], os.environ["SEED_LONG_NAME"]
 translation.activate(language)
 now = timezone.now()
-person = open_account(
+person = create_account(
     "somebody@example.org",
     "correct horse battery",
     name="Robin",

@@ -16,7 +16,7 @@ import structlog
 from django.db import connection, transaction
 
 from accounts.models import ModelCall
-from accounts.sparing import waits_until
+from accounts.token_budget import waits_until
 from accounts.usage import Payer, charged
 from companions.life.inner_state import get_feeling_now, get_newest, revise
 from companions.life.mood import Feeling

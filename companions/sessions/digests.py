@@ -11,7 +11,7 @@ import structlog
 from django.db import connection, transaction
 
 from accounts.models import ModelCall
-from accounts.sparing import waits_until
+from accounts.token_budget import waits_until
 from accounts.usage import Payer, charged
 from companions.locks import lock
 from companions.models import Message, Reply, Session

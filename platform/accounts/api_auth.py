@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja.security import HttpBearer
 
-from accounts import place
+from accounts.activate_locale import activate_locale
 from accounts.errors import TokenExpiredError
 from accounts.models import Token, User
 from accounts.models.token import digest_of
@@ -49,5 +49,5 @@ class BearerToken(HttpBearer):
             await visit.begin(user.pk if user else None)
         if user is not None:
             request.user = user
-            place.enter(user)
+            activate_locale(user)
         return user

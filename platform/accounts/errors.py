@@ -8,7 +8,7 @@ AccountsError
 ├── InvitationError           the invitation is used or was never made
 ├── IdempotencyKeyError       the key itself cannot be used (400)
 ├── IdempotencyConflictError  the key came before, with another body (409)
-└── SealError                 what was sealed cannot be opened with the keys there are
+└── DecryptionError                 what was sealed cannot be opened with the keys there are
 """
 
 from collections.abc import Mapping
@@ -69,5 +69,5 @@ class IdempotencyConflictError(AccountsError):
     """The key was used before, with another body."""
 
 
-class SealError(AccountsError):
+class DecryptionError(AccountsError):
     """What was sealed was sealed with another key, or is damaged."""

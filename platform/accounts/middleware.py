@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 
-from accounts import place
+from accounts.activate_locale import activate_locale
 from accounts.errors import GateError
 from accounts.models import User
 from accounts.shares import identifying
@@ -77,4 +77,4 @@ class PersonMiddleware:
     def _enter(user: User | None) -> None:
         timezone.deactivate()  # a thread keeps the zone of the request before
         if user is not None:
-            place.enter(user)
+            activate_locale(user)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import place
+from accounts.activate_locale import activate_locale
 from accounts.errors import AccountExistsError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
 from accounts.gate import allowance
@@ -83,7 +83,7 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
     if not form.is_valid():
         request.user.refresh_from_db()
         return settings_page(request, UNPROCESSABLE, profile_form=form)
-    place.enter(form.save())
+    activate_locale(form.save())
     messages.success(request, _("Saved."))
     return redirect("settings")
 

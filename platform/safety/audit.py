@@ -8,8 +8,8 @@ from django.db.models import Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.encryption import decrypt, encrypt
 from accounts.models import User
-from accounts.sealing import seal, unseal
 from safety.models import AuditEntry, AuditKey
 
 
@@ -38,7 +38,7 @@ def record_search(operator: User, model: type[Model], asked: str, owner_ids: Col
             deed=AuditEntry.Deed.LISTED,
             kind=model._meta.label,
             owner_id=user_id if owner_ids else None,
-            asked=Fernet(unseal(key.sealed)).encrypt(asked.encode()),
+            asked=Fernet(decrypt(key.sealed)).encrypt(asked.encode()),
             asked_key=key.pk,
         )
         for user_id, key in keys.items()
@@ -52,14 +52,14 @@ def read_search(entry: AuditEntry) -> str | Promise:
     key = AuditKey.objects.filter(pk=entry.asked_key).first()
     if key is None:
         return _("No longer readable: the account is gone.")
-    return Fernet(unseal(key.sealed)).decrypt(bytes(entry.asked)).decode()
+    return Fernet(decrypt(key.sealed)).decrypt(bytes(entry.asked)).decode()
 
 
 def _load_or_make_keys(user_ids: Collection[int]) -> dict[int, AuditKey]:
     """Return each person's key, made where there is none yet."""
     known: dict[int, AuditKey] = AuditKey.objects.in_bulk(user_ids, field_name="user_id")
     if missing := set(user_ids) - set(known):
-        made = [AuditKey(user_id=user_id, sealed=seal(Fernet.generate_key())) for user_id in missing]
+        made = [AuditKey(user_id=user_id, sealed=encrypt(Fernet.generate_key())) for user_id in missing]
         AuditKey.objects.bulk_create(made, ignore_conflicts=True)  # another process may have been quicker
         known |= AuditKey.objects.in_bulk(missing, field_name="user_id")
     return known

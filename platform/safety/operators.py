@@ -5,7 +5,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.contrib.auth.models import Group, Permission
 
-from accounts.opening import OPERATORS
+from accounts.create_account import OPERATORS
 
 APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice"})
 DELETABLE = ("delete_message", "delete_memory")

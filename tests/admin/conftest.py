@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
+from accounts.create_account import create_account
 from accounts.models import Invitation, ModelCall, SoundCall, Token, User
-from accounts.opening import open_account
 from companions.conversations.messages import open_session, say
 from companions.creation import create
 from companions.models import (
@@ -223,7 +223,7 @@ def wake(companion: Companion, message: Message) -> None:
     )
     Delivery.objects.create(companion=companion, message=message, channel="email", due_at=NOON)
     continuous_use.record_use(companion.user, NOON, NOON)
-    former = open_account("former@example.org", PASSWORD)
+    former = create_account("former@example.org", PASSWORD)
     OperatorAccess.objects.create(user=companion.user, operator=former, email=companion.user.email, at=NOON)
     Subscription.objects.create(
         user=companion.user, endpoint_digest=MARKER, sealed=MARKER.encode(), browser=MARKER, created_at=NOON
@@ -300,7 +300,7 @@ def scene(alice: User) -> Scene:
 @pytest.fixture
 def opal(db: None) -> User:
     """An operator who is staff and no more: what she may, she may by her group."""
-    return open_account("opal@example.org", PASSWORD, name="Opal", is_staff=True)
+    return create_account("opal@example.org", PASSWORD, name="Opal", is_staff=True)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Self
 
 import orjson
 
-from accounts.sealing import seal, unseal
+from accounts.encryption import decrypt, encrypt
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,12 @@ class Address:
     auth: str
 
     def sealed(self) -> bytes:
-        return seal(orjson.dumps(asdict(self)))
+        return encrypt(orjson.dumps(asdict(self)))
 
     @classmethod
     def opened(cls, sealed: bytes | memoryview) -> Self:
-        """SealError where it was sealed with another key."""
-        return cls(**orjson.loads(unseal(sealed)))
+        """DecryptionError where it was sealed with another key."""
+        return cls(**orjson.loads(decrypt(sealed)))
 
     @property
     def digest(self) -> str:

@@ -10,7 +10,7 @@ from django.db.models import F
 from django.utils import translation
 from django.utils.crypto import salted_hmac
 
-from accounts.errors import SealError
+from accounts.errors import DecryptionError
 from companions.models import Message
 from integrations.push.address import Address
 from integrations.push.models import Subscription
@@ -31,8 +31,8 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
     try:
         address = Address.opened(subscription.sealed)
         authorization = signed(address.endpoint, settings.VAPID_KEY, _contact(), now)
-    except (SealError, WebPushError) as error:  # the browser is not to blame
-        code = "sealed_otherwise" if isinstance(error, SealError) else "not_signed"
+    except (DecryptionError, WebPushError) as error:  # the browser is not to blame
+        code = "sealed_otherwise" if isinstance(error, DecryptionError) else "not_signed"
         log.error("push_not_sent", code=code, subscription=str(subscription.pk))
         return code
     try:

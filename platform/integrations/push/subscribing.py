@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.errors import SealError
+from accounts.errors import DecryptionError
 from accounts.models import User
 from integrations.push.address import Address
 from integrations.push.errors import PushError
@@ -84,7 +84,7 @@ def _take_from_others(user: User, address: Address) -> None:
     for other in Subscription.objects.filter(endpoint_digest=address.digest).exclude(user=user):
         try:
             is_same = Address.opened(other.sealed) == address
-        except SealError:
+        except DecryptionError:
             is_same = False
         if is_same:
             other.delete()

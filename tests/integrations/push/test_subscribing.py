@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, connections
 from pytest_django import Settings
 
+from accounts.encryption import decrypt
 from accounts.models import User
-from accounts.sealing import unseal
 from integrations.push.address import Address
 from integrations.push.errors import PushError
 from integrations.push.models import Subscription
@@ -72,7 +72,7 @@ def test_nothing_of_the_address_can_be_read_in_the_database(
     for secret in (laptop.address.endpoint, laptop.address.p256dh, laptop.address.auth):
         assert secret not in row
         assert secret.encode() not in bytes(sealed)
-        assert secret.encode() in unseal(sealed)
+        assert secret.encode() in decrypt(sealed)
 
 
 def test_the_same_browser_is_kept_once_and_anew(

@@ -4,9 +4,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.create_account import create_account
 from accounts.errors import AccountExistsError
 from accounts.models import User
-from accounts.opening import open_account
 
 
 class Command(BaseCommand):
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         is_staff = options["staff"] or is_superuser
         try:
             User._meta.get_field("email").clean(email, None)
-            open_account(email, password, is_staff=is_staff, is_superuser=is_superuser)
+            create_account(email, password, is_staff=is_staff, is_superuser=is_superuser)
         except ValidationError as error:
             raise CommandError(f"{email!r} is not an e-mail address.") from error
         except AccountExistsError as error:

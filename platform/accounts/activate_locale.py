@@ -9,8 +9,8 @@ from django.utils import timezone, translation
 from accounts.models import User
 
 
-def enter(user: User) -> None:
-    """Speak this person's language and clock from here on, and put their id on every log line.
+def activate_locale(user: User) -> None:
+    """Activate this person's language and time zone from here on, and put their id on every log line.
 
     In a zone that this machine does not know the clock is UTC's, so that they can still choose another.
     """

@@ -12,7 +12,7 @@ from accounts.models import User
 OPERATORS = "Operators"
 
 
-def open_account(email: str, password: str, **fields: Any) -> User:
+def create_account(email: str, password: str, **fields: Any) -> User:
     """A user whose e-mail address counts as verified, staff in the operators' group; AccountExistsError where one is."""
     try:
         with transaction.atomic():
