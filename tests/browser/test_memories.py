@@ -161,6 +161,7 @@ def test_what_was_forgotten_is_kept_after_all_or_deleted_where_the_answer_stands
     live.rehearsal.script({"tool_calls": calls}, {"answer": "Gone from my mind."})
     person.write("Please forget about the cat and the harbour")
     person.hears("Gone from my mind.")
+    expect(page.locator(".retractions > li")).to_have_count(2)
     cat, harbour = page.locator(".retractions > li").all()
     expect(cat).to_contain_text("Forgotten: The cat is called Pebble")
     cat.get_by_role("button", name="Keep it after all").click()
