@@ -86,3 +86,16 @@ def test_the_wheels_own_code_and_pytorch_are_not_imported() -> None:
     )
     root = Path(__file__).resolve().parents[2] / "platform"
     assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0
+
+
+def test_the_graph_is_written_once_and_read_from_then_on(tmp_path: Path, minilm: MiniLM) -> None:
+    folder = find_weights()
+    assert folder
+    first = MiniLM(folder, tmp_path).embed_queries(["tea"])
+    [kept] = tmp_path.iterdir()
+    written = {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}
+    assert written.keys() == {"graph.onnx", "weights.bin"}
+    again = MiniLM(folder, tmp_path).embed_queries(["tea"])
+    assert written == {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}
+    assert (first == again).all()
+    assert (first == minilm.embed_queries(["tea"])).all()

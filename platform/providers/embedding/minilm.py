@@ -52,8 +52,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 class MiniLM:
     """all-MiniLM-L6-v2: English, 384 dimensions, length 1. Loaded at its first use; safe in many threads.
 
-    `graphs` is the folder where the graph is built once and kept, named by the weights' sha256; without it, it lives as long
-    as this object. ProviderRefused is raised at the first use where the weights are not the published ones.
+    `graphs` is the folder where the graph is built once and kept, named by the weights' sha256; without it, it lives
+    as long as this object. ProviderRefused is raised at the first use where the weights are not the published ones.
     """
 
     model = "all-MiniLM-L6-v2"
