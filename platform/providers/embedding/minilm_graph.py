@@ -4,20 +4,19 @@ Operators of the domain com.microsoft are ONNX Runtime's own, documented with it
 of the standard ones.
 """
 
+import os
 from collections.abc import Mapping
-from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from onnx import TensorProto, helper
-from onnxruntime import InferenceSession, SessionOptions
 
 from providers.embedding.vectors import Floats
 
-GRAPH, WEIGHTS = "graph.onnx", "weights.bin"
+WEIGHTS = "weights.bin"
 PAGE_BYTES = 4096
 HEADS = 12
 LAYERS = 6
@@ -26,36 +25,40 @@ OWN = "com.microsoft"
 VERSIONS = ("", 18), (OWN, 1)
 FORMAT = 9
 FLOAT = TensorProto.FLOAT
-ERRORS_ONLY = 3  # of what ONNX Runtime logs
 Tensors = dict[str, Floats]
 
 
-def write_graph(tensors: Tensors, folder: Path) -> None:
-    """Write the encoder as `graph.onnx`, its weights beside it in `weights.bin`; the folder comes whole or not at all.
+def write_graph(tensors: Tensors, path: Path) -> None:
+    """Write the encoder at `path` and its weights in a file beside it; the folder of both comes whole or not at all.
 
-    ONNX Runtime maps weights that lie in a file of their own, so that processes share them.
+    ONNX Runtime maps weights that lie in a file of their own, so that processes share them. OSError where the disk
+    takes no more; a folder that another process wrote meanwhile stays.
     """
+    graph, weights = build_encoder(tensors)
+    folder = path.parent
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder.parent) as draft:
-        place = Path(draft) / "whole"
-        place.mkdir()
-        graph, weights = build_encoder(tensors)
-        with (place / WEIGHTS).open("wb") as file:
+    with TemporaryDirectory(dir=folder.parent) as temporary:
+        unfinished = Path(temporary) / folder.name
+        unfinished.mkdir()
+        with (unfinished / WEIGHTS).open("wb") as file:
             for offset, weight in zip(_find_offsets(weights), weights.values(), strict=True):
                 file.seek(offset)
-                file.write(weight.tobytes())
-        (place / GRAPH).write_bytes(graph)
-        with suppress(OSError):  # another process was first
-            place.rename(folder)
+                file.write(weight.data)
+            _sync(file)
+        with (unfinished / path.name).open("wb") as file:
+            file.write(graph)
+            _sync(file)
+        try:
+            unfinished.rename(folder)
+        except OSError:
+            if not folder.is_dir():
+                raise
 
 
-def start_session(folder: Path) -> InferenceSession:
-    """Return a session of the encoder that `write_graph` wrote; each run takes one thread, the caller's."""
-    options = SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = ERRORS_ONLY
-    options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
-    return InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])
+def _sync(file: BinaryIO) -> None:
+    """Have it on the disk before the folder gets its name: a power cut leaves no damaged graph."""
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _find_offsets(weights: Tensors) -> list[int]:
