@@ -75,7 +75,10 @@ def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
 def test_it_comes_as_a_badge_where_the_talk_is_closed(person: Person) -> None:
     person.make_companion(name="Badger")
     page, talk = person.page, place(person)
-    ask_for(person, 10)  # the page is left before
+    ask_for(person, 10)
+    # The page is left before that, and after the answer: one that ends later is unread as well.
+    expect(person.answers).to_have_count(2)
+    expect(person.open_replies).to_have_count(0)
     person.visit("/settings/")
     badge = page.locator(".top .unread-count")
     expect(page.locator(".arrival", has_text="stretch")).to_be_visible(timeout=DUE_MS)
