@@ -8,7 +8,7 @@ from django.conf import settings
 from django.test import Client
 
 from accounts.models import User
-from tests.pages.test_look import colours
+from tests.pages.test_design_tokens import colours
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -12,7 +12,7 @@ from av.video.frame import VideoFrame
 
 from providers.sound import Sound, mp3, wav
 from tests.fixtures.sound import hum
-from tests.providers.sound.making import written
+from tests.providers.sound.containers import written
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 PLAYLIST = b"#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n%s\n#EXT-X-ENDLIST\n"

@@ -3,7 +3,7 @@ import pytest
 from providers.sound import mp3, read, wav
 from providers.sound.decoding import is_cut
 from tests.fixtures.sound import hum
-from tests.providers.sound.making import written
+from tests.providers.sound.containers import written
 
 SOUNDS = {
     "mp3": written("mp3", 3.0),

@@ -3,7 +3,7 @@ import pytest
 
 from providers.sound import Sound, SoundError, read, read_isolated, wav
 from tests.fixtures.sound import hum
-from tests.providers.sound.making import FORMS, same, written
+from tests.providers.sound.containers import FORMS, same, written
 
 
 @pytest.mark.parametrize("form", FORMS)

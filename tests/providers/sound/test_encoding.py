@@ -5,7 +5,7 @@ import pytest
 
 from providers.sound import GENERATED, mp3, read
 from tests.fixtures.sound import hum
-from tests.providers.sound.making import same
+from tests.providers.sound.containers import same
 
 
 def test_a_generated_sound_says_so_in_its_tags() -> None:

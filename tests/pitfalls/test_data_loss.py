@@ -1,4 +1,4 @@
-"""Traps in which others lost what was to be kept, or gave away what was not to be."""
+"""What comparable systems lost, or gave away, is kept here."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

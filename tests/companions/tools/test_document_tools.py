@@ -12,7 +12,7 @@ from memory.models import Document, Memory, Recall
 from providers.tokens import estimate
 from tests.companions.tools.conftest import NOW, turn_of, use
 from tests.memory.documents.conftest import book, write_all
-from tests.memory.documents.test_pages_looked_up import asks
+from tests.memory.documents.test_page_lookup import asks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 QUESTION = "Who lost the brass telescope in the wind?"

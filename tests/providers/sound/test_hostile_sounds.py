@@ -7,7 +7,7 @@ import pytest
 from providers.sound import SoundError, read_isolated, wav
 from tests.fixtures.sound import hum
 from tests.providers.sound.hostile import HARMLESS, REFUSED, mutants
-from tests.providers.sound.making import written
+from tests.providers.sound.containers import written
 
 MOST_SECONDS = 300
 

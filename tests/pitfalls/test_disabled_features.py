@@ -1,4 +1,4 @@
-"""Traps into which others fell because something was never switched on."""
+"""What comparable systems forgot to switch on works here."""
 
 from datetime import timedelta
 from importlib import import_module

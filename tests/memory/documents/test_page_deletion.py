@@ -12,7 +12,7 @@ from memory.documents.lookup import find_pages, look_up
 from memory.models import Document, Memory
 from memory.store import keep_fact
 from tests.memory.documents.conftest import NOON, Give, write_all
-from tests.memory.documents.test_pages_looked_up import asks
+from tests.memory.documents.test_page_lookup import asks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 QUESTION = "Who lost the brass telescope?"
