@@ -6,8 +6,8 @@ import pytest
 
 from providers.sound import SoundError, read_isolated, wav
 from tests.fixtures.sound import hum
-from tests.providers.sound.hostile import HARMLESS, REFUSED, mutants
 from tests.providers.sound.containers import written
+from tests.providers.sound.hostile import HARMLESS, REFUSED, mutants
 
 MOST_SECONDS = 300
 
