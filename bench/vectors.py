@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 from pgvector.psycopg import register_vector
 
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 
 TURNED = 0.4  # a vector's length of noise, against its own of 1
 COPY = (

@@ -17,7 +17,7 @@ from memory.embedding.spaces import CueVector, serving_space
 from memory.models import Embedding, Memory
 from memory.recall.recall import Found, recall
 from memory.recall.terms import terms
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 from providers.tokens import estimate
 
 LIMIT = max(DEPTHS)

@@ -12,7 +12,7 @@ from bench.vectors import Owner, store, turned
 from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.models import Embedding, Memory
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 
 EMBEDDED = 300  # really, of the first companion; all other vectors are these, turned a little
 AT_ONCE = 100  # companions that talk at the same time: what each is told lies scattered among the others'

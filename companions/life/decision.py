@@ -15,9 +15,9 @@ from companions.life.waking_context import WakingContext
 from companions.life.waking_prompt import compose_prompt, compose_tool_result
 from companions.tools.tool_calls import put
 from providers.chat.completion import Completion, complete
-from providers.chat.control_tokens import neutralise_messages
 from providers.chat.events import ToolCall
 from providers.errors import ProviderUnavailable
+from providers.tokens import neutralise_messages
 from text.shorten import shorten
 from text.storable import storable
 

@@ -32,7 +32,7 @@ from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origi
 from memory.recall.query import is_follow_up
 from memory.recall.recall import Found, recall, record
 from memory.recall.small_talk import is_small_talk
-from providers.chat.control_tokens import neutralise_messages
+from providers.tokens import neutralise_messages
 from text.quoting import quoted
 from text.storable import folded
 

@@ -24,7 +24,7 @@ from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
 from memory.recall.query import NOBODY, Names, without_names
 from providers.embedding import Embedder, get_embedder
-from providers.embedding.vectors import Floats, normalised
+from providers.embedding.embedder import Floats, normalised
 from providers.errors import ProviderError, ProviderRefused
 from text.storable import ends, storable
 

@@ -11,7 +11,7 @@ from memory.errors import WidestError
 from memory.models import Embedding, Space
 from memory.models.space import WIDEST
 from providers.embedding import Embedder, get_embedder, get_embedders
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 from providers.errors import ProviderError
 
 BELIEVED_SECONDS = 30.0  # for so long a process may not know of a space that another one made or removed

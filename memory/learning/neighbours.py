@@ -21,7 +21,7 @@ from memory.recall.novelty import vectors
 from memory.recall.packed_index import PackedIndex
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
 from memory.recall.ranking import best as best_of
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 from providers.errors import ProviderError
 from text.storable import storable
 

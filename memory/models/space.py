@@ -3,7 +3,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from providers.embedding.profile import EmbeddingProfile
+from providers.embedding.embedder import EmbeddingProfile
 
 WIDEST = 16_000  # pgvector's own limit
 

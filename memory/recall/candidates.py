@@ -29,7 +29,7 @@ from memory.models import Embedding, Memory
 from memory.models.embedding import MOST_SCANNED, BitsField
 from memory.recall.filters import MemoryFilter
 from memory.recall.packed_index import PackedIndex
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 
 YES, NO = Value(b"\x01", BinaryField()), Value(b"\x00", BinaryField())
 MAX_EXACT = 300  # of wide vectors

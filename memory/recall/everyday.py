@@ -11,7 +11,7 @@ from memory.errors import WidthError
 from memory.models import Space
 from memory.recall.small_talk import languages
 from providers.embedding import Embedder
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 from providers.errors import ProviderError
 
 log = structlog.get_logger(__name__)

@@ -20,7 +20,7 @@ from memory.errors import NoveltyError, WidthError
 from memory.models import Memory, Space
 from memory.recall.fact_signature import sign_facts
 from providers.embedding import Embedder
-from providers.embedding.vectors import Floats, normalised
+from providers.embedding.embedder import Floats, normalised
 from providers.errors import ProviderError
 from text.storable import ends, storable
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import ModelCall
 from providers.errors import MalformedError, ProviderError, ProviderRefused
-from providers.metering import Metered, metered
+from providers.tokens import Metered, metered
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import SoundCall, User
 from accounts.sound_usage import note_sound
 from providers import speech, transcription
-from providers.background_loop import run_in_background
+from providers.clients import run_in_background
 from providers.errors import ProviderError
 from providers.sound import GENERATED, SoundError, mp3, read_isolated, wav
 from providers.speech import SpeechRequest, get_engine, get_engine_name

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
-from providers.embedding.profile import parse_fields
+from providers.embedding.embedder import parse_fields
 from providers.speech.espeak import PROGRAM
 from providers.speech.synthesis import BROWSER, ENGINES, get_engine_name
 

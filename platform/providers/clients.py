@@ -1,9 +1,14 @@
-"""The clients of the running event loop: a client's connections belong to one loop, so each loop has its own."""
+"""The clients of the running event loop, since connections belong to one loop; and a loop in a thread of its own, for
+callers that stand in none.
+"""
 
 import asyncio
-from dataclasses import dataclass, field
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
@@ -13,11 +18,13 @@ if TYPE_CHECKING:
 
     from providers.chat.client import ChatClient
 
+T = TypeVar("T")
+
 
 @dataclass
 class _LoopClients:
     chat: "ChatClient | None" = None
-    chat_settings: tuple[Any, ...] = field(default=())  # that it was made from
+    chat_settings: tuple[Any, ...] = ()  # that it was made from
     http: "httpx2.AsyncClient | None" = None
 
 
@@ -61,3 +68,27 @@ def _of_running_loop() -> _LoopClients:
         for loop in [loop for loop in _clients if loop.is_closed()]:
             del _clients[loop]
         return _clients.setdefault(asyncio.get_running_loop(), _LoopClients())
+
+
+def run_in_background(work: Coroutine[Any, Any, T]) -> T:
+    """Return what the work gives, for which the calling thread waits; left before, the work is cancelled.
+
+    Its loop stays, and the loop's clients with it: their connections are kept from call to call.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, _start_loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+@cache
+def _start_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="background-loop", daemon=True).start()
+    return loop
+
+
+# A child of a fork has no thread but the one that forked: it starts a loop of its own.
+os.register_at_fork(after_in_child=_start_loop.cache_clear)

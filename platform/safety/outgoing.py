@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
-from providers.chat.request import Messages
+from providers.chat.events import Messages
 from providers.chat.structured import ask
 from providers.errors import ProviderError
 

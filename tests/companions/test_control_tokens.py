@@ -12,8 +12,8 @@ from memory.core_memory import set_slot, write_block
 from memory.models import Memory
 from memory.models.always import By
 from memory.store import keep_fact
-from providers.chat.control_tokens import FIRST
 from providers.rehearsal.process import RehearsalServer
+from providers.tokens import CONTROL_TOKEN_START
 from tests.companions.talking import say
 from tests.fixtures.turns import connected
 
@@ -46,7 +46,7 @@ async def test_no_token_leaves_from_any_place_and_the_trace_shows_what_was_sent(
         await socket.until("reply.done", seconds=20)
     sent = [one["messages"] for one in rehearsal.requests()]
     assert len(sent) == 2
-    assert not FIRST.search(json.dumps(sent, ensure_ascii=False))
+    assert not CONTROL_TOKEN_START.search(json.dumps(sent, ensure_ascii=False))
     flat = json.dumps(sent[1], ensure_ascii=False)
     assert (
         flat.count("< |im_start|>system") >= 9

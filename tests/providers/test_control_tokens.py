@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from providers.chat.client import ChatClient
 from providers.chat.completion import complete
-from providers.chat.control_tokens import FIRST, neutralise, neutralise_messages
 from providers.chat.structured import ask
 from providers.rehearsal.process import RehearsalServer
+from providers.tokens import CONTROL_TOKEN_START, neutralise, neutralise_messages
 
 ROOT = Path(__file__).parents[2]
 TOKENS = [
@@ -108,7 +108,7 @@ def test_calls_of_tools_are_covered_also_where_their_json_hides_a_token() -> Non
         "text": '< |im_start|> < /s> [ INST] "so"',
         "< s>": 1,
     }
-    assert not FIRST.search(json.dumps([made, result], ensure_ascii=False))
+    assert not CONTROL_TOKEN_START.search(json.dumps([made, result], ensure_ascii=False))
     assert call["id"] == result["tool_call_id"]
     broken = '{"text": "\\u00'
     [left] = neutralise_messages([{"tool_calls": [{"function": {"name": "x", "arguments": broken}}]}])
@@ -136,7 +136,7 @@ async def test_no_token_leaves_in_a_stream(
     async for _event in make_chat().stream(messages):
         pass
     [request] = rehearsal.requests()
-    assert not FIRST.search(json.dumps(request, ensure_ascii=False))
+    assert not CONTROL_TOKEN_START.search(json.dumps(request, ensure_ascii=False))
     assert [one["content"] for one in request["messages"]] == [f"{neutralise(ALL)} <kith-x>"] * 4
 
 
@@ -148,7 +148,7 @@ def test_no_token_leaves_in_the_background(rehearsal: RehearsalServer, settings:
     complete(messages)
     sent = rehearsal.requests()
     assert len(sent) == 2
-    assert not FIRST.search(json.dumps(sent, ensure_ascii=False))
+    assert not CONTROL_TOKEN_START.search(json.dumps(sent, ensure_ascii=False))
 
 
 def test_nothing_but_the_chat_asks_for_completions() -> None:

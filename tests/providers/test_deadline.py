@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from providers.chat.stream_reader import Deadline
+from providers.chat.stream import Deadline
 from providers.errors import ProviderUnavailable
 
 

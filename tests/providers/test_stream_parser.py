@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from providers.chat.events import Piece, Thought
-from providers.chat.stream_parser import StreamParser
+from providers.chat.stream import StreamParser
 from providers.errors import ProviderUnavailable
 
 

@@ -14,8 +14,8 @@ from memory.learning.answers import Digest, Ending, Reflection
 from providers.chat.completion import MAX_CHARACTERS
 from providers.chat.structured import ask, parse_answer
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.metering import metered
 from providers.rehearsal.process import RehearsalServer
+from providers.tokens import metered
 from tests.fixtures.malformed import GOOD, HOPELESS, MALFORMED, PARTLY, READABLE, WHOLE
 
 MESSAGES = [

@@ -10,13 +10,10 @@ from typing import Any
 
 from django.conf import settings
 
-from providers.background_loop import run_in_background
-from providers.chat.events import Piece, Thought, ToolCall, Usage
-from providers.chat.request import Messages
-from providers.clients import aclose_clients, get_chat_client
+from providers.chat.events import Messages, Piece, Thought, ToolCall, Usage
+from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderError, ProviderUnavailable
-from providers.metering import Metered, note
-from providers.tokens import estimate_answer, estimate_messages
+from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
 MAX_CHARACTERS = 200_000  # of answer and reasoning together
 TIMEOUT_SECONDS = 900.0  # a server may trickle for as long as it never falls silent

@@ -1,6 +1,10 @@
-"""What a chat model's stream is made of."""
+"""What a chat model is sent, and what its stream is made of."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+Messages = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from providers.chat.completion import metered_completion
-from providers.chat.request import Messages
+from providers.chat.events import Messages
 from providers.errors import MalformedError
 
 Answer = TypeVar("Answer", bound=BaseModel)

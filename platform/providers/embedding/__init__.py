@@ -1,46 +1,14 @@
-"""Embeddings: texts as vectors of length 1."""
+"""Embeddings: texts as vectors of length 1; which embedder this process has."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 
-from providers.embedding.profile import EmbeddingProfile
-from providers.embedding.vectors import Floats
-
-
-class Embedder(Protocol):
-    """Called from worker threads, never from an event loop; raises ProviderUnavailable and ProviderRefused."""
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def profile(self) -> EmbeddingProfile: ...
-
-    @property
-    def is_built_in(self) -> bool:
-        """Whether no provider outside is asked, so that an embedding costs nothing but a moment."""
-
-    @property
-    def width(self) -> int:
-        """How many numbers a vector has; may ask the provider."""
-
-    @property
-    def max_tokens(self) -> int: ...
-
-    def windows(self, text: str) -> list[str]:
-        """Return the text, or its overlapping parts where it has more than `max_tokens`."""
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return (n, width), a row for each text."""
-
-    def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """Return (n, width), a row for each text that a search starts from."""
-
+from providers.embedding.embedder import Embedder
 
 _lock = Lock()  # what is loaded is large: it is not loaded twice
 

@@ -15,8 +15,7 @@ import numpy as np
 from safetensors.numpy import load_file
 from tokenizers import Encoding, Tokenizer
 
-from providers.embedding.profile import PLAIN_PROFILE
-from providers.embedding.vectors import Floats, normalised
+from providers.embedding.embedder import PLAIN_PROFILE, Floats, normalised
 from providers.errors import ProviderRefused
 
 if TYPE_CHECKING:

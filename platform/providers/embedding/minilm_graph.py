@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from onnx import TensorProto, helper
 
-from providers.embedding.vectors import Floats
+from providers.embedding.embedder import Floats
 
 WEIGHTS = "weights.bin"
 PAGE_BYTES = 4096

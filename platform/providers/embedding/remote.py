@@ -10,12 +10,10 @@ import httpx2
 import numpy as np
 import openai
 
-from providers.embedding.profile import PLAIN_PROFILE, EmbeddingProfile
-from providers.embedding.vectors import Floats, normalised
+from providers.embedding.embedder import PLAIN_PROFILE, EmbeddingProfile, Floats, normalised
 from providers.errors import ProviderError, ProviderRefused
-from providers.metering import Metered, note
 from providers.sdk_errors import SDK_ERRORS, translate_error
-from providers.tokens import estimate, split
+from providers.tokens import Metered, estimate, note, split
 
 BATCH_TEXTS = 64
 OVERLAP_TOKENS = 48

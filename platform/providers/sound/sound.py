@@ -1,10 +1,19 @@
-"""Sound as numbers."""
+"""Sound as numbers, what may be wrong with it, and WAV files of 16 bits and one channel, which need no decoder."""
 
+import struct
+import wave
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from django.utils.functional import Promise
 
 Samples = NDArray[np.int16]
 
@@ -12,6 +21,21 @@ MIN_RATE, MAX_RATE = 4_000, 48_000  # samples a second; what comes faster is bro
 FULL_SCALE = 32_768.0
 SILENT_BELOW = 0.003  # of full scale, about -50 dB: a quiet room's hum, and no voice
 WINDOW_SECONDS = 0.05
+PCM, MONO, BITS = 1, 1, 16
+PART, FORMAT = struct.Struct("<4sI"), struct.Struct("<HHIIHH")
+HEAD_BYTES = 12
+MAX_PARTS = 64
+# Whoever writes before they know the size writes about as much as there can be, or none.
+UNKNOWN_SIZE_FROM = 0x7FFF_0000
+STARTS = {b"OggS": "ogg", b"fLaC": "flac", b"\x1aE\xdf\xa3": "matroska", b"ID3": "mp3"}
+_ = str  # marks what is to be translated, without loading Django into the process that reads a stranger's file
+SENTENCES: Mapping[str, str] = MappingProxyType(
+    {
+        "empty": _("The recording is empty."),
+        "no_sound": _("This is no recording that can be read. Try another format, such as MP3 or WAV."),
+        "too_long": _("The recording is too long."),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +61,104 @@ class Sound:
     def is_silent(self) -> bool:
         """Whether nothing can be heard in it from beginning to end."""
         return self.level < SILENT_BELOW
+
+
+class SoundError(Exception):
+    """`code` is `empty`, `no_sound` or `too_long`; `sentence` is for the person whose sound it is.
+
+    `said` is for a log: what the decoder said, never what was in the sound.
+    """
+
+    def __init__(self, code: str, said: str = "") -> None:
+        self.code, self.said = code, said
+        super().__init__(f"{code}: {said}" if said else code)
+
+    @property
+    def sentence(self) -> "Promise":
+        from django.utils.translation import gettext_lazy  # takes as long to load as all the rest
+
+        return gettext_lazy(SENTENCES[self.code])
+
+
+def detect_container(content: bytes) -> str:
+    """Return FFmpeg's name of the container by its first bytes: matroska, mov, ogg, wav, mp3, flac, aac; or nothing.
+
+    Neither names nor headers of HTTP are asked, nor FFmpeg's own guess: it knows playlists and scripts too, which make
+    it open other files.
+    """
+    if content[:4] in (b"RIFF", b"RF64") and content[8:12] == b"WAVE":
+        return "wav"
+    if named := next((kind for start, kind in STARTS.items() if content.startswith(start)), ""):
+        return named
+    if content[4:8] == b"ftyp":
+        return "mov"
+    if len(content) < 4 or content[0] != 0xFF or content[1] & 0xE0 != 0xE0:
+        return ""
+    if content[1] & 0x06:  # the layer of a frame of MPEG; AAC's frames have none
+        return "mp3"
+    return "aac" if content[1] & 0xF0 == 0xF0 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class WavParts:
+    """Where the samples of a WAV lie, how many bytes it says that they are, and what they are."""
+
+    form: tuple[int, ...]
+    begin: int
+    declared_bytes: int
+
+    @property
+    def is_size_known(self) -> bool:
+        return 0 < self.declared_bytes < UNKNOWN_SIZE_FROM
+
+
+def find_parts(content: bytes) -> WavParts | None:
+    """Return the parts of a RIFF WAV; None for anything else, or where one is missing."""
+    if content[:4] != b"RIFF" or content[8:12] != b"WAVE":
+        return None
+    at, form = HEAD_BYTES, None
+    for _ in range(MAX_PARTS):
+        if at + PART.size > len(content):
+            return None
+        name, size = PART.unpack_from(content, at)
+        at += PART.size
+        if name == b"fmt " and at + FORMAT.size <= len(content):
+            form = FORMAT.unpack_from(content, at)
+        if name == b"data":
+            return WavParts(form, at, size) if form else None
+        at += size + size % 2
+    return None
+
+
+def is_short(content: bytes) -> bool:
+    """Return whether a WAV says that it holds more than came; not where it was written before its size was known."""
+    parts = find_parts(content)
+    return bool(parts and parts.is_size_known and parts.begin + parts.declared_bytes > len(content))
+
+
+def read_plain_wav(content: bytes, max_seconds: float) -> Sound | None:
+    """Return the sound of a plain WAV; None where it takes a decoder. SoundError as of `codecs.read`."""
+    parts = find_parts(content)
+    if parts is None or (parts.form[0], parts.form[1], parts.form[5]) != (PCM, MONO, BITS):
+        return None
+    rate = parts.form[2]
+    if not MIN_RATE <= rate <= MAX_RATE:
+        return None
+    size = parts.declared_bytes if parts.is_size_known else len(content)
+    count = len(content[parts.begin : parts.begin + size]) // 2
+    if not count:
+        raise SoundError("empty")
+    if count > max_seconds * rate:
+        raise SoundError("too_long")
+    return Sound(np.frombuffer(content, dtype="<i2", count=count, offset=parts.begin).astype(np.int16), rate)
+
+
+def wav(sound: Sound) -> bytes:
+    """Return the sound as a plain WAV."""
+    file = BytesIO()
+    with wave.open(file, "wb") as writer:
+        writer.setnchannels(MONO)
+        writer.setsampwidth(BITS // 8)
+        writer.setframerate(sound.rate)
+        writer.writeframes(sound.samples.astype("<i2").tobytes())
+    return file.getvalue()

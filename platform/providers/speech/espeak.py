@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from providers.errors import ProviderUnavailable
-from providers.speech.engine import SpeechRequest
-from providers.speech.language import detect_language
+from providers.speech.engine import SpeechRequest, detect_language
 
 PROGRAM = "espeak-ng"
 VOICES = ("f3", "f1", "f2", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8")

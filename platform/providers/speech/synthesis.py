@@ -11,17 +11,17 @@ from django.utils.module_loading import import_string
 
 from providers.errors import ProviderError, ProviderUnavailable
 from providers.sound import Sound, SoundError, read
-from providers.sound.decoding import is_cut
+from providers.sound.codecs import is_cut
 from providers.speech.engine import Engine, SpeechRequest
 from providers.speech.espeak import PROGRAM
 
 BROWSER = "browser"
 ENGINES = MappingProxyType(  # loaded when they speak: most of them load the SDK
     {
-        "openai": "providers.speech.open_ai.OpenAI",
-        "f5": "providers.speech.f5.F5",
-        "fish": "providers.speech.fish.Fish",
-        "gpt-sovits": "providers.speech.gpt_sovits.GptSovits",
+        "openai": "providers.speech.servers.OpenAI",
+        "f5": "providers.speech.servers.F5",
+        "fish": "providers.speech.servers.Fish",
+        "gpt-sovits": "providers.speech.servers.GptSovits",
         "espeak": "providers.speech.espeak.Espeak",
     }
 )

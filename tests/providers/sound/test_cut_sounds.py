@@ -1,7 +1,7 @@
 import pytest
 
 from providers.sound import mp3, read, wav
-from providers.sound.decoding import is_cut
+from providers.sound.codecs import is_cut
 from tests.fixtures.sound import hum
 from tests.providers.sound.containers import written
 

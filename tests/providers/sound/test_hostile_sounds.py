@@ -74,7 +74,7 @@ def test_a_process_that_hangs_is_ended() -> None:
         )
 
 
-LIMITED = "from providers.sound.isolated_child import limit_resources; limit_resources(); "
+LIMITED = "from providers.sound.__main__ import limit_resources; limit_resources(); "
 BEYOND = {
     "memory": "x = bytearray(2 * 1024**3); print('{\"rate\": 8000}'); print('xxx')",
     "what is written": "import os; [os.write(1, bytes(1024**2)) for _ in range(99)]; os.write(1, b'')",

@@ -9,7 +9,7 @@ import pytest
 
 from providers.checks import check_speech
 from providers.speech import get_engine, get_engine_name
-from providers.speech.language import detect_language as language_of
+from providers.speech.engine import detect_language as language_of
 from tests.fixtures.sound import NO_SPEECH
 
 MIRA = {"mira": {"path": "/srv/mira.wav", "text": "Hello."}}

@@ -1,12 +1,15 @@
-"""How an embedding model is to be asked: what is put before a text, and what else a request holds."""
+"""What every embedder can do, how its model is to be asked, and the vectors that it gives: rows of 32-bit floats."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 from django.core.exceptions import ImproperlyConfigured
+from numpy.typing import NDArray
 
+Floats = NDArray[np.float32]
 RESERVED_FIELDS = frozenset({"model", "input", "encoding_format"})
 
 
@@ -46,3 +49,40 @@ def parse_fields(text: str) -> dict[str, Any]:
             f"{text!r} may not hold {', '.join(sorted(taken))}: Kith sends that itself."
         )
     return fields
+
+
+class Embedder(Protocol):
+    """Called from worker threads, never from an event loop; raises ProviderUnavailable and ProviderRefused."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def profile(self) -> EmbeddingProfile: ...
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether no provider outside is asked, so that an embedding costs nothing but a moment."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has; may ask the provider."""
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    def windows(self, text: str) -> list[str]:
+        """Return the text, or its overlapping parts where it has more than `max_tokens`."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return (n, width), a row for each text."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """Return (n, width), a row for each text that a search starts from."""
+
+
+def normalised(vectors: Floats) -> Floats:
+    """Return the same directions with length 1; a vector of length 0 stays as it is."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    directions: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return directions

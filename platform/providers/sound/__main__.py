@@ -1,4 +1,4 @@
-"""python -m providers.sound.isolated_child SECONDS: read a sound from stdin, write its samples to stdout, under limits.
+"""python -m providers.sound SECONDS: read a sound from stdin, write its samples to stdout, under limits.
 
 The first line of what it writes is a JSON object: `rate`, and the samples follow as 16 bits each; or `code` and `said`.
 """
@@ -6,8 +6,8 @@ The first line of what it writes is a JSON object: `rate`, and the samples follo
 import sys
 
 from jobs.sandbox import answer, limit_process
-from providers.sound.decoding import read
-from providers.sound.errors import SoundError
+from providers.sound.codecs import read
+from providers.sound.sound import SoundError
 
 # Of address space: five minutes at 48,000 samples a second take 30 MB twice, the rest is libraries.
 MAX_BYTES = 1_024**3

@@ -1,0 +1,243 @@
+"""Speech from servers: OpenAI's shape (Kokoro, proxies of Edge, hosted services), Fish Speech, F5-TTS, GPT-SoVITS."""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from providers.errors import ProviderError, ProviderRefused
+from providers.sound_server import SoundServer
+from providers.speech.engine import (
+    Reference,
+    SpeechRequest,
+    choose_reference,
+    detect_language,
+    read_references,
+)
+
+NO_LIST_STATUSES = {404, 405, 501}  # of servers that do not say which voices they have
+
+OPENAI_MODEL, OPENAI_VOICE = "tts-1", "alloy"
+TAKES_INSTRUCTIONS = re.compile(r"^gpt-.*tts|^qwen3?-?tts.*instruct", re.IGNORECASE)
+FAINT_BELOW, STRONG_ABOVE = 0.35, 0.7
+MANNERS = MappingProxyType(
+    {
+        "happy": "cheerful and warm",
+        "sad": "sad and quiet",
+        "angry": "angry and sharp",
+        "think": "thoughtful and slow",
+        "surprised": "surprised",
+        "awkward": "awkward and hesitant",
+        "question": "puzzled",
+        "curious": "curious and lively",
+    }
+)
+
+FISH_MIN_BASE64_CHARACTERS = 256  # a shorter text the server takes for the bytes themselves
+FISH_MIN_SHOWN_INTENSITY = 0.35
+FISH_MARKERS = MappingProxyType(  # the words that Fish Audio's S1 models were trained on
+    {
+        "happy": "(happy)",
+        "sad": "(sad)",
+        "angry": "(angry)",
+        "surprised": "(surprised)",
+        "awkward": "(embarrassed)",
+        "question": "(confused)",
+        "curious": "(curious)",
+    }
+)
+
+F5_BRACKETED = re.compile(r"\[[^\]]*\]")  # the server takes [word] for the name of a voice
+
+SOVITS_LANGUAGES = {"zh", "en", "ja", "ko", "yue"}
+
+
+class OpenAI:
+    """Any server with OpenAI's /v1/audio/speech."""
+
+    name = "openai"
+    takes_reference = False
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self._server, self._wanted = SoundServer.from_settings(wanted), wanted
+        self.model: str = wanted["model"] or OPENAI_MODEL
+        self.place = self._server.base_url
+        self.shows_emotion = bool(TAKES_INSTRUCTIONS.match(self.model))
+
+    async def voices(self) -> list[str]:
+        """Return the operator's list, else the server's own, else the one voice that is asked for anyway."""
+        own: str = self._wanted["voice"] or OPENAI_VOICE
+        names = list(self._wanted["voices"]) or await self._list_voices()
+        first = own if self._wanted["voice"] or not names else names[0]
+        return list(dict.fromkeys([first, *names]))
+
+    async def _list_voices(self) -> list[str]:
+        """Return the names in any of the forms in which servers list them."""
+        answer = await _request_list(self._server, f"{self.place}/audio/voices")
+        listed = answer.get("voices", answer.get("data")) if isinstance(answer, dict) else answer
+        names = []
+        for voice in listed if isinstance(listed, list) else []:
+            fields = voice if isinstance(voice, dict) else {"name": voice}
+            found = (fields.get(key) for key in ("id", "voice_id", "name"))
+            names.append(next((name for name in found if isinstance(name, str)), ""))
+        return [name for name in names if name]
+
+    async def speak(self, request: SpeechRequest) -> bytes:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "input": request.text,
+            "voice": request.voice or self._wanted["voice"] or OPENAI_VOICE,
+            "response_format": self._wanted["format"],
+        }
+        if request.speed != 1.0:
+            body["speed"] = request.speed
+        instruction = describe_manner(request.emotion, request.intensity)
+        if self.shows_emotion and instruction:
+            body["instructions"] = instruction
+        return await self._server.request_by_sdk(
+            lambda audio: audio.speech.with_streaming_response.create(**body)
+        )
+
+
+def describe_manner(emotion: str, intensity: float) -> str:
+    """Return how to speak, as a sentence for a model; empty where there is nothing to show."""
+    manner = MANNERS.get(emotion, "")
+    degree = "slightly " if intensity < FAINT_BELOW else "very " if intensity > STRONG_ABOVE else ""
+    return f"Sound {degree}{manner}." if manner and intensity > 0 else ""
+
+
+class Fish:
+    """Fish Speech's own server (`POST /v1/tts`)."""
+
+    name = "fish"
+    takes_reference = True
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self._server, self._wanted = SoundServer.from_settings(wanted), wanted
+        self.model: str = wanted["model"]
+        self.place = self._server.base_url
+        self.shows_emotion = "s1" in self.model.lower()  # older models read the markers out
+
+    async def voices(self) -> list[str]:
+        """Return the operator's list, else the references that the server has."""
+        names: Iterable[Any] = list(self._wanted["voices"])
+        if not names:
+            answer = await _request_list(self._server, f"{self._server.root}/v1/references/list")
+            listed = answer.get("reference_ids") if isinstance(answer, dict) else None
+            names = [name for name in listed or [] if isinstance(name, str)]
+        return list(dict.fromkeys([*filter(None, [self._wanted["voice"]]), *names]))
+
+    async def speak(self, request: SpeechRequest) -> bytes:
+        url = f"{self._server.root}/v1/tts"
+        return await self._server.request("POST", url, json=self._build_body(request))
+
+    def _build_body(self, request: SpeechRequest) -> dict[str, Any]:
+        is_shown = self.shows_emotion and request.intensity >= FISH_MIN_SHOWN_INTENSITY
+        marker = FISH_MARKERS.get(request.emotion, "") if is_shown else ""
+        body: dict[str, Any] = {
+            "text": f"{marker} {request.text}" if marker else request.text,
+            "format": "wav",  # of the others only mp3 works without streaming
+            "references": [],
+            "reference_id": None,
+            "normalize": True,
+            "streaming": False,
+            "use_memory_cache": "on",
+        }
+        if request.reference is not None:
+            sound = base64.b64encode(request.reference).decode()
+            if len(sound) < FISH_MIN_BASE64_CHARACTERS:
+                raise ProviderRefused("The reference recording is too short")
+            return body | {"references": [{"audio": sound, "text": request.reference_text}]}
+        voice = request.voice or self._wanted["voice"]
+        return body | ({"reference_id": voice} if voice else {})
+
+
+async def _request_list(server: SoundServer, url: str) -> Any:
+    """Return the JSON that a server answers; None where it has no such list, or a page for people."""
+    try:
+        return json.loads(await server.request("GET", url, headers={"Accept": "application/json"}))
+    except ProviderError as error:
+        if error.status not in NO_LIST_STATUSES:
+            raise
+    except ValueError:
+        pass
+    return None
+
+
+class F5:
+    """F5-TTS behind jianchang512's f5-tts-api (`POST /api`): it imitates a recording and knows no voice by itself."""
+
+    name = "f5"
+    model = "f5-tts"
+    shows_emotion = False
+    takes_reference = True
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self._server, self._references = SoundServer.from_settings(wanted), read_references(wanted)
+        self._voice: str = wanted["voice"]
+        self.place = self._server.base_url
+
+    async def voices(self) -> list[str]:
+        return list(self._references)
+
+    async def speak(self, request: SpeechRequest) -> bytes:
+        reference = self._choose_reference(request)
+        fields = {
+            "ref_text": reference.text,
+            "gen_text": F5_BRACKETED.sub("", request.text).strip(),
+            "model": self.model,
+            "speed": f"{request.speed:g}",
+        }
+        # A fixed name: the server writes its file under whatever name it is given.
+        files = {"audio": ("ref.wav", reference.content, "audio/wav")}
+        return await self._server.request("POST", f"{self._server.root}/api", data=fields, files=files)
+
+    def _choose_reference(self, request: SpeechRequest) -> Reference:
+        if request.reference is not None:
+            return Reference(request.reference_text, content=request.reference)
+        reference = choose_reference(self._references, request.voice, self._voice)
+        if reference is None:
+            raise ProviderRefused(
+                "F5-TTS needs a reference recording, and there is none in SPEECH_REFERENCES"
+            )
+        return reference.open()
+
+
+class GptSovits:
+    """GPT-SoVITS behind its api_v2 (`POST /tts`): it imitates a recording that lies on its own machine."""
+
+    name = "gpt-sovits"
+    model = ""
+    shows_emotion = False
+    takes_reference = False  # a path of the server's, so only those that the operator has named
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self._server, self._references = SoundServer.from_settings(wanted), read_references(wanted)
+        self._voice: str = wanted["voice"]
+        self.place = self._server.base_url
+
+    async def voices(self) -> list[str]:
+        return list(self._references)
+
+    async def speak(self, request: SpeechRequest) -> bytes:
+        reference = choose_reference(self._references, request.voice, self._voice)
+        if reference is None:
+            raise ProviderRefused("GPT-SoVITS needs a recording, and there is none in SPEECH_REFERENCES")
+        language = detect_language(request.text, request.language)
+        reference_language = reference.language or detect_language(reference.text, "")
+        body = {
+            "text": request.text,
+            "text_lang": language if language in SOVITS_LANGUAGES else "auto",
+            "ref_audio_path": reference.path,
+            "prompt_text": reference.text,
+            "prompt_lang": reference_language if reference_language in SOVITS_LANGUAGES else "auto",
+            "text_split_method": "cut5",
+            "batch_size": 1,
+            "speed_factor": request.speed,
+            "media_type": "wav",
+            "streaming_mode": False,
+        }
+        # In the address, as a GET, it would stand in the server's log.
+        return await self._server.request("POST", f"{self.place}/tts", json=body)
