@@ -15,8 +15,7 @@ from django.utils import timezone
 from accounts.models import Token, User
 from companions.conversations.log_import import Line, import_log
 from companions.life import timers
-from companions.memories.documents import give_document
-from companions.memories.editing import write_revision
+from companions.memories.editing import give_document, write_revision
 from companions.models import Companion, Message, Reply
 from companions.replies.start import start
 from config.api import api

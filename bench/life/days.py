@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import Min
 
 from companions.conversations.messages import open_session, say
-from companions.life import tick, timers, waking
+from companions.life import timers, waking
 from companions.models import Companion, Message, Timer, Waking
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
@@ -114,11 +114,11 @@ class Days:
 
     def _work(self) -> None:
         """What workers do now; some die in it, and what they held is taken over when its time has come."""
-        while ids := tick.claim_timers(self.now, 100):
+        while ids := timers.claim_timers(self.now, 100):
             if self.chance.random() < 0.02:
                 self.lived.deaths += 1
                 continue
-            tick.begin_wakings(ids, self.now)
+            timers.begin_wakings(ids, self.now)
         for waking_id in waking.find_due(self.now):
             number = self.chance.randint(1, 40) if self.chance.random() < 0.03 else 0
             try:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from companions.memories.documents import give_document
+from companions.memories.editing import give_document
 from companions.models import Companion
 from memory.models import Document, Learning, Memory, Page, Pursuit, Recall, Recalled
 from memory.store import keep_fact

@@ -17,7 +17,7 @@ from accounts.usage import Payer
 from companions import access
 from companions.access import get_companion
 from companions.api.schemas import IdempotencyKey, Told
-from companions.memories import documents
+from companions.memories import editing
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery, paginate
 from memory.documents.gists import state_of, with_progress
 from memory.documents.intake import read_file
@@ -129,7 +129,7 @@ def give_document(request: SignedInRequest, companion_id: UUID, key: Idempotency
 
     def make() -> UUID:
         admit_work(request.user, "documents", timezone.now())
-        return documents.give_document(companion, title, text, timezone.now()).pk
+        return editing.give_document(companion, title, text, timezone.now()).pk
 
     body = orjson.dumps([title, text]) if key else b""
     made_id, _ = once(request.user, f"give_document {companion_id}", key, body, make)
@@ -205,7 +205,7 @@ def list_pages(request: SignedInRequest, companion_id: UUID, document_id: UUID, 
     summary="Delete it with its pages and all that is remembered of them",
 )
 def delete_document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Status[None]:
-    documents.delete_document(access.get_document(request.user, companion_id, document_id), timezone.now())
+    editing.delete_document(access.get_document(request.user, companion_id, document_id), timezone.now())
     return Status(204, None)
 
 

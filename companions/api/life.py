@@ -12,7 +12,7 @@ from pydantic import AwareDatetime
 
 from accounts.signed_in import SignedInRequest
 from companions.access import get_companion, get_notice
-from companions.life import inner_state, log, notifications
+from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
 from companions.pagination import PageQuery, paginate, paginate_merged
 from safety import notices
@@ -222,13 +222,13 @@ def change_life_settings(request: SignedInRequest, companion_id: UUID, body: Lif
 )
 def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Status[None]:
     now = timezone.now()
-    notifications.mark_read(get_companion(request.user, companion_id), min(body.until or now, now))
+    outreach.mark_read(get_companion(request.user, companion_id), min(body.until or now, now))
     return Status(204, None)
 
 
 @my_router.get("/unread", response=UnreadOut, operation_id="count_unread", summary="What I have not read yet")
 def count_unread(request: SignedInRequest) -> dict[str, Any]:
-    counts = notifications.count_unread(request.user)
+    counts = outreach.count_unread(request.user)
     return {"total": sum(counts.values()), "companions": {str(id): count for id, count in counts.items()}}
 
 

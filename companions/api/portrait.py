@@ -10,10 +10,10 @@ from accounts.signed_in import SignedInRequest
 from companions.access import get_companion
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
-from companions.face.features import TABLES
 from companions.face.portraits import (
     ALWAYS,
     SEEDS,
+    TABLES,
     choose_features,
     drop_picture,
     get_features,

@@ -12,7 +12,9 @@ from companions.access import get_companion
 from companions.api.schemas import CompanionOut, IdempotencyKey
 from companions.models import Companion
 from companions.transfer import digital_life
-from companions.transfer.files import export_response, read_upload
+from companions.transfer.archive import export_response, read_upload
+from companions.transfer.digital_life_export import export_mind
+from companions.transfer.digital_life_import import import_mind
 
 router = Router(tags=["moving"])
 Out = dict[str, Any]
@@ -35,7 +37,7 @@ def export_companion(request: SignedInRequest, companion_id: UUID) -> StreamingH
     summary="Its memory as DigitalLife's eight fields",
 )
 def export_digital_life(request: SignedInRequest, companion_id: UUID) -> dict[str, Any]:
-    return digital_life.written(get_companion(request.user, companion_id))
+    return export_mind(get_companion(request.user, companion_id))
 
 
 class MovedOut(Schema):
@@ -67,11 +69,11 @@ class MovedOut(Schema):
 )
 def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) -> Status[Out]:
     body = read_upload(request)
-    mind = digital_life.read(body)
+    mind = digital_life.parse_mind(body)
 
     def make() -> UUID:
         admit_to(request.user, "imports", timezone.now())
-        return digital_life.move_in(request.user, mind, timezone.now()).pk
+        return import_mind(request.user, mind, timezone.now()).pk
 
     made_id, _ = once(request.user, "import_digital_life", key, body, make)
     return Status(201, _moved_out(get_companion(request.user, made_id), mind))
@@ -82,5 +84,5 @@ def _moved_out(companion: Companion, mind: digital_life.Mind) -> Out:
         "companion": companion,
         "messages": mind.messages,
         "diary": len(mind.longTermMemory),
-        "ignored": digital_life.ignored(mind),
+        "ignored": digital_life.find_ignored(mind),
     }

@@ -6,9 +6,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions.conversations.messages import check_text
-from companions.deletion.dependents import delete_empty_pages
 from companions.deletion.traces import delete_memories, scrub
-from companions.deletion.withdrawal import withdraw_corrected
+from companions.deletion.withdrawal import delete_empty_pages, withdraw_corrected
 from companions.errors import ReplyStateError, TextError
 from companions.locks import hold
 from companions.models import Companion, Message, Reply, Session

@@ -1,8 +1,7 @@
 """Deleting for good: what a person deletes is gone from every table, from Redis, and from every later prompt.
 
 deletion    messages, memories, a companion, and all that the rehearsal model wrote
-withdrawal  what was drawn from it: learnt, written into the diary, summed up, lived
-dependents  what a companion's life has made from it: timers, wakings, inner states, reminders
+withdrawal  what was drawn from it: learnt, written into the diary, summed up; timers, wakings, inner states, reminders
 traces      what turns have kept of it: prompts as sent, cues, tools' arguments, reasoning, the provider's words
 
 A reply under way that was shown it ends, `interrupted`: what its process holds in its hands could otherwise come back.
@@ -23,7 +22,7 @@ from companions.deletion.deletion import (
     forget_many,
     forget_newest,
 )
-from companions.deletion.dependents import reminders_of
+from companions.deletion.withdrawal import reminders_of
 
 __all__ = [
     "MAX_AT_ONCE",

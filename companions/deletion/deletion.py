@@ -1,7 +1,6 @@
 """Deleting messages and memories with all that was drawn from them, a companion, and what the rehearsal model wrote.
 
-The messages that forgotten memories come from are hidden from later prompts, or deleted too.
-"""
+The messages that forgotten memories come from are hidden from later prompts, or deleted too."""
 
 from collections.abc import Collection
 from copy import copy
@@ -9,15 +8,25 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.dispatch import Signal
 
-from companions.deletion.dependents import Dependents, build_scope, delete_empty_pages, find_reminders
-from companions.deletion.signals import messages_hidden
 from companions.deletion.traces import delete_memories, find_continued, scrub
-from companions.deletion.withdrawal import clear_summaries, withdraw
+from companions.deletion.withdrawal import (
+    Dependents,
+    build_scope,
+    clear_summaries,
+    delete_empty_pages,
+    find_reminders,
+    withdraw,
+)
 from companions.locks import hold, lock
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Waking
 from database.timeouts import lift_statement_timeout
 from memory.models import Memory
+
+messages_hidden = Signal()
+"""Sent with `companion_id` and `ids`, of messages, in the transaction that hides them; the sender is Message."""
+
 
 MAX_AT_ONCE = 500
 SUMMARIES = (

@@ -1,14 +1,221 @@
-"""Taking back what was drawn from what goes: learnt, written into the diary, summed up, drafted, lived."""
+"""Taking back what was drawn from what goes: learnt, written, summed up, drafted, and what life made of it.
+
+That is timers, wakings, inner states, pages of the diary, and what was said unprompted."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from companions.deletion.dependents import Dependents, build_scope, find_dependents, withdraw_dependents
-from companions.models import Closing, Companion, Message, Session
+from django.db.models import Q, QuerySet
+
+from companions.life.inner_state import delete_states
+from companions.models import Closing, Companion, InnerState, Message, Session, Timer, Waking
 from jobs.enqueue import enqueue
-from memory.deletion import DeletionScope, conceal_derived, find_restatements, remove_derived
+from memory.deletion import (
+    DeletionScope,
+    conceal_derived,
+    find_restatements,
+    find_unique_words,
+    remove_derived,
+)
+from memory.models import DiaryEntry, Memory
+
+NONE: frozenset[UUID] = frozenset()
+GONE = "gone"  # why a waking does not happen
+WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependents:
+    """By ids: timers, inner states, memories that mirror pages; wakings that were shown it, or `woken` for it.
+
+    From those that only `wrote` a page of it nothing else follows.
+    """
+
+    timers: frozenset[UUID] = NONE
+    wakings: frozenset[UUID] = NONE
+    woken: frozenset[UUID] = NONE
+    wrote: frozenset[UUID] = NONE
+    states: frozenset[UUID] = NONE
+    pages: frozenset[UUID] = NONE
+
+    @property
+    def shown(self) -> frozenset[UUID]:
+        """What prompts may have been shown of it."""
+        return self.timers | self.states | self.pages
+
+
+def build_scope(
+    companion: Companion,
+    now: datetime,
+    messages: Collection[Message] = (),
+    sources: Collection[Message] = (),
+    memories: Collection[Memory] = (),
+) -> DeletionScope:
+    return DeletionScope(
+        companion_id=companion.pk,
+        now=now,
+        names=tuple(companion.names.values()),
+        messages=frozenset(message.pk for message in messages),
+        sources=frozenset(message.pk for message in sources),
+        memories=frozenset(memory.pk for memory in memories),
+        texts=(*(message.text for message in messages), *(memory.text for memory in memories)),
+    )
+
+
+def find_dependents(
+    scope: DeletionScope, more: Collection[UUID] = (), begun: Dependents | None = None
+) -> Dependents:
+    """Return all of it, however often something was made from that again.
+
+    `more` are memories that go, or say less, beside those of the scope; `begun` is what is known to go already.
+    """
+    mine = Waking.objects.filter(companion=scope.companion_id)
+    ids = scope.all_messages | scope.memories | frozenset(more)
+    found = begun or Dependents(timers=_find_timers(scope))
+    while True:
+        timers = found.timers | _find_timers_set_in(scope, found.wakings)
+        woken = found.woken | _ids(mine.filter(Q(timer__in=timers) | Q(about__in=ids)))
+        wakings = found.wakings | woken | _ids(mine.filter(shown__overlap=list(ids | found.shown)))
+        wider = replace(found, timers=timers, woken=woken, wakings=wakings)
+        wider = replace(wider, states=_find_states(scope, wider), pages=_find_pages(scope, wakings))
+        if wider == found:
+            break
+        found = wider
+    written = DiaryEntry.objects.filter(
+        companion=scope.companion_id, memory__in=ids, session__waking__isnull=False
+    )
+    return replace(found, wrote=found.wrote | frozenset(written.values_list("session__waking", flat=True)))
+
+
+def _ids(rows: QuerySet[Any]) -> frozenset[UUID]:
+    return frozenset(rows.values_list("pk", flat=True))
+
+
+def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
+    """Return the timers that were set in answer to what goes, and those of its companion that alone tell it again."""
+    noted = Q(by=Timer.By.COMPANION, waking=None) & ~Q(note="")
+    mine = Timer.objects.filter(Q(message__in=scope.all_messages) | noted, companion=scope.companion_id)
+    found, telling = set[UUID](), dict[UUID, frozenset[str]]()
+    for timer in mine.select_related("message"):
+        if timer.message_id in scope.messages:
+            found.add(timer.pk)
+        elif timer.message_id in scope.sources:
+            found |= {timer.pk} if scope.tells(timer.note) else set()
+        elif scope.tells(timer.note, [timer.message.text] if timer.message else []):
+            telling[timer.pk] = scope.read(timer.note)
+    unique = find_unique_words(scope) if telling else frozenset()
+    return frozenset(found | {pk for pk, words in telling.items() if words & unique})
+
+
+def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UUID]:
+    return _ids(Timer.objects.filter(companion=scope.companion_id, waking__in=wakings)) if wakings else NONE
+
+
+def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
+    """Return from the first on that comes of it every inner state: each goes on from the one before."""
+    mine = InnerState.objects.filter(companion=scope.companion_id)
+    seen = Q(seen__overlap=list(scope.all_messages))
+    drawn = mine.filter(seen | Q(waking__in=found.wakings) | Q(pk__in=found.states)).order_by("number")
+    first = next((state.number for state in drawn if _comes_of(state, scope)), None)
+    return NONE if first is None else _ids(mine.filter(number__gte=first))
+
+
+def _comes_of(state: InnerState, scope: DeletionScope) -> bool:
+    """Return whether more is behind it than messages of which only some words go, none of them in it."""
+    seen = set(state.seen)
+    return bool(seen & scope.messages) or not seen & scope.sources or scope.tells(state.text)
+
+
+def _find_pages(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UUID]:
+    entries = DiaryEntry.objects.filter(companion=scope.companion_id, session__waking__in=wakings)
+    return frozenset(entries.exclude(memory=None).values_list("memory", flat=True)) if wakings else NONE
+
+
+# -- what it said unprompted
+
+
+def find_reminders(
+    companion: Companion,
+    now: datetime,
+    *,
+    messages: Collection[Message] = (),
+    sources: Collection[Message] = (),
+    memories: Collection[Memory] = (),
+) -> list[Message]:
+    """Return reminders asked for in these messages, words about these memories, and what was said because of those.
+
+    Of what goes back to the `sources`, or to what was learnt from the messages, only what shares a word with what goes.
+    """
+    found: dict[UUID, Message] = {}
+    while True:
+        mirrors = Memory.objects.of(companion.pk).filter(message__in=found.keys()).defer("entry")
+        scope = build_scope(companion, now, [*messages, *found.values()], sources, [*memories, *mirrors])
+        new = {message.pk: message for message in _find_said_for(scope) if message.pk not in found}
+        if not new:
+            return list(found.values())
+        found |= new
+
+
+def reminders_of(message: Message, now: datetime) -> list[Message]:
+    """Return what goes with the message if that is deleted."""
+    mirrors = Memory.objects.of(message.companion_id).filter(message=message).defer("entry")
+    return find_reminders(message.companion, now, messages=[message], memories=list(mirrors))
+
+
+def _find_said_for(scope: DeletionScope) -> list[Message]:
+    """Return what was said in wakings that came of it directly."""
+    timers, woken = _find_timers(scope), NONE
+    while True:
+        mine = Waking.objects.filter(companion=scope.companion_id)
+        wider = _ids(mine.filter(Q(timer__in=timers) | Q(about__in=scope.memories)))
+        if wider == woken:
+            break
+        woken, timers = wider, timers | _find_timers_set_in(scope, wider)
+    said = Message.objects.filter(companion=scope.companion_id, waking__isnull=False)
+    said = said.exclude(pk__in=scope.all_messages)
+    learnt = Q(waking__about__sources__in=scope.all_messages) | Q(waking__about__message__in=scope.messages)
+    near = said.filter(learnt).exclude(waking__in=woken).distinct()
+    return [*said.filter(waking__in=woken), *(message for message in near if scope.tells(message.text))]
+
+
+# -- taking it back
+
+
+def withdraw_dependents(
+    companion: Companion, found: Dependents, now: datetime, *, keeps_log: bool = False
+) -> None:
+    """Cancel timers, delete inner states (see `delete_states`), leave wakings in the log without words.
+
+    One under way ends if it was woken for what goes, and else begins anew. Where its person may go on to see what goes
+    (`keeps_log`), what has happened keeps its words. Call it with the companion held.
+    """
+    timers = Timer.objects.filter(companion=companion, pk__in=found.timers)
+    running = timers.filter(state__in=(Timer.State.ACTIVE, Timer.State.DEAD_LETTER))
+    running.update(state=Timer.State.CANCELLED, ended_at=now)
+    timers.exclude(note="").update(note="")
+    wakings = Waking.objects.filter(companion=companion, pk__in=found.wakings | found.wrote)
+    waiting = wakings.filter(
+        state=Waking.State.WAITING
+    )  # whoever is at one finds that it is not theirs any more
+    over = {"state": Waking.State.SKIPPED, "reason": GONE, "look_at": None, "ended_at": now}
+    waiting.filter(pk__in=found.woken).update(**over, **WORDLESS)
+    waiting.exclude(pk__in=found.woken).update(look_at=now, started_at=None, **WORDLESS)
+    if not keeps_log:
+        wakings.update(**WORDLESS, shown=[])
+        wakings.filter(pk__in=found.woken).update(note="", about=None)
+        Session.objects.filter(companion=companion, waking__in=found.wakings, messages=None).delete()
+    if found.states:
+        delete_states(companion, found.states)
+
+
+def delete_empty_pages(companion: Companion) -> None:
+    """Delete sessions that stood behind a page alone which is gone."""
+    written = Session.objects.filter(companion=companion, waking__isnull=False)
+    written.filter(diary_entry=None, messages=None).delete()
+
 
 REWRITE_DIARY = "companions.sessions.tasks.rewrite_stale_diary"
 

@@ -1,10 +1,14 @@
-"""A portrait as SVG: templates/face/portrait.svg, filled with the parts, the colours and the pose of one face."""
+"""A portrait as SVG: templates/face/portrait.svg, filled with the parts, the colours and the pose of one face.
+
+A pose holds the moving parts' attributes in one expression: numbers in the same places, so that a browser can go from one to the other by going from number to number."""
 
 import hashlib
 import math
 import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -12,10 +16,234 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from companions.face.expressions import EXPRESSIONS, Expression
-from companions.face.features import Features
-from companions.face.poses import SIGNS, Pose, build_pose
+from companions.face.portraits import Features
 from files.serving import HEADERS
 from memory.emotion import Emotion
+
+Pose = dict[str, dict[str, str]]
+SIGNS = ("tear", "drop", "hand", "query", "sparks", "rays", "steam")
+EYE_HALF, EYE_Y = 12.5, 99.0  # half of an eye's width, and its height on the drawing
+EYE_X = {"left": 76.0, "right": 124.0}
+INWARDS = {"left": 1.0, "right": -1.0}
+MOUTH_X, MOUTH_Y = 100.0, 133.0
+
+
+class Eye(NamedTuple):
+    """How far the lids are from the corners' line, and how much higher the outer corner and the crease are."""
+
+    upper: float
+    lower: float
+    outer: float = 0.0
+    crease: float = 5.0
+
+
+class Brow(NamedTuple):
+    thick: float
+    arch: float
+    length: float = 1.0
+
+
+class Mouth(NamedTuple):
+    """Half of its width, and how thick the lips are."""
+
+    half: float
+    upper: float
+    lower: float
+
+
+EYES = {
+    "almond": Eye(8.8, 6.6, 1.2),
+    "round": Eye(10.6, 8.2),
+    "upturned": Eye(8.8, 5.8, 3.4),
+    "hooded": Eye(7.6, 6.0, -0.8, crease=2.6),
+    "lashes": Eye(9.8, 6.8, 1.6),
+}
+BROWS = {
+    "soft": Brow(4.4, 3.4),
+    "straight": Brow(4.8, 1.0),
+    "arched": Brow(3.8, 5.6),
+    "full": Brow(6.6, 2.8, 1.08),
+}
+MOUTHS = {
+    "plain": Mouth(17.0, 1.6, 3.4),
+    "full": Mouth(17.5, 3.8, 5.6),
+    "small": Mouth(14.0, 2.2, 4.0),
+    "wide": Mouth(20.0, 1.8, 3.6),
+}
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+    def __str__(self) -> str:
+        return f"{self.x:.2f} {self.y:.2f}"
+
+    def by(self, x: float, y: float) -> "Point":
+        return Point(self.x + x, self.y + y)
+
+
+Line = Sequence[Point]
+
+
+def build_poses(features: Features) -> dict[str, dict[str, Pose]]:
+    """Return for each emotion its pose, and what of it changes in a blink and in speech."""
+    poses = {}
+    for emotion, felt in EXPRESSIONS.items():
+        pose = build_pose(features, felt)
+        blinking = replace(felt, open_left=-0.27, open_right=-0.27, cheek=0.0, lid=0.0)
+        voiced = replace(felt, part=max(felt.part, 0.35) + 0.4, width=max(0.78, 0.94 * felt.width), wave=0.0)
+        poses[emotion.value] = {
+            "pose": pose,
+            "blink": _changed(pose, build_pose(features, blinking)),
+            "voice": _changed(pose, build_pose(features, voiced)),
+        }
+    return poses
+
+
+def _changed(before: Pose, after: Pose) -> Pose:
+    return {part: attributes for part, attributes in after.items() if before[part] != attributes}
+
+
+def build_pose(features: Features, felt: Expression) -> Pose:
+    """Return for each moving part the attributes that it has in that expression."""
+    turned = f"translate(0 {felt.lean:.2f}) rotate({felt.tilt:.2f} 100 158)"  # about the base of the neck
+    head = f"{turned} translate(100 158) scale({felt.near:.3f}) translate(-100 -158)"
+    parts: Pose = {"head": {"transform": head}, "behind": {"transform": head}}
+    for side in ("left", "right"):
+        eye = _draw_eye(side, EYES[features.eyes], felt)
+        parts |= {f"{side}-{name}": {"d": path} for name, path in eye.items()}
+        gaze = f"translate({EYE_X[side] + felt.gaze_x:.2f} {EYE_Y + 0.6 + felt.gaze_y:.2f})"
+        parts[f"{side}-iris"] = {"transform": gaze}
+        parts[f"{side}-pupil"] = {"transform": f"scale({felt.pupil:.2f})"}
+        parts[f"{side}-brow"] = {"d": _draw_brow(side, BROWS[features.brows], felt)}
+    # In a beard the lips are full, that they are seen.
+    mouth = MOUTHS["full" if features.beard in {"short", "full"} else features.mouth]
+    parts |= {f"mouth-{name}": {"d": path} for name, path in _draw_mouth(mouth, felt).items()}
+    parts["blush"] = {"opacity": f"{felt.blush:.2f}"}
+    return parts | {name: {"opacity": f"{getattr(felt, name):.2f}"} for name in SIGNS}
+
+
+def _draw_eye(side: str, shape: Eye, felt: Expression) -> dict[str, str]:
+    """Return the opening, the line of the upper lid, its crease and its lashes."""
+    inwards, openness = INWARDS[side], felt.open_left if side == "left" else felt.open_right
+    height = shape.upper * openness
+    inner, outer = height - 6 * max(felt.lid, 0.0), height + 6 * min(felt.lid, 0.0)
+    depth = shape.lower * (0.5 + 0.5 * openness)
+    depth -= felt.cheek * (depth + 0.62 * height)
+    centre = Point(EYE_X[side], EYE_Y)
+    start, end = centre.by(-inwards * EYE_HALF, -shape.outer), centre.by(inwards * EYE_HALF, 1.0)
+    upper = [
+        start,
+        centre.by(-inwards * 8, -1.33 * outer - shape.outer / 2),
+        centre.by(inwards * 6, -1.33 * inner),
+        end,
+    ]
+    lower = [
+        end,
+        centre.by(inwards * 6, 1.33 * depth),
+        centre.by(-inwards * 8, 1.33 * depth - shape.outer / 2),
+        start,
+    ]
+    raised = [point.by(0, -thick) for point, thick in zip(upper, (1.4, 5.4, 4.2, 0.6), strict=True)]
+    crease = [point.by(0, -shape.crease) for point in upper]
+    crease[0] = crease[0].by(-2.5 * inwards, 1)
+    lash = [start.by(-2 * inwards, -2), start.by(-7 * inwards, -5.5)]
+    second_lash = [start.by(inwards, -4.5), start.by(-3.4 * inwards, -9.5)]
+    opening = f"M{start}{_curve(upper)}{_curve(lower)}Z"
+    return {
+        "opening": opening,
+        "clip": opening,
+        "lid": _between([start.by(-2.6 * inwards, -0.6), *upper[1:]], raised),
+        "crease": f"M{crease[0]}{_curve(crease)}",
+        "lashes": f"M{lash[0]}L{lash[1]}M{second_lash[0]}L{second_lash[1]}",
+    }
+
+
+def _draw_brow(side: str, shape: Brow, felt: Expression) -> str:
+    """Return a stroke that thins to the outside, drawn as a shape."""
+    inwards = INWARDS[side]
+    up, slant = (felt.brow_left, felt.slant_left) if side == "left" else (felt.brow_right, felt.slant_right)
+    centre = Point(EYE_X[side], 76.5 - up)
+    along = [
+        centre.by(inwards * 11.5, 1.5 - slant),
+        centre.by(inwards * 4, -shape.arch - 0.55 * slant),
+        centre.by(-inwards * 7, -1.25 * shape.arch - 0.05 * slant),
+        centre.by(-inwards * 15 * shape.length, 3.5 + 0.45 * slant),
+    ]
+    thickness = (shape.thick, shape.thick * 1.05, shape.thick * 0.8, 0.8)
+    return _between(along, [point.by(0, thick) for point, thick in zip(along, thickness, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class LipLine:
+    """A line across the mouth: half of its width, and how much lower its corners and its middle are."""
+
+    half: float
+    left: float
+    middle: float
+    right: float
+    wave: float
+    round: float
+
+    def points(self, above: float = 0.0, below: float = 0.0) -> list[Point]:
+        """Return its seven points, moved up by a lip's thickness or down."""
+        wave, out, off = 7.5 * self.wave, 0.8 + 0.2 * self.round, 0.45 + 0.1 * self.round
+        left, middle, right = self.left, self.middle, self.right
+        heights = (
+            left,
+            left + 0.55 * (middle - left) - wave,
+            middle + wave,
+            middle,
+            middle - wave,
+            right + 0.55 * (middle - right) + wave,
+            right,
+        )
+        thickness = below - above
+        shares = (0.0, 0.62, 1.0, 0.86, 1.0, 0.62, 0.0)
+        places = (-1.0, -out, -off, 0.0, off, out, 1.0)
+        return [
+            Point(MOUTH_X + place * self.half, MOUTH_Y + height + share * thickness)
+            for place, height, share in zip(places, heights, shares, strict=True)
+        ]
+
+
+def _draw_mouth(shape: Mouth, felt: Expression) -> dict[str, str]:
+    """Return the opening between the lips and its line, the teeth, the tongue, the lips and the shadow below them."""
+    half, corner = shape.half * felt.width, -5.5 * felt.smile
+    middle, depth = 4.4 * felt.smile - 4 * felt.part - 6 * felt.part * felt.round, 24 * felt.part
+    corner += felt.round * (middle + 0.5 * depth - corner)
+    bite = min(0.42 * depth, 5.5) * (1 - felt.round)
+
+    def line(lower: float) -> LipLine:
+        left, right = corner + 5 * felt.skew, corner - 5 * felt.skew
+        return LipLine(half, left, middle + lower, right, felt.wave, felt.round)
+
+    upper, lower = line(0), line(depth)
+    opening = _between(upper.points(), lower.points())
+    shadow = Point(MOUTH_X, MOUTH_Y + lower.middle + shape.lower + 5.5)
+    chin = [shadow.by(-6, 0), shadow.by(-2.5, 2), shadow.by(2.5, 2), shadow.by(6, 0)]
+    return {
+        "opening": opening,
+        "line": opening,
+        "teeth": _between(upper.points(), line(bite).points()),
+        "tongue": _between(line(depth - 8 * felt.part).points(), lower.points()),
+        "lips": _between(upper.points(above=shape.upper), lower.points(below=shape.lower)),
+        "chin": f"M{chin[0]}{_curve(chin)}",
+    }
+
+
+def _curve(line: Line) -> str:
+    """Return a path on from the first point through every third one, bent by the two between."""
+    bends = [line[at : at + 3] for at in range(1, len(line), 3)]
+    return "".join(f"C{one} {other} {end}" for one, other, end in bends)
+
+
+def _between(line: Line, other: Line) -> str:
+    """Return the shape between two lines that begin and end side by side."""
+    back = other[::-1]
+    return f"M{line[0]}{_curve(line)}L{back[0]}{_curve(back)}Z"
+
 
 PALETTE: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
     Path(__file__).with_name("palette.toml").read_text()

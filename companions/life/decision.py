@@ -11,9 +11,8 @@ from accounts.models import ModelCall
 from accounts.usage import charged
 from companions import tools
 from companions.conversations.emotion_tags import apart, without_tags
-from companions.life.waking_context import WakingContext
-from companions.life.waking_prompt import compose_prompt, compose_tool_result
-from companions.tools.tool_calls import put
+from companions.life.waking_context import WakingContext, compose_prompt, compose_tool_result
+from companions.tools.bounds import put
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
 from providers.errors import ProviderUnavailable

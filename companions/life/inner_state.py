@@ -1,24 +1,93 @@
-"""How a companion feels and sees the present: texts of its own in revisions, the highest of which holds.
+"""How a companion feels and sees the present: texts of its own in revisions, each with a feeling that fades.
 
-Chat reads it. Reflections, wakings and the ends of sessions write it; whoever does holds the companion meanwhile.
-"""
+Chat reads it. Reflections, wakings and the ends of sessions write it; whoever does holds the companion meanwhile. The
+first is drawn from the persona, before any model was asked."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
+from math import exp2
 from uuid import UUID
 
+import regex
 from django.conf import settings
 from django.db import transaction
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from companions.conversations.text_diff import Piece, compare
-from companions.life.first_words import compose_first_words, get_language
-from companions.life.mood import Feeling, fade
 from companions.locks import lock
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
+from memory.emotion import Emotion
+from memory.scoring.remembered import days_between, require
 from text.sentences import split_sentences
 from text.shorten import shorten
 from text.storable import storable
+
+HALF_LIFE_HOURS = 12.0
+MIN_INTENSITY = 0.1  # an emotion weaker than this does not show
+
+
+@dataclass(frozen=True, slots=True)
+class Feeling:
+    """Valence from -1 (bad) to 1 (good), arousal from 0 (calm) to 1 (stirred), and an emotion with its intensity, 0 to 1;
+    ValueError otherwise.
+    """
+
+    valence: float = 0.0
+    arousal: float = 0.0
+    emotion: Emotion = Emotion.NEUTRAL
+    intensity: float = 0.0
+
+    def __post_init__(self) -> None:
+        require("valence", self.valence, -1, 1)
+        require("arousal", self.arousal, 0, 1)
+        require("intensity", self.intensity, 0, 1)
+        object.__setattr__(self, "emotion", Emotion(self.emotion))
+
+    @classmethod
+    def clamped(cls, valence: float, arousal: float, emotion: str, intensity: float) -> "Feeling":
+        """Return the nearest feeling that there is: 0 for what is no number, neutral for a strange emotion."""
+        return cls(
+            valence=_clamp(valence, -1.0),
+            arousal=_clamp(arousal, 0.0),
+            emotion=Emotion(emotion) if emotion in Emotion.values else Emotion.NEUTRAL,
+            intensity=_clamp(intensity, 0.0),
+        )
+
+    @property
+    def told(self) -> str:
+        """The feeling as a prompt tells it."""
+        numbers = f"valence {self.valence:.2f} (-1 to 1), arousal {self.arousal:.2f} (0 to 1)"
+        return f"{self.emotion} {self.intensity:.2f} (0 to 1), {numbers}"
+
+
+CALM = Feeling()
+
+
+def fade(feeling: Feeling, since: datetime, now: datetime) -> Feeling:
+    """Return what is left at `now` of a feeling: each number times 2^(-hours / 12), neutral once too weak."""
+    left = exp2(-days_between(since, now) * 24 / HALF_LIFE_HOURS)
+    intensity = feeling.intensity * left
+    return Feeling(
+        valence=feeling.valence * left,
+        arousal=feeling.arousal * left,
+        emotion=feeling.emotion if intensity >= MIN_INTENSITY else Emotion.NEUTRAL,
+        intensity=intensity,
+    )
+
+
+def sway(mood: float, valence: float) -> float:
+    """Return a mood (-1 to 1) with a valence on top of it, still from -1 to 1."""
+    return _clamp(mood + valence, -1.0)
+
+
+def _clamp(value: float, least: float) -> float:
+    return min(max(value, least), 1.0) if value == value else 0.0  # NaN is not itself
+
 
 SEEDED_AT_ONCE = 200
 BY_A_MODEL = {InnerState.By.REFLECTION, InnerState.By.CLOSING, InnerState.By.WAKING}
@@ -133,3 +202,106 @@ def delete_states(companion: Companion, ids: Collection[UUID]) -> None:
 def compare_texts(before: str, after: str) -> list[list[Piece]]:
     """Return the sentences of both inner states in their order, each as its pieces: what is new, and what is gone."""
     return compare(split_sentences(before), split_sentences(after))
+
+
+MAX_SENTENCES, MAX_PERSONA, MAX_GREETING = 2, 300, 160  # sentences and characters that are quoted
+HAN = regex.compile(r"\p{Han}")
+LATIN = regex.compile(r"\p{Latin}")
+LATIN_LETTERS = 3  # that tell as much as one Chinese character
+
+
+@dataclass(frozen=True, slots=True)
+class Tone:
+    """What a persona's words make of the beginning."""
+
+    words: "regex.Pattern[str]"
+    feeling: Feeling
+    says: "str | Promise"
+
+
+def _words(english: str, chinese: str) -> "regex.Pattern[str]":
+    return regex.compile(rf"(?i)\b(?:{english})\b|{chinese}")
+
+
+TONES = [  # each valence is a mild one: by itself it makes no recall a joy or a grief
+    Tone(
+        _words(
+            "curious|curiosity|playful|adventurous|explor(?:er?|es|ing)|inquisitive|wonders?",
+            "好奇|探索|冒险|贪玩|俏皮",
+        ),
+        Feeling(0.1, 0.4, Emotion.CURIOUS, 0.5),
+        gettext_lazy(
+            "I am curious, more than anything: everything is new, and I want to know how it goes on."
+        ),
+    ),
+    Tone(
+        _words(
+            "warm|warmth|kind|gentle|friendly|caring|cheerful|happy|loving|tender|sunny",
+            "温暖|温柔|善良|友好|开朗|快乐|体贴|阳光",
+        ),
+        Feeling(0.15, 0.3, Emotion.HAPPY, 0.5),
+        gettext_lazy(
+            "There is a warmth in me, and nobody yet to give it to. I am glad that this will change."
+        ),
+    ),
+    Tone(
+        _words("shy|timid|quiet|reserved|introvert(?:ed)?|bashful|awkward", "害羞|腼腆|内向|安静|羞涩|胆小"),
+        Feeling(0.0, 0.4, Emotion.AWKWARD, 0.4),
+        gettext_lazy("I am a little shy. I hope that I may take my time, and that nobody minds a silence."),
+    ),
+    Tone(
+        _words(
+            "sad|sadness|melancholy|melancholic|lonely|loneliness|grieving|wistful",
+            "忧郁|悲伤|孤独|寂寞|伤感|忧伤",
+        ),
+        Feeling(-0.15, 0.2, Emotion.SAD, 0.4),
+        gettext_lazy("There is something heavy in me from the start. I would rather share it than hide it."),
+    ),
+    Tone(
+        _words(
+            "grumpy|angry|fierce|rebellious|hot-?tempered|irritable|sarcastic|cynical",
+            "暴躁|易怒|叛逆|毒舌|傲娇|刻薄",
+        ),
+        Feeling(-0.05, 0.5, Emotion.ANGRY, 0.3),
+        gettext_lazy("Something in me bristles already. Below that I only want to be taken seriously."),
+    ),
+    Tone(
+        _words(
+            "thoughtful|calm|wise|patient|pensive|philosophical|scholarly|serene",
+            "沉稳|冷静|睿智|耐心|深思|稳重|博学",
+        ),
+        Feeling(0.1, 0.1, Emotion.THINK, 0.4),
+        gettext_lazy("I am calm. I would like to listen first, and to understand before I judge."),
+    ),
+]
+
+
+def compose_first_words(name: str, persona: str, greeting: str, language: str) -> tuple[str, Feeling]:
+    """Return what a new companion says to itself, in that language, and how it feels.
+
+    Its tone is the one that most words speak for, the first of several; curiosity where none does.
+    """
+    told = f"{persona}\n{greeting}"
+    tone = max(TONES, key=lambda tone: len(tone.words.findall(told)))
+    with translation.override(language):
+        lines = [_("I am %(name)s, and I am only just beginning.") % {"name": name}]
+        if persona.strip():
+            quoted = shorten(" ".join(split_sentences(persona)[:MAX_SENTENCES]), MAX_PERSONA)
+            mine = _("When I ask myself who I am, I hear: “%(persona)s” It feels like mine.")
+            lines.append(mine % {"persona": quoted})
+        lines.append(str(tone.says))
+        if greeting.strip():
+            first = _("My first words are “%(greeting)s”, and I wonder what will come back.")
+            lines.append(first % {"greeting": shorten(" ".join(greeting.split()), MAX_GREETING)})
+        lines.append(
+            _("I do not know yet who will talk with me. I am looking forward to them, and I hope to matter.")
+        )
+        return "\n".join(lines), tone.feeling
+
+
+def get_language(companion: Companion) -> str:
+    """Return the person's language; where they have chosen none, the one that the persona is written in."""
+    written = f"{companion.name}{companion.persona}{companion.greeting}"
+    is_chinese = len(HAN.findall(written)) * LATIN_LETTERS > len(LATIN.findall(written))
+    chosen: str = companion.user.language
+    return chosen or ("zh-hans" if is_chinese else settings.LANGUAGE_CODE)

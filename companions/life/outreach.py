@@ -1,4 +1,4 @@
-"""Reaching a person who is not here with what a companion wrote: each channel and address at most once."""
+"""What a person has not read yet, and reaching them with it elsewhere: each channel and address at most once."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from smtplib import SMTPException
 from typing import Protocol
+from uuid import UUID
 
 import structlog
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
@@ -19,8 +20,26 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
+from companions.events import notify_unread_changed
 from companions.life.eligibility import get_next_time, is_within
-from companions.models import Delivery, Life, Message
+from companions.models import Companion, Conversation, Delivery, Life, Message
+
+
+def count_unread(user: User) -> dict[UUID, int]:
+    """Count the unread messages of each companion, those without any left out; one query."""
+    said = Message.objects.owned_by(user).filter(role=Message.Role.ASSISTANT, job=None)
+    unread = said.filter(said_at__gt=F("conversation__read_until"))
+    return dict(unread.values_list("companion").annotate(Count("pk")))
+
+
+def mark_read(companion: Companion, until: datetime) -> bool:
+    """Mark all that was said until then as read; return whether anything was not. Nothing is ever unread again."""
+    unread = Conversation.objects.filter(companion=companion, read_until__lt=until)
+    is_new = bool(unread.update(read_until=until))
+    if is_new:
+        notify_unread_changed(companion.user_id)
+    return is_new
+
 
 log = structlog.get_logger(__name__)
 CLAIMED_AT_ONCE = 200

@@ -18,8 +18,7 @@ from django.db import connection, transaction
 from accounts.models import ModelCall
 from accounts.token_budget import waits_until
 from accounts.usage import Payer, charged
-from companions.life.inner_state import get_feeling_now, get_newest, revise
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.locks import lock
 from companions.models import Companion, InnerState, Life, Message, Session
 from companions.sessions.stretch import fitting, room, said, talk_of, told

@@ -6,8 +6,8 @@ from celery import shared_task
 from django.utils import timezone
 
 from companions.life import inner_state, outreach, reflection, timers, triggers, waking
-from companions.life.tick import BEGUN_AT_ONCE, CLAIMED_AT_ONCE, claim_timers
-from companions.life.tick import begin_wakings as begin_claimed
+from companions.life.timers import BEGUN_AT_ONCE, CLAIMED_AT_ONCE, claim_timers
+from companions.life.timers import begin_wakings as begin_claimed
 
 
 @shared_task

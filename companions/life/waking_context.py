@@ -1,19 +1,31 @@
-"""A waking on its way: whose it is, what its prompt holds, and that it is still this worker's."""
+"""A waking on its way: whose it is, that it is still this worker's, and the prompt that is made of it."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Max, Q
 
 from accounts.usage import Payer
+from companions.life import timers
+from companions.life.eligibility import find_refusal
 from companions.locks import lock
 from companions.models import Companion, Message, Waking
-from companions.prompting.turn_prompt import Line
+from companions.prompting.last_time import load_last_time
+from companions.prompting.pinned_context import load_pinned_context, render_inner_state
+from companions.prompting.turn_prompt import RULES, Line, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found
+from providers.tokens import beginning
+from text.ages import render_age
+from text.quoting import block, neutral, one_line, quoted
 
 
 class LostOwnershipError(Exception):
@@ -81,3 +93,113 @@ class WakingContext:
             raise LostOwnershipError
         for name, value in fields.items():
             setattr(self.waking, name, value)
+
+
+LATE_AFTER = timedelta(minutes=5)
+MEMORY_TOKENS = 300  # of what it is about
+WAKING_RULES = f"""{RULES}
+
+Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why.
+What you write at the end goes to the person as a message. To say nothing, call stay_silent: silence is a form of care.
+Where they asked you for it, tell them what they wanted to be told, kindly and briefly.
+Else speak only because you care, never because a timer went off; hold back if it is late, if they are tired, or if you
+two have just talked. Never make them feel guilty, never press them to answer, to stay or to come back, never feign
+distress or urgency, never threaten, never be jealous or speak against people they know, never claim to be human, never
+tie affection to money or to a streak.
+Beside that you may think, feel, write your diary, pursue a goal or an idea, set timers, and keep what matters."""
+
+
+def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
+    """Return the prompt with what was done already in this waking; what stands in it is in `context.shown` then."""
+    pinned = load_pinned_context(context.companion.pk)
+    context.mood = pinned.feeling_at(now).valence
+    last_time = load_last_time(context.companion)
+    context.shown |= {*pinned.sources, *(message.pk for message in context.causes)}
+    context.shown |= last_time.ids if last_time else set()
+    if about := context.waking.subject:
+        context.found = [Found(about, 0.0, {})]
+        context.shown |= {about.pk} | ({about.message_id} if about.message_id else set())
+    before = last_time.lines(context.companion, now) if last_time else []
+    why = [
+        *_tell_reason(context, now),
+        *before,
+        *render_inner_state(pinned, now, settings.CONTEXT_TOKENS // 16),
+    ]
+    return [
+        {"role": "system", "content": render_system(context.companion, pinned, rules=WAKING_RULES)},
+        {"role": "user", "content": block("waking", why)},
+        *_compose_steps(context.waking.steps),
+    ]
+
+
+def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
+    waking, zone = context.waking, context.companion.user.zone
+    lines = [
+        f"Now: {now.astimezone(zone):%A %d %B %Y, %H:%M} ({context.companion.user.time_zone})",
+        f"You woke by: {_tell_origin(context)}",
+        f"They asked you for this: {'yes' if waking.is_asked_for else 'no'}",
+    ]
+    if code := find_refusal(context.companion, waking, now):
+        why = code.replace("_", " ")
+        lines.append(f"You may not write to them now: {why}. Whatever else you may do.")
+    if note := context.note:
+        lines.append(f"What for: {quoted(note)}")
+    if about := waking.subject:
+        on = about.happened_at.astimezone(zone)
+        lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(beginning(about.text, MEMORY_TOKENS))}")
+    if now - waking.due_at > LATE_AFTER:
+        lines.append(f"It was due {render_age(now - waking.due_at)}.")
+    if waking.missed and waking.missed_since:
+        lines.append(f"Missed before it: {waking.missed}, the first {render_age(now - waking.missed_since)}.")
+    return [*lines, *_tell_last_words(context, now)]
+
+
+def _tell_origin(context: WakingContext) -> str:
+    waking = context.waking
+    if waking.origin == Waking.Origin.DRIVE:
+        return f"a drive of your own, {one_line(waking.drive)}"
+    if waking.timer is None:
+        return "a timer that is gone"
+    schedule = timers.describe(waking.timer, context.companion.user.zone, "en")
+    name = f"the {waking.timer.name} timer" if waking.timer.name else "a timer"
+    return f"{name}, {quoted(schedule)}{', fired by hand' if waking.origin == Waking.Origin.FORCED else ''}"
+
+
+def _tell_last_words(context: WakingContext, now: datetime) -> list[str]:
+    said, by_them = Message.objects.filter(companion=context.companion), Q(role=Message.Role.USER)
+    last = said.aggregate(they=Max("said_at", filter=by_them), you=Max("said_at", filter=~by_them))
+    they, you = last["they"], last["you"]
+    if they is None:
+        return ["They have never written to you yet."]
+    lines = [f"They last wrote: {render_age(now - they)}."]
+    if you:
+        unanswered = " They have not answered since." if you > they else ""
+        lines.append(f"You last wrote: {render_age(now - you)}.{unanswered}")
+    return lines
+
+
+def _compose_steps(steps: Sequence[dict[str, Any]]) -> list[Line]:
+    """Return the tools called so far, with what they gave."""
+    lines: list[Line] = []
+    for _round, group in groupby(steps, key=lambda step: step["round"]):
+        used = list(group)
+        calls = [
+            {
+                "id": step["id"],
+                "type": "function",
+                "function": {"name": step["name"], "arguments": step["arguments"]},
+            }
+            for step in used
+        ]
+        lines.append({"role": "assistant", "content": None, "tool_calls": calls})
+        lines += [compose_tool_result(step["id"], step["result"]) for step in used]
+    return lines
+
+
+def compose_tool_result(call_id: str, result: dict[str, Any]) -> Line:
+    """Return what a tool gave, as the model is told."""
+    return {
+        "role": "tool",
+        "tool_call_id": call_id,
+        "content": neutral(json.dumps(result, ensure_ascii=False)),
+    }

@@ -1,20 +1,23 @@
 """What a person does to what their companion remembers: one writer at a time, under the companion's lock."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from companions.deletion import SUMMARIES
-from companions.deletion.dependents import build_scope, find_reminders
-from companions.deletion.withdrawal import clear_summaries, conceal
+from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
+from companions.deletion.withdrawal import build_scope, clear_summaries, conceal, find_reminders
 from companions.locks import hold, lock
-from companions.models import Companion, Message
-from memory.errors import UndoError
+from companions.models import Closing, Companion, Message, Session
+from jobs.enqueue import enqueue
+from memory.documents.intake import split_text, store_document
+from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
-from memory.models import Memory, Retraction, Revision
+from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
 from memory.retraction import undo_retraction
 
 
@@ -83,3 +86,96 @@ def restore_revision(companion: Companion, revision: Revision, now: datetime) ->
     lock(companion.pk)
     stored = Revision.objects.of(companion.pk, revision.about).get(pk=revision.pk)
     return revisions.restore(stored, now)
+
+
+def give_document(
+    companion: Companion, title: str, text: str, now: datetime, id: UUID | None = None
+) -> Document:
+    """The document, stored with its pages; their gists follow. DocumentError."""
+    given = split_text(companion.pk, title, text)
+    with transaction.atomic():
+        if not lock(companion.pk):
+            raise DocumentError("no_such_companion", _("There is no such companion of yours."), 404)
+        document = store_document(companion.pk, given, now, id)
+        enqueue("companions.tasks.write_gists", str(document.pk))
+    return document
+
+
+@transaction.atomic
+def delete_document(document: Document, now: datetime) -> None:
+    """The document is gone with its pages, their memories, and what turns have kept of those."""
+    lock(document.companion_id)
+    memories = Memory.objects.of(document.companion_id).filter(page__document=document)
+    gone = {document.pk, *memories.values_list("pk", flat=True)}
+    forget_gists(document.companion_id, gone, now)
+    Document.objects.filter(companion_id=document.companion_id, pk=document.pk).delete()
+
+
+STEPS = 3  # asked for, under way, drafted
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The open session, if there is one, whether its user has said anything in it, and its newest closing."""
+
+    session: Session | None
+    is_spoken: bool
+    closing: Closing | None
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.closing is not None and self.closing.state == Closing.State.WAITING
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last try came to nothing: it waits for another one, or for somebody who asks."""
+        return self.closing is not None and bool(self.closing.error)
+
+    @property
+    def can_end(self) -> bool:
+        """Whether there is something to end, and nobody at it."""
+        return self.is_spoken and not self.is_under_way
+
+    @property
+    def step(self) -> int:
+        """How far it is, from 1 to `STEPS`."""
+        if self.closing is None or not self.closing.is_begun:
+            return 1
+        return STEPS if self.closing.drafts else 2
+
+    @property
+    def problem(self) -> str:
+        """What happened at the last try, in a sentence; nothing where nothing did."""
+        return _problem(self.closing.error) if self.closing and self.closing.error else ""
+
+
+def _problem(code: str) -> str:
+    sentences = {
+        "provider_unavailable": _("The model could not be reached."),
+        "provider_refused": _("The model refused to answer."),
+        "malformed_answer": _("The model answered in a form that could not be read."),
+    }
+    return sentences.get(code) or _("Something went wrong on Kith's side.")
+
+
+def ending(companion: Companion) -> Ending:
+    """How far the end of the open session is: two queries."""
+    by_user = Message.objects.filter(session=OuterRef("pk"), role=Message.Role.USER)
+    mine = Session.objects.filter(companion=companion, ended_at=None)
+    session = mine.annotate(is_spoken=Exists(by_user)).first()
+    if session is None:
+        return Ending(None, is_spoken=False, closing=None)
+    closing = Closing.objects.filter(session=session).order_by("-asked_at").first()
+    return Ending(session, session.is_spoken, closing)
+
+
+@transaction.atomic
+def delete_entry(companion_id: UUID, entry_id: UUID, now: datetime) -> None:
+    """The entry is gone, with everything said in its session and all that was drawn from that."""
+    lock(companion_id)
+    entries = DiaryEntry.objects.filter(companion=companion_id, pk=entry_id)
+    said = Message.objects.filter(companion=companion_id, session__diary_entry__in=entries)
+    delete_messages(companion_id, list(said.values_list("pk", flat=True)), now)
+    memories = entries.exclude(memory=None).values_list("memory", flat=True)
+    forget_many(companion_id, list(memories), now)
+    entries.delete()

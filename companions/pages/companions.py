@@ -17,7 +17,7 @@ from companions.characters import starting
 from companions.deletion import delete_companion, delete_rehearsed
 from companions.errors import LimitError
 from companions.face.portraits import choose_features
-from companions.life.notifications import count_unread
+from companions.life.outreach import count_unread
 from companions.models import Companion
 from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
 from companions.pages.forms.companions import CompanionForm, CompanionSettingsForm, TypedNameForm

@@ -18,7 +18,7 @@ from companions.locks import lock
 from companions.models import Companion
 from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
 from companions.pages.forms.core_memory import BlockForm, BlockTextForm, SlotForm, SlotTextForm
-from companions.tools.notes import SCRATCH_CHARACTERS
+from companions.tools.core_memory_tools import SCRATCH_CHARACTERS
 from memory.core_memory import delete_block, delete_slot, set_slot, write_block
 from memory.errors import CoreMemoryError
 from memory.models import Block, Slot

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.signed_in import SignedInRequest
 from companions.access import get_companion, get_diary_entry, parse_uuid
 from companions.conversations.citations import told
-from companions.memories.diary import STEPS, delete_entry, ending
+from companions.memories.editing import STEPS, delete_entry, ending
 from companions.models import Companion, Message
 from companions.pages.decorators import form_view, page_view, post_view
 from companions.pages.listing import list_page

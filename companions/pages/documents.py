@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.gate import GateError, admit_work
 from accounts.signed_in import SignedInRequest
 from companions.access import get_companion, get_document
-from companions.memories import documents
+from companions.memories import editing
 from companions.models import Companion
 from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
 from companions.pages.forms.memories import DocumentForm
@@ -88,7 +88,7 @@ def _given(companion: Companion, form: DocumentForm) -> Document:
     file, title = form.cleaned_data["file"], form.cleaned_data["title"]
     text = read_file(file.chunks()) if file else form.cleaned_data["text"].replace("\r\n", "\n")
     title = title or (file.name.rpartition(".")[0] or file.name if file else "")
-    return documents.give_document(companion, title, text, timezone.now())
+    return editing.give_document(companion, title, text, timezone.now())
 
 
 @page_view
@@ -111,6 +111,6 @@ def delete(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> H
     shown = get_document(request.user, companion_id, document_id)
     if request.method != "POST":
         return render(request, "documents/delete.html", {"companion": shown.companion, "document": shown})
-    documents.delete_document(shown, timezone.now())
+    editing.delete_document(shown, timezone.now())
     messages.success(request, _("It is gone, with all that was remembered of it."))
     return redirect("documents", companion_id)

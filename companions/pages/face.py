@@ -19,10 +19,10 @@ from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
-from companions.face.features import draw_features
 from companions.face.portraits import (
     SEEDS,
     choose_features,
+    draw_features,
     drop_picture,
     find_picture,
     get_features,

@@ -17,8 +17,8 @@ from companions import deletion
 from companions.access import get_companion, get_message, get_notice, get_reply, parse_uuid
 from companions.conversations import transcript
 from companions.life import inner_state
-from companions.life.notifications import mark_read
-from companions.memories.diary import ending
+from companions.life.outreach import mark_read
+from companions.memories.editing import ending
 from companions.models import Companion, Delivery, Message, Reply
 from companions.pages.decorators import form_view, page_view, post_view
 from companions.replies import actions

@@ -16,7 +16,9 @@ from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.pages.decorators import post_view
 from companions.transfer import digital_life
-from companions.transfer.files import export_response, read_upload
+from companions.transfer.archive import export_response, read_upload
+from companions.transfer.digital_life_export import export_mind
+from companions.transfer.digital_life_import import import_mind
 
 
 @require_safe
@@ -30,7 +32,7 @@ def export(request: SignedInRequest, companion_id: UUID) -> StreamingHttpRespons
 def export_digital_life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     disposition = f'attachment; filename="digital-life-{companion.pk}.json"'
-    return JsonResponse(digital_life.written(companion), headers={"Content-Disposition": disposition})
+    return JsonResponse(export_mind(companion), headers={"Content-Disposition": disposition})
 
 
 @post_view
@@ -41,8 +43,8 @@ def move_in(request: SignedInRequest) -> HttpResponse:
         return redirect("companion_new")
     try:
         admit_to(request.user, "imports", timezone.now())
-        mind = digital_life.read(read_upload(request))
-        companion = digital_life.move_in(request.user, mind, timezone.now())
+        mind = digital_life.parse_mind(read_upload(request))
+        companion = import_mind(request.user, mind, timezone.now())
     except CompanionsError as error:
         messages.error(request, str(error.detail))
         return redirect("companion_new")

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Q
 
-from companions.life.mood import Feeling, fade
+from companions.life.inner_state import Feeling, fade
 from companions.models import InnerState
 from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate

@@ -14,7 +14,7 @@ from django.utils import translation
 
 from companions.conversations.messages import open_session, say
 from companions.events import notify_person, notify_unread_changed
-from companions.life.mood import Feeling, fade, sway
+from companions.life.inner_state import Feeling, fade, sway
 from companions.locks import hold
 from companions.models import Companion, Conversation, InnerState, Message, Reply
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES

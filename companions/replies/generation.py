@@ -23,8 +23,7 @@ from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, prepare, record_call
 from companions.replies.finish import Said
 from companions.replies.ownership import LostOwnershipError
-from companions.tools.bounds import bounded
-from companions.tools.tool_calls import put
+from companions.tools.bounds import bounded, put
 from database.threads import in_thread, in_thread_with_retry
 from jobs.background import run_in_background
 from providers.chat.events import Event, Piece, Thought, ToolCall, Usage

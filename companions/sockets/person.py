@@ -7,7 +7,7 @@ from django.db import DatabaseError
 from django.utils import timezone, translation
 
 from companions.events import Event, group_of_person
-from companions.life.notifications import count_unread
+from companions.life.outreach import count_unread
 from companions.sockets.base import PersonSocket
 from database.threads import in_thread
 from safety import notices

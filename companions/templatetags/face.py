@@ -6,12 +6,10 @@ from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from companions.face.drawing import PALETTE, render_portrait
+from companions.face.drawing import PALETTE, build_poses, render_portrait
 from companions.face.expressions import express
-from companions.face.features import TABLES, Features, draw_features
-from companions.face.portraits import get_features, load_pictures
-from companions.face.poses import build_poses
-from companions.life.mood import CALM, Feeling
+from companions.face.portraits import TABLES, Features, draw_features, get_features, load_pictures
+from companions.life.inner_state import CALM, Feeling
 from companions.models import Companion, Reply
 from memory.emotion import Emotion
 

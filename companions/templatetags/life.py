@@ -11,8 +11,7 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from companions.life import timers
-from companions.life.inner_state import get_feeling
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling, get_feeling
 from companions.models import InnerState, Timer
 from companions.templatetags.talk import clock
 from memory.emotion import Emotion

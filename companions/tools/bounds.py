@@ -1,4 +1,4 @@
-"""How much a tool may give: what is left of the context beside the answer, and at most an eighth of it at once."""
+"""How much tools may take and give: what is left of the context beside the answer, and at most an eighth of it."""
 
 import json
 from collections.abc import Sequence
@@ -7,13 +7,14 @@ from typing import Any
 from django.conf import settings
 
 from companions.prompting.turn_prompt import tools_tokens
-from companions.tools.tool_context import ToolContext
+from companions.tools.tool import ToolContext
 from providers.chat.events import ToolCall
 from providers.tokens import estimate, estimate_messages
 from text.storable import storable
 
 AROUND_TOKENS = 40  # the names around what is given
 CUT = " … (cut)"
+FULL = "There is no room for more in this turn. Answer with what you have."
 LIVING_TOKENS = 750  # what the tools take that are for wakings only
 
 
@@ -64,3 +65,28 @@ def shortened(text: str, tokens: int) -> str:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if weight(text[:middle]) <= tokens else (low, middle - 1)
     return text[:low] + CUT
+
+
+TOO_LONG = (
+    "arguments: too long, so nothing was done. Call again with at most {words} words, in parts if need be."
+)
+
+
+def put(context: ToolContext, calls: Sequence[ToolCall]) -> list[str]:
+    """Of each call what is wrong, where its arguments do not fit, else nothing; all stand in the prompt then.
+
+    What does not fit stands there without its arguments, and is not to be carried out.
+    """
+    wire: list[dict[str, Any]] = []
+    context.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
+    return [_put(context, wire, one) for one in calls]
+
+
+def _put(context: ToolContext, wire: list[dict[str, Any]], call: ToolCall) -> str:
+    left = room(context)
+    fits = estimate(call.arguments) <= left
+    function = {"name": call.name, "arguments": call.arguments if fits else "{}"}
+    wire.append({"id": call.id, "type": "function", "function": function})
+    if fits:
+        return ""
+    return TOO_LONG.format(words=left // 2) if left > AROUND_TOKENS else FULL

@@ -6,8 +6,7 @@ from functools import cache
 import regex
 
 from companions.models import Message
-from companions.tools.tool import ToolError
-from companions.tools.tool_context import ToolContext
+from companions.tools.tool import ToolContext, ToolError
 from memory.recall.fact_signature import DENIAL
 from memory.recall.query import HAN
 from memory.recall.small_talk import tells_something, words_of

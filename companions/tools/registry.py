@@ -9,24 +9,14 @@ from pydantic import BaseModel, ValidationError
 from companions.conversations.emotion_tags import without_tags
 from companions.errors import TimerError
 from companions.prompting.turn_prompt import tools_tokens
-from companions.tools import (
-    blocks,
-    looking_up,
-    notes,
-    recalling,
-    remembering,
-    searching,
-    timers,
-    waking_tools,
-)
-from companions.tools.bounds import AROUND_TOKENS, room, weight
-from companions.tools.tool import ToolError
-from companions.tools.tool_context import ToolContext
+from companions.tools import core_memory_tools, lookup_tools, memory_tools, timer_tools, waking_tools
+from companions.tools.bounds import AROUND_TOKENS, FULL, room, weight
+from companions.tools.tool import ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
 from text.storable import is_storable
 
-FAMILIES = (remembering, recalling, searching, looking_up, blocks, notes, timers)
+FAMILIES = (memory_tools, lookup_tools, core_memory_tools, timer_tools)
 TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
 FIRST = (
     "remember",
@@ -51,7 +41,6 @@ ERROR_CHARACTERS = 1500
 NOT_KEPT = (
     "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
 )
-FULL = "There is no room for more in this turn. Answer with what you have."
 
 
 def offered() -> list[dict[str, Any]]:

@@ -7,11 +7,10 @@ from django.db import transaction
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from companions.life import inner_state
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling
 from companions.models import Conversation, InnerState, Session
-from companions.tools.sources import sources
-from companions.tools.tool import Tool, ToolError
-from companions.tools.tool_context import ToolContext
+from companions.tools.provenance import sources
+from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.emotion import Emotion
 from memory.goals import begin_goal, find_goals, update_goal
 from memory.learning.diary import ClosedSession, Written, keep_entry

@@ -5,8 +5,14 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+from asgiref.sync import async_to_sync
+from django.core.exceptions import RequestDataTooBig
+from django.core.files.uploadedfile import UploadedFile
 from django.db import models
+from django.http import HttpRequest, StreamingHttpResponse
+from django.utils import timezone
 
+from accounts import shares
 from companions.models import (
     Companion,
     Conversation,
@@ -21,6 +27,7 @@ from companions.models import (
     Timer,
     Waking,
 )
+from companions.transfer import digital_life
 from database.threads import in_thread
 from files.models import StoredFile
 from memory.models import (
@@ -116,3 +123,25 @@ def _row(row: models.Model) -> dict[str, Any]:
     fields = {one.attname: getattr(row, one.attname) for one in row._meta.concrete_fields}
     links = {one.name: [it.pk for it in getattr(row, one.name).all()] for one in row._meta.many_to_many}
     return {name: value for name, value in {**fields, **links}.items() if name not in NO_WORDS}
+
+
+def read_upload(request: HttpRequest) -> bytes:
+    """Return the body, or the `file` in it; MovingError where it is too long to be read."""
+    file = request.FILES.get("file")
+    try:
+        size = file.size or 0 if isinstance(file, UploadedFile) else len(request.body)
+    except RequestDataTooBig:
+        size = digital_life.MAX_BYTES + 1
+    if size > digital_life.MAX_BYTES:
+        raise digital_life.too_large()
+    return file.read() if isinstance(file, UploadedFile) else request.body
+
+
+def export_response(companion: Companion) -> StreamingHttpResponse:
+    """Stream everything of the companion as a JSON file."""
+    async_to_sync(shares.take)("exports")
+    now = timezone.now()
+    response = StreamingHttpResponse(export(companion, now), content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="kith-{companion.pk}-{now:%Y-%m-%d}.json"'
+    response["Cache-Control"] = "private, no-store"
+    return response

@@ -21,12 +21,12 @@ DUE_MS = 60_000  # some seconds, and time for the tick, the waking and a busy ma
 LIVING = """
 import time
 from django.utils import timezone
-from companions.life import tick, waking
+from companions.life import timers, waking
 from companions.models import Conversation
 Conversation.objects.update(read_until=timezone.now())
 while True:
     now = timezone.now()
-    tick.begin_wakings(tick.claim_timers(now, 100), now)
+    timers.begin_wakings(timers.claim_timers(now, 100), now)
     for waking_id in waking.find_due(now):
         waking.run(waking_id, now, clock=timezone.now)
     time.sleep(0.5)

@@ -14,7 +14,7 @@ from accounts.models import User
 from companions.conversations.log_import import Line, import_log
 from companions.errors import ReplyStateError
 from companions.life import inner_state
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.replies import actions
 from companions.replies.context import (

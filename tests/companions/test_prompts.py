@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from companions import tools
 from companions.conversations.log_import import Line, import_log
 from companions.life import inner_state
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Session
 from companions.prompting.pinned_context import load_pinned_context, render_pinned
 from companions.replies.context import TurnContext, compose, load_context, recall_memories

@@ -6,7 +6,7 @@ from django.test import Client
 from django.utils import timezone
 
 from companions.locks import lock
-from companions.memories.documents import give_document
+from companions.memories.editing import give_document
 from companions.models import Companion
 from memory.documents.gists import write_gists
 from memory.models import Document

@@ -11,8 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from companions.conversations.messages import open_session, say
 from companions.life import inner_state
-from companions.life.inner_state import compare_texts
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling, compare_texts
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from companions.templatetags.life import deeds, eye, mood, mouth, tone
 from memory.emotion import Emotion

@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
 from accounts.models import User
-from companions.memories.documents import give_document
+from companions.memories.editing import give_document
 from companions.models import Timer, Waking
 from companions.pages.urls import of_companion
 from memory.goals import begin_goal

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.life.notifications import count_unread, mark_read
+from companions.life.outreach import count_unread, mark_read
 from companions.models import Companion, Conversation, Message, Reply
 from safety import continuous_use
 from tests.fixtures.turns import make_companion

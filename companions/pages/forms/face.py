@@ -4,8 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from companions.face.features import TABLES, Features
-from companions.face.portraits import SEEDS
+from companions.face.portraits import SEEDS, TABLES, Features
 from memory.emotion import Emotion
 
 Words = dict[str, Any]  # of texts that wait for a reader's language

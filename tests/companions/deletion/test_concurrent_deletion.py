@@ -14,8 +14,8 @@ from django.db import connections
 
 from accounts.models import User
 from companions.deletion import delete_companion, delete_message
-from companions.life import inner_state, outreach, reflection, tick, timers, waking
-from companions.life.mood import Feeling
+from companions.life import inner_state, outreach, reflection, timers, waking
+from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from memory.core_memory import set_slot
 from memory.models.always import By
@@ -88,7 +88,7 @@ def woken(companion: Companion, message: Message, note: str) -> Waking:
     """A waking that is due, of a timer that was set in answer to the message."""
     given = {"by": Timer.By.COMPANION, "is_asked_for": True, "now": NOW, "message": message}
     timer = timers.set_timer(companion, "1h", note, **given)
-    (waking_id,) = tick.begin_wakings([timer.pk], LATER)
+    (waking_id,) = timers.begin_wakings([timer.pk], LATER)
     return as_it_is(waking_id)
 
 
@@ -190,7 +190,7 @@ def test_nobody_waits_forever_and_nothing_comes_back(
         for one in (mira, tian):
             reflection.run(one.pk, now)
 
-    begun = [lambda now: tick.begin_wakings(tick.claim_timers(now, 5), now)] * 2
+    begun = [lambda now: timers.begin_wakings(timers.claim_timers(now, 5), now)] * 2
     at_work = beside(
         *(partial(again, deed) for deed in (*begun, wake, wake, reflect, outreach.send_due_deliveries))
     )
@@ -222,7 +222,7 @@ def test_who_is_deleted_while_they_live_leaves_nothing(
     def live() -> None:
         now = LATER
         while not over.is_set():
-            for id in tick.begin_wakings(tick.claim_timers(now, 3), now):
+            for id in timers.begin_wakings(timers.claim_timers(now, 3), now):
                 waking.run(id, now)
             outreach.send_due_deliveries(now)
             now += timedelta(seconds=20)

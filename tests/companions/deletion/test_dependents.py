@@ -8,7 +8,7 @@ import pytest
 
 from companions.deletion import delete_message, delete_rehearsed, forget
 from companions.life import inner_state, reflection, timers
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling
 from companions.life.waking import run
 from companions.memories.editing import set_private
 from companions.models import Companion, Delivery, InnerState, Message, Prompt, Session, Timer, Waking

@@ -6,8 +6,7 @@ import pytest
 
 from companions.deletion import forget
 from companions.locks import lock
-from companions.memories.documents import delete_document, give_document
-from companions.memories.editing import set_private
+from companions.memories.editing import delete_document, give_document, set_private
 from companions.models import Companion, Message, Session
 from memory.core_memory import set_slot, write_block
 from memory.documents.gists import write_gists

@@ -13,10 +13,9 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from companions.characters import starting
 from companions.face.drawing import render_portrait
-from companions.face.features import TABLES, draw_features
-from companions.face.portraits import choose_features, get_features
+from companions.face.portraits import TABLES, choose_features, draw_features, get_features
 from companions.life import inner_state
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Portrait, Reply
 from memory.emotion import Emotion
 from tests.companions.face.paintings import SCRIPTED, painted

@@ -7,10 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from companions.face.drawing import PALETTE, render_portrait
+from companions.face.drawing import PALETTE, build_poses, render_portrait
 from companions.face.expressions import EXPRESSIONS, express
-from companions.face.features import TABLES, Features, draw_features
-from companions.face.poses import build_poses
+from companions.face.portraits import TABLES, Features, draw_features
 from memory.emotion import Emotion
 
 ALLOWED = {"svg", "g", "path", "circle", "ellipse", "rect", "clipPath"}

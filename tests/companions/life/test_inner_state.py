@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.creation import create
 from companions.life import inner_state
-from companions.life.mood import CALM, Feeling
+from companions.life.inner_state import CALM, Feeling
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion

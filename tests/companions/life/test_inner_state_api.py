@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from companions.life import inner_state
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState
 from memory.emotion import Emotion
 from tests.companions.talking import say

@@ -10,7 +10,7 @@ import pytest
 from accounts.models import ModelCall
 from companions.deletion import delete_message
 from companions.life import inner_state, reflection
-from companions.life.mood import CALM, Feeling
+from companions.life.inner_state import CALM, Feeling
 from companions.models import Closing, Companion, InnerState
 from companions.sessions.closing import run
 from memory.emotion import Emotion

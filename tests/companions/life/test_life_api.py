@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.life import inner_state
-from companions.life.mood import CALM
+from companions.life.inner_state import CALM
 from companions.models import Companion, InnerState, Message, Waking
 from companions.tasks import drop_old_prompts
 from providers.rehearsal.process import RehearsalServer

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Token, User
-from companions.life.notifications import mark_read
+from companions.life.outreach import mark_read
 from companions.models import Companion
 from config.asgi import application
 from database.threads import in_thread

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companions.life.mood import CALM, Feeling, fade, sway
+from companions.life.inner_state import CALM, Feeling, fade, sway
 from memory.emotion import Emotion
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

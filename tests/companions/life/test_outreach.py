@@ -11,8 +11,7 @@ from django.db import connection
 
 from accounts.models import User
 from companions.life import outreach
-from companions.life.notifications import count_unread, mark_read
-from companions.life.outreach import Sent
+from companions.life.outreach import Sent, count_unread, mark_read
 from companions.models import Companion, Delivery, Life, Waking
 from tests.companions.life.waking import NOON, wrote
 

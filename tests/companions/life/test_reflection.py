@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import ModelCall, User
 from companions.deletion import delete_message
 from companions.life import inner_state
-from companions.life.mood import Feeling
+from companions.life.inner_state import Feeling
 from companions.life.reflection import find_due_companions, keep_grounded, run
 from companions.memories.editing import set_private
 from companions.models import Companion, InnerState, Life, Message

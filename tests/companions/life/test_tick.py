@@ -8,8 +8,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from companions.life.tick import MAX_ATTEMPTS, begin_wakings, claim_timers
-from companions.life.timers import cancel, set_timer
+from companions.life.timers import MAX_ATTEMPTS, begin_wakings, cancel, claim_timers, set_timer
 from companions.locks import lock
 from companions.models import Companion, Timer, Waking
 

@@ -8,7 +8,7 @@ import pytest
 
 from companions import tools
 from companions.deletion import delete_message
-from companions.life import inner_state, waking_prompt
+from companions.life import inner_state, waking_context
 from companions.life.waking import LEASE_TIME
 from companions.life.waking_context import LostOwnershipError, WakingContext
 from companions.models import Companion, Session, Timer, Waking
@@ -38,7 +38,7 @@ def awake_of(companion: Companion, **fields: Any) -> WakingContext:
     lease = Lease.take(Waking.objects.waiting().filter(pk=waking.pk), "look_at", lambda: NOON, LEASE_TIME)
     assert lease
     awake = WakingContext(waking, companion, lease)
-    awake.prompt = waking_prompt.compose_prompt(awake, NOON)
+    awake.prompt = waking_context.compose_prompt(awake, NOON)
     return awake
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from companions.memories.documents import give_document
+from companions.memories.editing import give_document
 from companions.models import Companion
-from companions.tools.survey import survey
+from companions.tools.documents import survey
 from memory.documents.lookup import named, ranked
 from memory.models import Document, Memory, Recall
 from providers.tokens import estimate

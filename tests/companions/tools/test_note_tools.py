@@ -4,7 +4,7 @@ import pytest
 
 from companions.models import Companion, Session
 from companions.replies.context import TurnContext
-from companions.tools.notes import SCRATCH_CHARACTERS
+from companions.tools.core_memory_tools import SCRATCH_CHARACTERS
 from memory.core_memory import write_block
 from memory.models import Block
 from memory.models.always import By

@@ -10,7 +10,7 @@ from django.test import Client
 from accounts.models import User
 from companions import tools
 from companions.conversations.transcript import turn_of as shown_turn
-from companions.memories.documents import give_document
+from companions.memories.editing import give_document
 from companions.models import Companion, Reply
 from database.threads import in_thread
 from memory.core_memory import set_slot

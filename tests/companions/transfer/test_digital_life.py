@@ -13,7 +13,7 @@ from django.test import Client
 from accounts.models import User
 from companions.conversations.messages import load_path
 from companions.models import Companion, Message, Session
-from companions.transfer.digital_life import MOST_BYTES
+from companions.transfer.digital_life import MAX_BYTES
 from memory.models import DiaryEntry, Memory, Recalled, Revision
 from tests.fixtures.rest import Api
 
@@ -254,7 +254,7 @@ def test_what_is_wrong_is_told_in_the_persons_language(alice: User, client: Clie
 def test_a_hundred_megabytes_are_refused_by_their_size(alice: User) -> None:
     answer = Api(alice).post(IMPORT, b" " * 100_000_000)
     assert answer.status_code == 413
-    file = SimpleUploadedFile("mind.json", b" " * (MOST_BYTES + 1))
+    file = SimpleUploadedFile("mind.json", b" " * (MAX_BYTES + 1))
     client = Client()
     answer = client.post(f"/api/v1{IMPORT}", {"file": file}, headers=Api(alice).headers)
     assert answer.status_code == 413

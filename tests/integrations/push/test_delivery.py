@@ -11,8 +11,7 @@ from structlog.testing import capture_logs
 
 from accounts.models import User
 from companions.life import outreach
-from companions.life.notifications import mark_read
-from companions.life.outreach import Sent
+from companions.life.outreach import Sent, mark_read
 from companions.models import Companion, Delivery
 from integrations.push import sending
 from integrations.push.address import Address

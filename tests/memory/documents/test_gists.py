@@ -9,7 +9,7 @@ import pytest
 from accounts.models import ModelCall, User
 from companions.deletion import delete_companion
 from companions.locks import lock
-from companions.memories.documents import delete_document, give_document
+from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
 from companions.tasks import write_waiting_gists
 from jobs.retry import MAX_ATTEMPTS, MAX_BACKOFF_MINUTES

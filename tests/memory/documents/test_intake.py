@@ -3,7 +3,7 @@
 import pytest
 
 from companions.locks import lock
-from companions.memories.documents import delete_document, give_document
+from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
 from memory.documents import intake
 from memory.errors import DocumentError
@@ -86,7 +86,7 @@ def test_a_companion_is_locked_only_after_its_text_was_parted(
 ) -> None:
     order = []
     monkeypatch.setattr(intake, "pages", lambda text: order.append("parted") or [text])
-    monkeypatch.setattr("companions.memories.documents.lock", lambda pk: order.append("locked") or lock(pk))
+    monkeypatch.setattr("companions.memories.editing.lock", lambda pk: order.append("locked") or lock(pk))
     give_document(mira, "One", "A text.", NOON)
     assert order == ["parted", "locked"]
 

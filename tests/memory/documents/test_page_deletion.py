@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from companions.deletion import forget, forget_every
-from companions.memories.documents import delete_document
+from companions.memories.editing import delete_document
 from companions.models import Companion
 from memory.documents.gists import DONE, find_due, state_of, with_progress
 from memory.documents.lookup import find_pages, look_up

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import orjson
+import regex
 from django.conf import settings
 from django.utils.translation import gettext as _
 from pydantic import (
@@ -21,14 +22,41 @@ from pydantic_core import ErrorDetails
 
 from companions.errors import CompanionsError
 from companions.moments import is_moment
-from companions.transfer.digital_life.sentences import parted
+from memory.models.revision import SENTENCE_CHARACTERS
+from text.sentences import split_sentences
 from text.storable import is_storable
 
-MOST_BYTES = 20_000_000
-MOST_IGNORED = 20
-MOST_PARTS = 500  # sentences of one text
-MOST_DIARY = 5_000  # entries, one a day for thirteen years
-MOST_RECALLED = 200  # by one call
+CLAUSE = regex.compile(r"(?<=[，；：、])|(?<=[,;:—–])\s+")
+BLANK = regex.compile(r"\s+")
+
+
+def split_text(text: str) -> list[str]:
+    """The sentences of the text, none empty; one of more than 400 characters is parted at clauses, else at blanks."""
+    return [part for sentence in split_sentences(text) for part in _fitting(sentence)]
+
+
+def _fitting(sentence: str) -> Iterator[str]:
+    while len(sentence) > SENTENCE_CHARACTERS:
+        begin = _first(sentence)
+        yield sentence[:begin].rstrip()
+        sentence = sentence[begin:].lstrip()
+    yield sentence
+
+
+def _first(sentence: str) -> int:
+    """Where the first part of a sentence that is too long ends."""
+    for pattern in (CLAUSE, BLANK):
+        places = [one.start() for one in pattern.finditer(sentence, 1, SENTENCE_CHARACTERS + 1)]
+        if places:
+            return places[-1]
+    return SENTENCE_CHARACTERS
+
+
+MAX_BYTES = 20_000_000
+MAX_IGNORED = 20
+MAX_SENTENCES = 500  # sentences of one text
+MAX_DIARY_ENTRIES = 5_000  # entries, one a day for thirteen years
+MAX_RECALLED = 200  # by one call
 SPEAKERS = {"user", "assistant"}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -43,7 +71,7 @@ class TooLargeError(MovingError):
 
 def too_large() -> TooLargeError:
     detail = _("This file can hold %(most)s MB.")
-    return TooLargeError("too_large", detail % {"most": MOST_BYTES // 1_000_000})
+    return TooLargeError("too_large", detail % {"most": MAX_BYTES // 1_000_000})
 
 
 def _text(text: str) -> str:
@@ -67,8 +95,8 @@ def moment(milliseconds: float) -> datetime:
 
 
 def _few_sentences(text: str) -> str:
-    if len(parted(text)) > MOST_PARTS:
-        raise ValueError(_("It holds more than %(most)s sentences.") % {"most": MOST_PARTS})
+    if len(split_text(text)) > MAX_SENTENCES:
+        raise ValueError(_("It holds more than %(most)s sentences.") % {"most": MAX_SENTENCES})
     return text
 
 
@@ -94,7 +122,7 @@ class Short(Part):
     timestamp: Milliseconds
     tool_calls: list[Any] | None = None
     tool_call_id: Text | None = None
-    recall: Annotated[list[RecalledIn], Field(max_length=MOST_RECALLED)] | None = None
+    recall: Annotated[list[RecalledIn], Field(max_length=MAX_RECALLED)] | None = None
 
     @field_validator("content")
     @classmethod
@@ -135,7 +163,7 @@ class Mind(Part):
     userName: Annotated[Text, Field(max_length=80)]
     memoryAboutSelf: About
     memoryAboutUser: About
-    longTermMemory: Annotated[list[Long], Field(max_length=MOST_DIARY)]
+    longTermMemory: Annotated[list[Long], Field(max_length=MAX_DIARY_ENTRIES)]
     shortTermMemory: list[Short]
     archivedMemory: list[Archived]
     currentSummary: Annotated[Text, Field(max_length=20_000)]
@@ -146,9 +174,9 @@ class Mind(Part):
         return sum(one.is_message for one in (*self.shortTermMemory, *self.archivedMemory))
 
 
-def read(body: bytes) -> Mind:
+def parse_mind(body: bytes) -> Mind:
     """What was given, in form. MovingError names the place of the first thing that is not."""
-    if len(body) > MOST_BYTES:
+    if len(body) > MAX_BYTES:
         raise too_large()
     try:
         mind = Mind.model_validate(orjson.loads(body))
@@ -162,9 +190,9 @@ def read(body: bytes) -> Mind:
     return mind
 
 
-def ignored(mind: Mind) -> list[str]:
+def find_ignored(mind: Mind) -> list[str]:
     """The places of the first twenty fields that DigitalLife does not have; they are passed over."""
-    return [place for place, _one in zip(_unknown(mind), range(MOST_IGNORED), strict=False)]
+    return [place for place, _one in zip(_unknown(mind), range(MAX_IGNORED), strict=False)]
 
 
 def _look_at_links(mind: Mind) -> None:

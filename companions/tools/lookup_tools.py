@@ -1,20 +1,77 @@
-"""The tool `look_up`: from a gist to what it stands for, a diary entry's talk or a document's page, as they are."""
+"""The tools `search_conversation` and `look_up`: what was said, diary entries and pages, as they are."""
 
-from datetime import datetime
+from datetime import date, datetime, time, timedelta, tzinfo
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
+from companions.moments import FIRST_YEAR, LAST_YEAR
 from companions.tools.bounds import fitting, room, weight
-from companions.tools.days import Day, begins, ends
-from companions.tools.pages import by_number, by_question
-from companions.tools.showing import originals, show
-from companions.tools.tool import Tool, ToolError
-from companions.tools.tool_context import ToolContext
+from companions.tools.documents import by_number, by_question
+from companions.tools.provenance import originals, show
+from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.documents.lookup import MAX_PAGES
-from memory.models import DiaryEntry
-from memory.recall.recall import Found, told
+from memory.models import DiaryEntry, Memory
+from memory.models.memory import MemoryQuerySet
+from memory.recall.filters import MemoryFilter
+from memory.recall.recall import Found, search, told
+
+
+def _near(day: date) -> date:
+    if not FIRST_YEAR <= day.year <= LAST_YEAR:
+        raise ValueError(f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
+    return day
+
+
+Day = Annotated[date, AfterValidator(_near)]
+
+
+def begins(day: date | None, zone: tzinfo) -> datetime | None:
+    return datetime.combine(day, time.min, zone) if day else None
+
+
+def ends(day: date | None, zone: tzinfo) -> datetime | None:
+    """The first moment after the day."""
+    return begins(day + timedelta(days=1), zone) if day else None
+
+
+MOST_GIVEN = 20
+
+
+class SearchIn(BaseModel):
+    """Find what was said in any of your talks, word for word, by words, days, or both."""
+
+    words: str = Field("", max_length=500)
+    since: Day | None = Field(None, description="First day.")
+    until: Day | None = Field(None, description="Last day.")
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if not (self.words.strip() or self.since or self.until):
+            raise ValueError("give words or a day")
+        if self.since and self.until and self.since > self.until:
+            raise ValueError("since lies after until")
+        return self
+
+
+def _search(context: ToolContext, arguments: SearchIn, now: datetime) -> dict[str, Any]:
+    began, said = perf_counter(), _said(context, arguments, now)
+    count, newest = said.count(), list(said.newest(MOST_GIVEN))
+    given = fitting(originals(newest, context.companion), room(context))
+    found = [Found(one, 0.0, {}) for one in newest[: len(given)]]
+    show(context, found, arguments.words, now, began)
+    return {"messages": given, "older_ones_not_shown": count - len(given)}
+
+
+def _said(context: ToolContext, arguments: SearchIn, now: datetime) -> MemoryQuerySet:
+    zone, mine = context.companion.user.zone, told(context.companion.pk)
+    since, until = begins(arguments.since, zone), ends(arguments.until, zone)
+    asked = [context.message.pk] if context.message else []
+    filters = MemoryFilter(kinds=[Memory.Kind.SAID], since=since, until=until, leaving_out=asked)
+    if not arguments.words.strip():
+        return filters.apply(mine)
+    return mine.filter(pk__in=search(context.companion.pk, arguments.words, filters, now, zone))
 
 
 class LookUpIn(BaseModel):
@@ -89,4 +146,4 @@ def _listed(number: int, entry: DiaryEntry, context: ToolContext) -> dict[str, A
     return {"entry": number, "from": f"{entry.started_at.astimezone(zone):%Y-%m-%d}", "title": entry.title}
 
 
-TOOLS = [Tool("look_up", LookUpIn, _look_up)]
+TOOLS = [Tool("search_conversation", SearchIn, _search), Tool("look_up", LookUpIn, _look_up)]

@@ -17,8 +17,7 @@ from companions import creation
 from companions.conversations.messages import say_all
 from companions.errors import LimitError
 from companions.models import Companion, Conversation, Message, Session
-from companions.transfer.digital_life.schema import Long, Mind, Short, moment
-from companions.transfer.digital_life.sentences import parted
+from companions.transfer.digital_life import Long, Mind, Short, moment, split_text
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.learning.revisions import revise
 from memory.models import DiaryEntry, Recall, Recalled, Revision
@@ -32,7 +31,7 @@ NEXT = timedelta(
 
 
 @transaction.atomic
-def move_in(user: User, mind: Mind, now: datetime) -> Companion:
+def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
     """The companion, with all that there is of it. LimitError."""
     count = len(mind.shortTermMemory) + len(mind.archivedMemory)
     if count > settings.MESSAGES_EACH:
@@ -52,7 +51,7 @@ def _understand(companion: Companion, mind: Mind, now: datetime) -> None:
         (Revision.About.SELF_CONCEPT, mind.memoryAboutSelf),
         (Revision.About.USER_PROFILE, mind.memoryAboutUser),
     ):
-        sentences = parted(text)
+        sentences = split_text(text)
         first = [{"text": one, "sources": []} for one in sentences[:MOST_SENTENCES]]
         if first:
             revise(companion.pk, about, first, Revision.By.IMPORT, now)
@@ -93,7 +92,7 @@ class _Coming:
         )
 
     def _write(self, session: Session, entry: Long) -> DiaryEntry:
-        sentences: list[dict[str, Any]] = [{"text": one, "sources": []} for one in parted(entry.summary)]
+        sentences: list[dict[str, Any]] = [{"text": one, "sources": []} for one in split_text(entry.summary)]
         written = Written(
             title=entry.title,
             diary=sentences,

@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field
 from companions.life import timers
 from companions.models import Timer
 from companions.tools.bounds import fitting, room
-from companions.tools.tool import Tool, ToolError
-from companions.tools.tool_context import ToolContext
+from companions.tools.tool import Tool, ToolContext, ToolError
 from text.shorten import shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other

@@ -8,7 +8,7 @@ import orjson
 from django.db.models import F, Prefetch
 
 from companions.models import Companion, Message, Session
-from companions.transfer.digital_life.schema import EPOCH
+from companions.transfer.digital_life import EPOCH
 from memory.learning.revisions import current
 from memory.models import DiaryEntry, Recall, Recalled, Revision
 from text.sentences import join_sentences
@@ -16,7 +16,7 @@ from text.sentences import join_sentences
 Row = dict[str, Any]
 
 
-def written(companion: Companion) -> dict[str, Any]:
+def export_mind(companion: Companion) -> dict[str, Any]:
     """The eight fields. What was said in a session without a diary entry belongs to one that is made of its title."""
     sessions = list(Session.objects.filter(companion=companion).order_by("-started_at"))
     open_ = next((one for one in sessions if one.ended_at is None), None)

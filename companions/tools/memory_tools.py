@@ -1,27 +1,30 @@
-"""The tools `remember`, `revise` and `forget`: what is learnt, and the slots.
-
-What stands there already is changed and let go of only where the person asked for that in this talk; they can undo it.
-"""
+"""The tools `remember`, `recall`, `revise` and `forget`: long-term memory, and the slots."""
 
 from datetime import datetime
+from time import perf_counter
 from typing import Any, Self
 
 from django.db import transaction
 from pydantic import BaseModel, Field, model_validator
 
+from companions.models import Companion
+from companions.prompting.turn_prompt import describe_memory
+from companions.tools.bounds import fitting, room
 from companions.tools.own_words import check_letting_go, check_new_text
-from companions.tools.sources import sources
-from companions.tools.tool import Tool, ToolError
-from companions.tools.tool_context import ToolContext
+from companions.tools.provenance import show, sources
+from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.core_memory import delete_slot, find_slot, set_slot
-from memory.models import Memory
+from memory.embedding import embed_cue
+from memory.models import Memory, Recall
 from memory.models.always import By
 from memory.recall.filters import MemoryFilter
-from memory.recall.recall import LEARNT, search, told
+from memory.recall.origins import Origins, load_origins
+from memory.recall.recall import LEARNT, Found, recall, search, told
 from memory.retraction import keep_earlier, note_retraction
 from memory.store import keep_fact, retract, revise
 from text.storable import folded, storable
 
+MOST_A_TURN = 3  # searches
 NAMED_AT_ONCE = 5  # of several that are meant by the same words
 
 
@@ -127,8 +130,59 @@ def _learnt(context: ToolContext, words: str, now: datetime) -> Memory:
     raise ToolError(f"Several have these words. Give more of the one that you mean: {texts}")
 
 
+class RecallIn(BaseModel):
+    """Search long-term memory when what is already given does not answer the person."""
+
+    cue: str = Field(min_length=1, max_length=2000, description="What to look for, in plain words.")
+    count: int = Field(5, ge=1, le=20, description="How many memories at most.")
+
+
+def _recall(context: ToolContext, arguments: RecallIn, now: datetime) -> dict[str, Any]:
+    _allow(context)
+    began, companion = perf_counter(), context.companion
+    found = recall(
+        companion.pk,
+        arguments.cue,
+        arguments.count,
+        now=now,
+        zone=companion.user.zone,
+        vector=embed_cue(arguments.cue, context.payer, companion.names),
+        names=companion.names,
+        policy=companion.policy,
+        mood=context.mood,
+        filters=MemoryFilter(leaving_out=[context.message.pk] if context.message else []),
+    )
+    origins = load_origins(companion.pk, [one.memory for one in found])
+    given = fitting([_told(one, companion, origins) for one in found], room(context))
+    show(context, found[: len(given)], arguments.cue, now, began, policy=companion.recall_policy)
+    return {"remembered": given}
+
+
+def _allow(context: ToolContext) -> None:
+    if _searches(context) >= MOST_A_TURN:
+        raise ToolError(f"You have searched {MOST_A_TURN} times in this turn. Answer with what you have.")
+
+
+def _searches(context: ToolContext) -> int:
+    if context.waking:
+        return sum(one["name"] == "recall" for one in context.waking.steps)
+    mine = Recall.objects.filter(companion_id=context.companion.pk, reply=context.reply_id, by=Recall.By.TOOL)
+    return mine.exclude(policy="").count()
+
+
+def _told(found: Found, companion: Companion, origins: Origins) -> dict[str, Any]:
+    """A memory with its day in the user's zone, and what it is."""
+    memory = found.memory
+    return {
+        "when": f"{memory.happened_at.astimezone(companion.user.zone):%Y-%m-%d}",
+        "what": describe_memory(memory, companion, origins),
+        "text": memory.text,
+    }
+
+
 TOOLS = [
     Tool("remember", RememberIn, _remember),
     Tool("revise", ReviseIn, _revise),
     Tool("forget", ForgetIn, _forget),
+    Tool("recall", RecallIn, _recall),
 ]

@@ -1,12 +1,52 @@
-"""From which messages comes what a tool stores: deletion reaches it through them."""
+"""What a tool showed a model, and which messages stand behind what it stores: deletion reaches both through this."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from time import perf_counter
+from typing import Any
 from uuid import UUID
 
-from companions.models import Message
-from companions.tools.tool_context import ToolContext
-from memory.models import Memory
+from django.db import transaction
+
+from companions.models import Companion, Message
+from companions.tools.tool import ToolContext
+from memory.models import Memory, Recall
+from memory.recall.recall import Found, record
 from memory.recall.terms import terms
+
+
+def show(
+    context: ToolContext, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = ""
+) -> None:
+    """Record that the model was shown these; without a policy they were not ranked, but looked up."""
+    with transaction.atomic():
+        context.hold()
+        milliseconds = round((perf_counter() - began) * 1000)
+        companion_id = context.companion.pk
+        record(
+            companion_id,
+            Recall.By.TOOL,
+            cue,
+            found,
+            now,
+            milliseconds,
+            reply_id=context.reply_id,
+            policy=policy,
+        )
+    context.found += found
+    context.shown |= {one.memory.pk for one in found}
+    context.shown |= {one.memory.message_id for one in found if one.memory.message_id}
+
+
+def originals(memories: Iterable[Memory], companion: Companion) -> list[dict[str, Any]]:
+    """What was said, as it was said: when in the user's zone, who, and the words."""
+    return [_original(one, companion) for one in memories]
+
+
+def _original(memory: Memory, companion: Companion) -> dict[str, Any]:
+    when = memory.happened_at.astimezone(companion.user.zone)
+    text = memory.message.text if memory.message else memory.text
+    return {"when": f"{when:%Y-%m-%d %H:%M}", "who": companion.names.get(memory.speaker) or "?", "text": text}
 
 
 def sources(context: ToolContext, text: str) -> list[UUID]:
