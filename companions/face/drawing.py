@@ -1,6 +1,8 @@
 """A portrait as SVG: templates/face/portrait.svg, filled with the parts, the colours and the pose of one face.
 
-A pose holds the moving parts' attributes in one expression: numbers in the same places, so that a browser can go from one to the other by going from number to number."""
+A pose holds the moving parts' attributes in one expression: numbers in the same places, so that a browser
+can go from one to the other by going from number to number.
+"""
 
 import hashlib
 import math
