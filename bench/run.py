@@ -17,9 +17,9 @@ import numpy as np
 import psutil
 
 from bench.place import Place, megabytes, printing_its_port
-from config.up import servers
 from config.up.ports import is_answering
 from config.up.processes import Program
+from config.up.run import web_program, worker_program
 from providers.rehearsal.process import RehearsalServer
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def first_piece(place: Place, memories: int, pairs: int) -> None:
     )
     with ExitStack() as running:
         rehearsal = running.enter_context(RehearsalServer())
-        running.enter_context(place.running(servers.worker_program()))
-        _, port = running.enter_context(place.web(servers.web_program, rehearsal.url, "rehearsal"))
+        running.enter_context(place.running(worker_program()))
+        _, port = running.enter_context(place.web(web_program, rehearsal.url, "rehearsal"))
         measured = first_piece.run(port, someone, rehearsal, pairs, chance)
     print(f"\nTime to the first piece, {len(measured)} pairs by turns, in milliseconds{'':12}median     p95")
     _row("through Kith's socket", [pair.through_kith for pair in measured])
@@ -117,7 +117,7 @@ def streams(place: Place, seconds: float) -> None:
     with printing_its_port("bench.source") as (source, source_port):
         straight = load.straight(source_port, steps, 3, provider=source)
         _lines("straight from the provider", straight)
-        with place.web(servers.web_program, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
+        with place.web(web_program, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
             web = psutil.Process(child.pid)
             stores = {name: psutil.Process(getattr(place.stores, name).pid) for name in ("redis", "postgres")}
             before = megabytes(web)
@@ -159,7 +159,7 @@ def _sum_up(first: "Load", kith: "Load", bare: "Load", straight: "Load") -> None
 
 def _bare(port: int) -> Program:
     """The bare socket, under the options that Kith's web process runs with."""
-    kith = servers.web_program(port)
+    kith = web_program(port)
     command = [word.replace("config.asgi:application", "bench.bare:application") for word in kith.command]
     return replace(kith, name="bare", command=command)
 

@@ -25,7 +25,7 @@ from memory.core_memory import set_slot, write_block
 from memory.goals import begin_goal
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.always import By
-from safety import continuous_use
+from safety import notices
 from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import routes
@@ -81,7 +81,7 @@ def things(alice: User, mira: Companion) -> Things:
     now = timezone.now()
     job = import_log(mira, [Line(role="user", text="Long ago", at=now)], now)
     started = start(mira, "Hello", None, now)
-    continuous_use.record_use(alice, now, now)
+    notices.record_use(alice, now, now)
     Subscription.objects.create(user=alice, endpoint_digest="d", sealed=b"", created_at=now)
     timers.fire(mira.timers.get(name="morning"), now)
     memory = Memory.objects.get(message=started.message)

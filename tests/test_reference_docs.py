@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from config.reference_docs import write_reference
+from config.management.commands.write_reference import write_reference
 
 NOT_A_PERSONS = {"KITH_REHEARSAL", "EMBEDDING_PREVIOUS_BASE_URL"}  # set by `make up`; named with the others
 

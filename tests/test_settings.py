@@ -164,10 +164,10 @@ def test_a_bucket_is_named_whole_or_not_at_all() -> None:
 def test_a_bucket_takes_the_folders_place() -> None:
     said = environ.Env()
     said.ENVIRON = {}
-    assert private_storage(said, Path("media"))["BACKEND"] == "files.storages.folder.PrivateFolder"
+    assert private_storage(said, Path("media"))["BACKEND"] == "files.storage.PrivateFolder"
     said.ENVIRON = {"S3_BUCKET": "kith", "S3_ENDPOINT": "https://s3.example.org"}
     made = private_storage(said, Path("media"))
-    assert made["BACKEND"] == "files.storages.s3.PrivateS3"
+    assert made["BACKEND"] == "files.s3.PrivateS3"
     assert made["OPTIONS"]["bucket_name"] == "kith"
     assert made["OPTIONS"]["endpoint_url"] == "https://s3.example.org"
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from accounts.models import SoundCall
-from accounts.sound_usage import note_sound
+from accounts.usage import note_sound
 from database.threads import in_thread
 from providers.errors import ProviderError
 

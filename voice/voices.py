@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from companions.models import Companion
-from files.keeping import drop, keep
+from files.contents import drop, keep
 from files.models import StoredFile
 from providers.errors import ProviderError
 from providers.sound import Sound, SoundError, read_isolated, wav

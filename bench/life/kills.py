@@ -20,7 +20,7 @@ from bench.rows import person
 from companions.life import timers
 from companions.models import Delivery, Life, Message, Timer, Waking
 from config.up.processes import Child, Program
-from config.up.servers import worker_program
+from config.up.run import worker_program
 
 WORKERS, BEATS = 4, 2
 COMPANIONS, TIMERS = 50, 20

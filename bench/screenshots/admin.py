@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import reverse
 
-from accounts.create_account import create_account
+from accounts.signup import create_account
 
 
 def operator(password: str, language: str) -> None:

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone, translation
 
-from accounts.create_account import create_account
 from accounts.models import Token
+from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator
 from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow

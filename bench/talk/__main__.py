@@ -18,7 +18,7 @@ from bench.command import count, machine, parser_of_talks
 from bench.place import Place
 from bench.recall.reading import DataError
 from bench.talk.subjects import read_subjects
-from config.up import servers
+from config.up.run import web_program
 from providers.rehearsal.process import RehearsalServer
 
 SEED = 20
@@ -43,7 +43,7 @@ def main() -> None:
         model.script({"answer": "Mm, I see.", "repeat": 1_000_000})
         for group in groups:
             known = [store(subject) for subject in group.subjects]
-            web = place.web(servers.web_program, model.url, "rehearsal")
+            web = place.web(web_program, model.url, "rehearsal")
             with web as (_, port), ThreadPoolExecutor(AT_ONCE) as people:
                 told = list(people.map(partial(talk, port), known))
             report.show(group.name, told, is_markdown=asked.markdown)

@@ -16,7 +16,7 @@ import numpy as np
 from bench.command import count, machine, parser
 from bench.place import Place, printing_its_port
 from bench.voice.calls import Heard, hold
-from config.up import servers
+from config.up.run import web_program
 
 MOST_ADDED = 100.0
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
             "KITH_HEARING_SECONDS_PER_DAY": "100000000",
         }
         people = [rows.person(f"caller{number}") for number in range(given.calls + 1)]
-        with place.web(servers.web_program, address, "times") as (_child, port):
+        with place.web(web_program, address, "times") as (_child, port):
             asyncio.run(hold(port, people[:1], 3))  # what is only once, such as the first connection
             alone = asyncio.run(hold(port, people[:1], given.rounds))
             calling = asyncio.run(hold(port, people[1:], given.rounds // 2, listens=True))

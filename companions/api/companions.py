@@ -4,9 +4,9 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 from ninja import Router, Status
 
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from accounts.signed_in import SignedInRequest
 from companions import access
 from companions.api.schemas import CompanionIn, CompanionOut, CompanionPatch, CompanionsOut, IdempotencyKey
 from companions.creation import create

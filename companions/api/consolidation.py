@@ -6,7 +6,7 @@ from django.http import Http404
 from django.utils import timezone
 from ninja import Field, Router, Schema
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.memories import consolidation
 from companions.pagination import PageQuery, paginate

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import Text
 from companions.locks import lock

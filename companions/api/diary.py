@@ -3,7 +3,7 @@ from uuid import UUID
 
 from ninja import Router, Schema
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions import access
 from companions.api.schemas import MessagesOut
 from companions.models import Message

@@ -10,10 +10,9 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints, ValidationError
 
-from accounts.gate import admit_work
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.signed_in import SignedInRequest
-from accounts.usage import Payer
+from accounts.usage import Payer, admit_work
 from companions import access
 from companions.access import get_companion
 from companions.api.schemas import IdempotencyKey, Told

@@ -6,12 +6,12 @@ from django.conf import settings
 from django.http.response import HttpResponseBase
 from ninja import Field, Router, Schema
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions import access
 from companions.pagination import PageQuery, paginate
-from files.keeping import used_bytes
+from files.contents import used_bytes
 from files.models import StoredFile
-from files.serving import served
+from files.responses import served
 
 router = Router(tags=["files"])
 BINARY: dict[str, Any] = {

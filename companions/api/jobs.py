@@ -5,9 +5,9 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
 
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from accounts.signed_in import SignedInRequest
 from companions import access
 from companions.api.schemas import IdempotencyKey, JobOut, LogIn
 from companions.conversations.log_import import Line, import_log, progress, why

@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 from ninja import Field, Router, Schema, Status
 from pydantic import AwareDatetime
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life

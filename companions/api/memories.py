@@ -7,10 +7,9 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from ninja import Query, Router, Status
 
-from accounts.gate import admit_work
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.signed_in import SignedInRequest
-from accounts.usage import Payer
+from accounts.usage import Payer, admit_work
 from companions import access, deletion
 from companions.api.schemas import (
     DeletedOut,

@@ -7,9 +7,9 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from ninja import Router, Status
 
-from accounts import shares
+from accounts import admission
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion
 from companions.api.replies import reply_out
 from companions.api.schemas import Accept, IdempotencyKey, MessageIn, MessagesOut, TurnOut, WaitSeconds
@@ -57,13 +57,13 @@ async def send_message(
     companion = await in_thread(get_companion, request.user, companion_id)
     client_id = body.client_id or checked(key)
     if "text/event-stream" in accept:
-        await shares.take("streams")
-        shares.step_aside()
+        await admission.take("streams")
+        admission.step_aside()
         return await _streamed(companion, body.text, client_id)
     async with listening(companion) as listener:
         started = await turn.send(companion, body.text, client_id, timezone.now)
         if wait:
-            shares.step_aside()
+            admission.step_aside()
             await listener.wait_for_end(started.reply.pk, wait)
     return Status(201, await in_thread(_turn_out, started.message.pk, started.reply.pk))
 

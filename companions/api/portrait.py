@@ -6,7 +6,7 @@ from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
 from pydantic import StringConstraints
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
@@ -23,7 +23,7 @@ from companions.face.portraits import (
 )
 from companions.models import Companion, Picture
 from files.pictures import MOST_BYTES
-from files.uploading import uploaded
+from files.uploads import uploaded
 from memory.emotion import Emotion
 
 router = Router(tags=["face"])

@@ -3,7 +3,7 @@ from uuid import UUID
 from django.utils import timezone
 from ninja import Router, Status
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions import access
 from companions.api.schemas import ReplyOut
 from companions.models import Reply

@@ -10,8 +10,8 @@ from django.utils import timezone
 from ninja import Field, Router, Schema
 from pydantic import AfterValidator, StringConstraints
 
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion, get_revision
 from companions.api.diary import SentenceOut
 from companions.api.schemas import IdempotencyKey

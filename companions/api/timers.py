@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
 
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion, get_timer, get_waking
 from companions.api.schemas import IdempotencyKey, Text
 from companions.life import timers

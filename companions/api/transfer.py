@@ -5,9 +5,9 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import CompanionOut, IdempotencyKey
 from companions.models import Companion

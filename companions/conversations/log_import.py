@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.token_budget import NO_TOKENS
+from accounts.usage import NO_TOKENS
 from companions.conversations.emotion_tags import without_tags
 from companions.conversations.messages import load_path, say_all
 from companions.errors import CompanionsError, ConflictError, LimitError

@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 
 from companions.face.expressions import EXPRESSIONS, Expression
 from companions.face.portraits import Features
-from files.serving import HEADERS
+from files.responses import HEADERS
 from memory.emotion import Emotion
 
 Pose = dict[str, dict[str, str]]

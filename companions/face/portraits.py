@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from companions.errors import PortraitError
 from companions.locks import lock
 from companions.models import Companion, Picture, Portrait
-from files import keeping
+from files import contents
 from files.models import StoredFile
 from files.pictures import picture
 from memory.emotion import Emotion
@@ -148,7 +148,7 @@ def put_picture(companion: Companion, emotion: str, content: bytes, now: datetim
     drawn = picture(content)
     of = {"companion": companion, "width": drawn.width, "height": drawn.height}
     kind = StoredFile.Kind.PICTURE
-    file = keeping.keep(companion.user, drawn.content, kind, "image/webp", now, **of)  # type: ignore[arg-type]
+    file = contents.keep(companion.user, drawn.content, kind, "image/webp", now, **of)  # type: ignore[arg-type]
     with transaction.atomic():
         if not lock(companion.pk):
             raise Companion.DoesNotExist
@@ -161,7 +161,7 @@ def drop_picture(companion: Companion, emotion: str) -> bool:
     _check_emotion(emotion)
     found = Picture.objects.filter(companion=companion, emotion=emotion).select_related("file").first()
     if found:
-        keeping.drop(found.file)
+        contents.drop(found.file)
     return found is not None
 
 

@@ -8,7 +8,7 @@ from enum import Enum, StrEnum
 from django.conf import settings
 from django.db.models import Max
 
-from accounts.token_budget import waits_until
+from accounts.usage import waits_until
 from companions.models import Companion, Life, Message, Timer, Waking
 
 TOO_LATE_AFTER = timedelta(hours=12)

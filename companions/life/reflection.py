@@ -16,8 +16,7 @@ import structlog
 from django.db import connection, transaction
 
 from accounts.models import ModelCall
-from accounts.token_budget import waits_until
-from accounts.usage import Payer, charged
+from accounts.usage import Payer, charged, waits_until
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.locks import lock
 from companions.models import Companion, InnerState, Life, Message, Session

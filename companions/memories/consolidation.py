@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 from django.db.models import Prefetch, QuerySet
 
-from accounts.zones import zones
+from accounts.models.user import list_time_zones
 from companions.locks import lock
 from companions.models import Companion
 from memory.consolidation import runs
@@ -41,7 +41,7 @@ SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', 0,
 
 def begin(now: datetime, most: int = BATCH) -> int:
     """Ask for the work of every night that has come and has something to look at; how many there were."""
-    come = {name: tonight(now, ZoneInfo(name)) for name in zones()}
+    come = {name: tonight(now, ZoneInfo(name)) for name in list_time_zones()}
     named: dict[str, Any] = {
         "now": now,
         "most": most,

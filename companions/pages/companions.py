@@ -9,8 +9,8 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from accounts.authentication import SignedInRequest
 from accounts.rates import admit_to
-from accounts.signed_in import SignedInRequest
 from companions import creation
 from companions.access import get_companion
 from companions.characters import starting

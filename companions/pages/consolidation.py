@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.memories import consolidation as work
 from companions.models import Companion

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_block, get_companion, get_slot
 from companions.locks import lock
 from companions.models import Companion

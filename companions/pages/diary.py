@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_diary_entry, parse_uuid
 from companions.conversations.citations import told
 from companions.memories.editing import STEPS, delete_entry, ending

@@ -8,8 +8,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.gate import GateError, admit_work
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
+from accounts.usage import GateError, admit_work
 from companions.access import get_companion, get_document
 from companions.memories import editing
 from companions.models import Companion

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.face.drawing import render_portrait, respond_with_drawing
@@ -35,8 +35,8 @@ from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, pos
 from companions.pages.forms.face import FaceForm, PictureForm
 from files.errors import FilesError
 from files.pictures import MOST_BYTES
-from files.serving import served
-from files.uploading import uploaded
+from files.responses import served
+from files.uploads import uploaded
 from memory.emotion import Emotion
 
 ANY_SEED = 2**31  # as many as a shuffle may come upon

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import PursuitError
 from companions.memories import goals as pursued

@@ -7,9 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404
 
-from accounts.gate import allowance
 from accounts.rates import admit_to
-from accounts.usage import Payer
+from accounts.usage import Payer, allowance
 from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue

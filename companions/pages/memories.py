@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.gate import admit_work
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
+from accounts.usage import admit_work
 from companions import deletion
 from companions.access import get_companion, get_memory, parse_uuid
 from companions.memories.editing import hides_sources, set_private, undo_retraction_of

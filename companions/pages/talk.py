@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from accounts.signed_in import SignedInRequest
 from companions import deletion
 from companions.access import get_companion, get_message, get_notice, get_reply, parse_uuid
 from companions.conversations import transcript

@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.authentication import SignedInRequest
 from accounts.rates import admit_to
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion, get_timer
 from companions.errors import TimerError
 from companions.life import timers as work

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from accounts.authentication import SignedInRequest
 from accounts.rates import admit_to
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.pages.decorators import post_view

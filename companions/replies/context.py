@@ -73,7 +73,7 @@ class TurnContext:
 
     @property
     def whose(self) -> str:
-        """Return the person's name in `accounts.places`."""
+        """Return the person's name in `accounts.admission`."""
         return f"user:{self.companion.user_id}"
 
     @property

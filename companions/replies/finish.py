@@ -26,7 +26,7 @@ from memory.emotion import CALM, HALF_DAYS
 from memory.models import Memory, Recalled
 from memory.recall.reinforcement import reinforce
 from memory.store import correct
-from safety import continuous_use, notices
+from safety import notices
 
 MOOD_WINDOW = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
 STRENGTHENING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
@@ -197,7 +197,7 @@ def _note_continuous_use(ended: Reply, companion: Companion, now: datetime) -> N
     """
     said_at = ended.message.said_at
     is_told = ended.state in (Reply.State.DONE, Reply.State.STOPPED)
-    due = continuous_use.record_use(companion.user, said_at, now if is_told else said_at)
+    due = notices.record_use(companion.user, said_at, now if is_told else said_at)
     with translation.override(companion.user.language or "en"):
         for notice in due:
             notify_person(companion.user_id, notices.as_frame(notice))

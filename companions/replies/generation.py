@@ -11,8 +11,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
+from accounts.admission import places
 from accounts.models import ModelCall
-from accounts.places import places
 from companions import tools
 from companions.conversations.emotion_tags import Expressions, Felt
 from companions.locks import lock

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.gate import GateError, admit
+from accounts.usage import GateError, admit
 from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, TextError
 from companions.locks import hold

@@ -9,8 +9,7 @@ from uuid import UUID
 import structlog
 from django.utils import timezone
 
-from accounts.places import places
-from accounts.shares import at_work
+from accounts.admission import at_work, places
 from companions.events import REDIS_UNAVAILABLE, tell_companion
 from companions.models import Companion, Reply
 from companions.replies import frames, stream

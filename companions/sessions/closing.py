@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 from django.db.models import F
 
-from accounts.token_budget import NO_TOKENS, waits_until
+from accounts.usage import NO_TOKENS, waits_until
 from companions.models import Closing, Job
 from companions.sessions import digests
 from companions.sessions.drafting import draft, gather

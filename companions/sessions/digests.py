@@ -11,8 +11,7 @@ import structlog
 from django.db import connection, transaction
 
 from accounts.models import ModelCall
-from accounts.token_budget import waits_until
-from accounts.usage import Payer, charged
+from accounts.usage import Payer, charged, waits_until
 from companions.locks import lock
 from companions.models import Message, Reply, Session
 from companions.sessions.drafting import is_new

@@ -8,7 +8,7 @@ import structlog
 from django.db import transaction
 from django.db.models import F
 
-from accounts.token_budget import waits_until
+from accounts.usage import waits_until
 from companions.deletion import forget_many
 from companions.locks import hold
 from companions.models import Companion, Session

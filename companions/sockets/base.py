@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
+from accounts.admission import Visit, address_of, being_identified
 from accounts.errors import GateError
 from accounts.models import User
-from accounts.shares import Visit, address_of, being_identified
 from companions.events import REDIS_UNAVAILABLE, Event, group_of_sockets, hub
 from companions.sockets.authorization import NO_SUCH_COMPANION, NOT_SIGNED_IN, Opened, checker
 from companions.sockets.checks import CHECK

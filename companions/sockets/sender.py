@@ -12,7 +12,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
-from accounts.api_auth import token_holders, token_user
+from accounts.authentication import token_holders, token_user
 from accounts.errors import TokenExpiredError
 from accounts.models import User
 

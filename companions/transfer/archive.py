@@ -12,7 +12,7 @@ from django.db import models
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 
-from accounts import shares
+from accounts import admission
 from companions.models import (
     Companion,
     Conversation,
@@ -139,7 +139,7 @@ def read_upload(request: HttpRequest) -> bytes:
 
 def export_response(companion: Companion) -> StreamingHttpResponse:
     """Stream everything of the companion as a JSON file."""
-    async_to_sync(shares.take)("exports")
+    async_to_sync(admission.take)("exports")
     now = timezone.now()
     response = StreamingHttpResponse(export(companion, now), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="kith-{companion.pk}-{now:%Y-%m-%d}.json"'

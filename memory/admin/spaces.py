@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
-from accounts.admin_lookups import PlainLookups
+from accounts.admin import PlainLookups
 from memory.embedding.spaces import TOLD, embedder_of, known_wanted_space, next_edition, served
 from memory.errors import WidestError
 from memory.models import Memory, Space

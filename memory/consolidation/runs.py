@@ -13,8 +13,7 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.models import ModelCall
-from accounts.token_budget import waits_until
-from accounts.usage import Payer, charged
+from accounts.usage import Payer, charged, waits_until
 from jobs.lease import Lease
 from jobs.retry import MAX_ATTEMPTS, RETRY_DELAY, note_failures, retry_at
 from memory.consolidation.candidates import Candidates, find_candidates

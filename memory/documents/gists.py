@@ -10,8 +10,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.models import ModelCall
-from accounts.token_budget import NO_TOKENS, waits_until
-from accounts.usage import Payer, charged
+from accounts.usage import NO_TOKENS, Payer, charged, waits_until
 from jobs.lease import Lease
 from jobs.retry import MAX_ATTEMPTS, retry_at
 from memory.documents.request import MAX_PAGES, Gists, fitting, request

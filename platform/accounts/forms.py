@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts import invitations
 from accounts.errors import AccountExistsError
 from accounts.models import Token, User
-from accounts.zones import zones
+from accounts.models.user import list_time_zones
+from accounts.signup import use_invitation
 
 LONGEST_EMAIL = 254
 LONGEST_PASSWORD = 1000
@@ -26,7 +26,7 @@ class ZoneField(forms.CharField):
     widget = forms.HiddenInput
 
     def clean(self, value: Any) -> str:
-        return value if value in zones() else "UTC"
+        return value if value in list_time_zones() else "UTC"
 
 
 class SignupForm(allauth.SignupForm):  # type: ignore[misc]
@@ -78,7 +78,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
             with transaction.atomic():
                 user: User = super().save(request)
                 if settings.KITH_SIGNUP == "invite":
-                    invitations.use(request, user, timezone.now())
+                    use_invitation(request, user, timezone.now())
         except IntegrityError as error:
             raise AccountExistsError(
                 gettext("Someone signed up with this e-mail address just now.")
@@ -96,7 +96,9 @@ def shorten(field: forms.Field, longest: int) -> None:
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     """What a person says of themselves: name, time zone, language."""
 
-    time_zone = forms.ChoiceField(label=_("Time zone"), choices=lambda: [(zone, zone) for zone in zones()])
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"), choices=lambda: [(zone, zone) for zone in list_time_zones()]
+    )
     language = forms.ChoiceField(
         label=_("Language"), required=False, choices=[("", _("As my browser asks")), *settings.LANGUAGES]
     )

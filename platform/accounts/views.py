@@ -15,12 +15,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.activate_locale import activate_locale
+from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
-from accounts.gate import allowance
 from accounts.models import Token
-from accounts.signed_in import SignedInRequest
+from accounts.usage import allowance
 from database.timeouts import lift_statement_timeout
 
 UNPROCESSABLE = 422

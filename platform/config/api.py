@@ -15,7 +15,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.responses import Response
 from redis.exceptions import RedisError
 
-from accounts.api_auth import BearerToken
+from accounts.authentication import BearerToken
 from accounts.errors import IdempotencyConflictError, IdempotencyKeyError, RefusedError
 from companions.api import (
     companions,

@@ -17,9 +17,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from accounts.arrivals import arriving
+from accounts.admission import address_of, arriving, step_aside, visiting
 from accounts.errors import GateError
-from accounts.shares import address_of, step_aside, visiting
 from companions.replies.heartbeat import beat_on, drain
 from database.threads import in_request_thread
 from providers.clients import aclose_clients
@@ -135,7 +134,7 @@ def _nothing() -> None:
 class Handler(ASGIHandler):
     """Gives the request's connection back as soon as its answer is made, and closes an answer that cannot be written.
 
-    Each request is a visit, of which a person or an address has some at once (`accounts.shares`).
+    Each request is a visit, of which a person or an address has some at once (`accounts.admission`).
 
     Django's own keeps the connection until the answer has been sent: whoever reads slowly keeps it as long as they like.
     Where sending fails, as it does for the second of two pipelined requests whose sender is gone, it closes nothing at

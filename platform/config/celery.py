@@ -5,13 +5,19 @@ import signal
 import threading
 from typing import Any
 
+import redis
 from celery import Celery, bootsteps
 from celery.beat import Service
+from celery.signals import beat_init, worker_ready
 from celery.utils.log import get_logger
 from click import Option
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 logger = get_logger(__name__)
+WORKER_KEY = "kith:alive:worker"  # signs of life: beat sends one every ten seconds, a worker takes it
+BEAT_KEY = "kith:alive:beat"
+SIGN_SECONDS = 45
 
 app = Celery("kith")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -53,3 +59,25 @@ class BeatThread(bootsteps.StartStopStep):
 
 
 app.steps["worker"].add(BeatThread)
+
+
+def _leave_sign(*keys: str) -> None:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        for key in keys:
+            client.set(key, 1, ex=SIGN_SECONDS)
+
+
+@app.task  # type: ignore[untyped-decorator]
+def pulse() -> None:
+    """A task that came through says that beat and a worker live."""
+    _leave_sign(WORKER_KEY, BEAT_KEY)
+
+
+@worker_ready.connect
+def _worker_is_ready(**_: object) -> None:
+    _leave_sign(WORKER_KEY)
+
+
+@beat_init.connect
+def _beat_is_ready(**_: object) -> None:
+    _leave_sign(BEAT_KEY)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from config.tasks import BEAT_KEY, WORKER_KEY
+from config.celery import BEAT_KEY, WORKER_KEY
 from providers.clients import get_chat_client
 
 NEEDED = ("database", "redis")

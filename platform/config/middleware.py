@@ -15,7 +15,7 @@ from django.urls import Resolver404, resolve
 from django.utils.decorators import sync_and_async_middleware
 from django_structlog.middlewares import RequestMiddleware
 
-from accounts.shares import address_of
+from accounts.admission import address_of
 
 Response = HttpResponseBase
 GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]

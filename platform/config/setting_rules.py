@@ -78,7 +78,7 @@ def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:
     if not said["BUCKET"]:
         if any(said.values()):
             raise ImproperlyConfigured("Set S3_BUCKET as well: the other S3 settings do nothing without it.")
-        return {"BACKEND": "files.storages.folder.PrivateFolder", "OPTIONS": {"location": folder}}
+        return {"BACKEND": "files.storage.PrivateFolder", "OPTIONS": {"location": folder}}
     if bool(said["ACCESS_KEY"]) != bool(said["SECRET_KEY"]):
         raise ImproperlyConfigured("Set S3_ACCESS_KEY and S3_SECRET_KEY together, or neither.")
     options = {
@@ -88,4 +88,4 @@ def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:
         "secret_key": said["SECRET_KEY"] or None,
         "region_name": said["REGION"] or None,
     }
-    return {"BACKEND": "files.storages.s3.PrivateS3", "OPTIONS": options}
+    return {"BACKEND": "files.s3.PrivateS3", "OPTIONS": options}

@@ -81,7 +81,7 @@ X_FRAME_OPTIONS = "DENY"
 
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",
-    "config.admin_config.KithAdminConfig",
+    "config.apps.KithAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -95,7 +95,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "ninja",
-    "config",
+    "config.apps.KithConfig",
     "providers",
     "accounts",
     "files",
@@ -119,7 +119,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "config.middleware.RequestLog",
-    "accounts.middleware.PersonMiddleware",
+    "accounts.authentication.PersonMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -279,7 +279,7 @@ if KITH_SIGNUP not in {"open", "invite", "closed"}:
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "companions"
 ACCOUNT_LOGOUT_REDIRECT_URL = "welcome"
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.signup.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
@@ -600,7 +600,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
-    "say that beat lives": {"task": "config.tasks.pulse", "schedule": 10.0, "options": {"expires": 10}},
+    "say that beat lives": {"task": "config.celery.pulse", "schedule": 10.0, "options": {"expires": 10}},
 }
 
 # -- languages --------------------------------------------------------------------------------------
@@ -634,12 +634,12 @@ UNFOLD = {
     "SITE_TITLE": "Kith",
     "SITE_HEADER": "Kith",
     "SITE_SYMBOL": "local_fire_department",
-    "SITE_ICON": {"light": "config.admin_sidebar.logo", "dark": "config.admin_sidebar.logo"},
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_sidebar.logo"}],
-    "STYLES": ["config.admin_sidebar.style"],
+    "SITE_ICON": {"light": "config.dashboard.logo", "dark": "config.dashboard.logo"},
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.dashboard.logo"}],
+    "STYLES": ["config.dashboard.style"],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "config.dashboard.dashboard",
-    "SIDEBAR": {"navigation": "config.admin_sidebar.navigation"},
+    "SIDEBAR": {"navigation": "config.dashboard.navigation"},
     "COLORS": {
         "primary": {
             "50": "oklch(97.5% .014 50)",

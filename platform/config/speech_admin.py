@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import SoundCall, User
-from accounts.sound_usage import note_sound
+from accounts.usage import note_sound
 from providers import speech, transcription
 from providers.clients import run_in_background
 from providers.errors import ProviderError

@@ -9,4 +9,4 @@ class FilesConfig(AppConfig):
     verbose_name = _("Files")
 
     def ready(self) -> None:
-        import_module("files.leaving")  # its receivers
+        import_module("files.contents")  # its receivers

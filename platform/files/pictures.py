@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
-from files.judging import judged
+from files.uploads import judged
 from jobs.sandbox import SANDBOX_TIMEOUT_SECONDS, SandboxError, module_command, run_in_sandbox
 
 MOST_BYTES = 10_000_000

@@ -1,8 +1,8 @@
 from celery import shared_task
 from django.utils import timezone
 
+from files.contents import sweep
 from files.errors import StorageAwayError
-from files.sweeping import sweep
 
 
 @shared_task

@@ -6,10 +6,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from files.errors import FilesError
 from files.models import StoredFile
-from files.serving import served
+from files.responses import served
 
 
 @require_safe

@@ -1,16 +1,35 @@
-"""The group of operators: they may look at everything of Kith's, and delete what was said or remembered."""
+"""What operators may do, and what they do to how a person signs in: it is on record, and the person is told."""
 
+from datetime import datetime
 from typing import Any
 
+import structlog
+from allauth.account.models import EmailAddress
+from allauth.account.signals import password_changed, password_reset
 from django.apps import AppConfig
+from django.conf import settings
 from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.signals import user_logged_in
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models.signals import post_migrate
+from django.dispatch import receiver
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 
-from accounts.create_account import OPERATORS
+from accounts.models import Token, User
+from accounts.signup import OPERATORS
+from safety.audit import record
+from safety.models import AuditEntry, Notice, OperatorAccess
+from safety.notices import describe
 
+log = structlog.get_logger(__name__)
+Deed = AuditEntry.Deed
 APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice"})
 DELETABLE = ("delete_message", "delete_memory")
 
 
+@receiver(post_migrate, dispatch_uid="safety.operators")
 def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
     """Give the group its rights after each migration, also on what is new. For fewer rights, make another group."""
     if sender.label not in APPS:
@@ -20,3 +39,92 @@ def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
     group.permissions.add(
         *rights.filter(codename__startswith="view_"), *rights.filter(codename__in=DELETABLE)
     )
+
+
+@transaction.atomic
+def record_password_set(operator: User, person: User, now: datetime, *, is_new: bool = False) -> None:
+    """Record that the operator set the person's password, and tell them; of a new account there is nobody to tell."""
+    if operator.pk == person.pk:
+        return
+    access = _load_or_begin_access(operator, person, now)
+    record(operator, Deed.PASSWORD_SET, User, person.pk, person.pk)
+    if not is_new:
+        _tell(access, Notice.Kind.PASSWORD_SET, now)
+
+
+@transaction.atomic
+def record_address_change(operator: User, person: User, now: datetime) -> None:
+    """Record that the operator added, changed or deleted an address of the person's, and tell them at the one before."""
+    if operator.pk == person.pk:
+        return
+    access = _load_or_begin_access(operator, person, now)
+    OperatorAccess.objects.filter(pk=access.pk).update(is_address_changed=True)
+    record(operator, Deed.ADDRESS_CHANGED, User, person.pk, person.pk)
+    _tell(access, Notice.Kind.ADDRESS_CHANGED, now)
+
+
+@receiver(user_logged_in)
+@transaction.atomic
+def record_sign_in(user: User, **_more: Any) -> None:
+    """Record that somebody signed in as the user, and tell them, where an operator may know how to."""
+    access = OperatorAccess.objects.select_related("operator", "user").filter(user=user).first()
+    if access is None:
+        return
+    record(access.operator, Deed.SIGNED_IN, User, user.pk, user.pk)
+    _tell(access, Notice.Kind.SIGNED_IN, timezone.now())
+
+
+@receiver(password_changed)
+def end_access_after_change(user: User, **_more: Any) -> None:
+    """End an operator's access where no mail goes out: the old password proves nothing, an operator may know it."""
+    if not settings.EMAIL_URL:
+        _end_access(user)
+
+
+@receiver(password_reset)
+def end_access_after_reset(user: User, **_more: Any) -> None:
+    """End an operator's access: who chose this password has read the person's mail."""
+    _end_access(user)
+
+
+@transaction.atomic
+def _end_access(person: User) -> None:
+    """End the access and the API tokens made during it, where only the person can have chosen the password."""
+    access = OperatorAccess.objects.owned_by(person).first()
+    if access and _load_addresses(person) <= set(access.addresses):
+        Token.objects.owned_by(person).filter(created_at__gte=access.at).revoke(timezone.now())
+        access.delete()
+
+
+def _load_or_begin_access(operator: User, person: User, now: datetime) -> OperatorAccess:
+    """Return the person's row, with the addresses that were theirs before operators changed anything."""
+    rows = OperatorAccess.objects.select_related("user")
+    before = {"email": person.email, "addresses": sorted(_load_addresses(person))}
+    access, is_new = rows.get_or_create(user=person, defaults={"operator": operator, "at": now, **before})
+    if not is_new:
+        access.operator = operator
+        access.save(update_fields=["operator"])
+    return access
+
+
+def _load_addresses(person: User) -> set[str]:
+    """Return the addresses to which a mail with a new password can go."""
+    more = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
+    return {address.lower() for address in (person.email, *more)}
+
+
+def _tell(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
+    """Leave one notice of the kind until it is dismissed, and write a mail, once all is saved."""
+    notice = Notice(user=access.user, kind=kind, made_at=now)
+    if not Notice.objects.owned_by(access.user).filter(kind=kind, seen_at=None).exists():
+        notice.save()
+    transaction.on_commit(lambda: _send_mail(access, notice), robust=True)
+
+
+def _send_mail(access: OperatorAccess, notice: Notice) -> None:
+    with translation.override(access.user.language or "en"):
+        text = f"{describe(notice)}\n\n{settings.KITH_URL}\n"
+        try:
+            send_mail(_("Your account at Kith"), text, None, [access.email])
+        except OSError as error:  # a mail server that is away; the notice waits in Kith
+            log.warning("mail_not_sent", error=type(error).__name__)

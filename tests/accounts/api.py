@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from ninja import NinjaAPI
 
-from accounts.api_auth import BearerToken
+from accounts.authentication import BearerToken
 
 api = NinjaAPI(auth=BearerToken(), urls_namespace="tests.accounts")
 

@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from accounts.api_auth import token_holders, token_user
+from accounts.authentication import token_holders, token_user
 from accounts.errors import TokenExpiredError
 from accounts.models import Token, User
 from companions.sockets.sender import find_sender

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from accounts.gate import GateError, admit, allowance
 from accounts.models import ModelCall, User
+from accounts.usage import GateError, admit, allowance
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

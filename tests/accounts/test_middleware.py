@@ -9,7 +9,7 @@ from django.utils.translation import get_language
 from pytest_django import DjangoAssertNumQueries
 from structlog.contextvars import bound_contextvars, get_contextvars
 
-from accounts.middleware import PersonMiddleware
+from accounts.authentication import PersonMiddleware
 from accounts.models import User
 
 pytestmark = pytest.mark.urls("tests.accounts.pages")

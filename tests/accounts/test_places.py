@@ -2,7 +2,7 @@
 
 import asyncio
 
-from accounts.places import Places
+from accounts.admission import Places
 
 
 async def served(places: Places, whose: str, log: list[str]) -> None:

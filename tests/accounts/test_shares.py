@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from accounts.admission import Visit, address_of, shares, step_aside, take, visiting
 from accounts.errors import GateError
-from accounts.shares import Visit, address_of, shares, step_aside, take, visiting
 
 AWAY = "redis://127.0.0.1:1/0"
 

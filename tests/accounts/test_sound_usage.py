@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.errors import GateError
 from accounts.models import SoundCall, User
-from accounts.sound_usage import admit_hearing, admit_speech, note_sound, sound_allowance
+from accounts.usage import admit_hearing, admit_speech, note_sound, sound_allowance
 from providers.errors import ProviderRefused, ProviderUnavailable
 
 SPEECH, TRANSCRIPTION = SoundCall.Capability.SPEECH, SoundCall.Capability.TRANSCRIPTION

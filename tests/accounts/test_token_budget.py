@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from accounts.models import User
-from accounts.token_budget import waits_until
+from accounts.usage import waits_until
 from tests.accounts.test_gate import NOON, spend
 
 MIDNIGHT = NOON + timedelta(hours=11)  # in Berlin

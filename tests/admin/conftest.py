@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from accounts.create_account import create_account
 from accounts.models import Invitation, ModelCall, SoundCall, Token, User
+from accounts.signup import create_account
 from companions.conversations.messages import open_session, say
 from companions.creation import create
 from companions.models import (
@@ -45,7 +45,7 @@ from memory.models import (
 )
 from memory.models.always import By
 from memory.store import keep_fact
-from safety import continuous_use
+from safety import notices
 from safety.models import OperatorAccess
 from tests.admin.walk import MARKER
 from tests.fixtures.people import PASSWORD
@@ -222,7 +222,7 @@ def wake(companion: Companion, message: Message) -> None:
         **words,
     )
     Delivery.objects.create(companion=companion, message=message, channel="email", due_at=NOON)
-    continuous_use.record_use(companion.user, NOON, NOON)
+    notices.record_use(companion.user, NOON, NOON)
     former = create_account("former@example.org", PASSWORD)
     OperatorAccess.objects.create(user=companion.user, operator=former, email=companion.user.email, at=NOON)
     Subscription.objects.create(

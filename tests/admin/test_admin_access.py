@@ -6,8 +6,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from accounts.create_account import OPERATORS
 from accounts.models import ModelCall, Token, User
+from accounts.signup import OPERATORS
 from companions.models import Companion, Message
 from memory.models import Memory, Recall
 from safety.models import AuditEntry

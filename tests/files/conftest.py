@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from files.keeping import keep
+from files.contents import keep
 from files.models import StoredFile
-from files.storages.private import private
+from files.storage import private
 from tests.fixtures.storage import S3Server
 
 

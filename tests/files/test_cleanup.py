@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from files import tasks
+from files.contents import sweep
 from files.models import StoredFile
-from files.storages.private import private
-from files.sweeping import sweep
+from files.storage import private
 from tests.files.conftest import stored
 
 pytestmark = pytest.mark.django_db

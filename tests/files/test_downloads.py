@@ -12,7 +12,7 @@ from accounts.models import Token, User
 from database.threads import in_thread
 from files.errors import StorageAwayError
 from files.models import StoredFile
-from files.storages.private import private
+from files.storage import private
 from tests.files.conftest import stored
 from tests.fixtures.rest import Api
 from tests.fixtures.storage import S3Server

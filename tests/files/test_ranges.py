@@ -1,6 +1,6 @@
 import pytest
 
-from files.ranges import Span, UnsatisfiableError, asked_span
+from files.responses import Span, UnsatisfiableError, asked_span
 
 SIZE, ETAG = 1000, '"etag"'
 

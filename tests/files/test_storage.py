@@ -15,10 +15,10 @@ from django.test import Client
 
 from accounts.models import User
 from companions.models import Companion
+from files.contents import content_of, drop, keep, opened, used_bytes
 from files.errors import ContentError, ContentLostError, NoRoomError, StorageAwayError
-from files.keeping import content_of, drop, keep, opened, used_bytes
 from files.models import StoredFile
-from files.storages.private import private
+from files.storage import private
 from tests.files.conftest import stored
 from tests.fixtures.storage import BUCKET, S3Server
 

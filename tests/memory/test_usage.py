@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.gate import allowance
 from accounts.models import ModelCall, User
-from accounts.usage import Payer
+from accounts.usage import Payer, allowance
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting

@@ -8,7 +8,7 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from django.utils import translation
 
-from config.translations import LOCALES, compiled, is_translated, kept, po_path, wanted
+from config.management.commands.translate import LOCALES, compiled, is_translated, kept, po_path, wanted
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s|</?\w+>")
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.life.outreach import count_unread, mark_read
 from companions.models import Companion, Conversation, Message, Reply
-from safety import continuous_use
+from safety import notices
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told, answered
 from tests.pages.test_life import spoke
@@ -82,7 +82,7 @@ def test_what_is_said_unprompted_is_a_turn_of_its_own(at_home: Client, told: Tol
 def test_the_talk_says_what_it_is_and_what_must_be_told(
     at_home: Client, alice: User, mira: Companion
 ) -> None:
-    (notice,) = continuous_use.record_use(alice, timezone.now(), timezone.now())
+    (notice,) = notices.record_use(alice, timezone.now(), timezone.now())
     talk = f"/companions/{mira.pk}/"
     page = at_home.get(talk).content.decode()
     assert "Mira is an AI, not a person." in page
@@ -93,13 +93,13 @@ def test_the_talk_says_what_it_is_and_what_must_be_told(
 
 
 def test_after_a_notice_nobody_is_sent_elsewhere(at_home: Client, alice: User) -> None:
-    (notice,) = continuous_use.record_use(alice, timezone.now(), timezone.now())
+    (notice,) = notices.record_use(alice, timezone.now(), timezone.now())
     response = at_home.post(f"/notices/{notice.pk}/seen/", {"next": "https://evil.example/"})
     assert response["Location"] == "/companions/"
 
 
 def test_another_persons_notice_does_not_exist(at_home: Client, bob: User) -> None:
-    (notice,) = continuous_use.record_use(bob, timezone.now(), timezone.now())
+    (notice,) = notices.record_use(bob, timezone.now(), timezone.now())
     assert at_home.post(f"/notices/{notice.pk}/seen/").status_code == 404
     notice.refresh_from_db()
     assert notice.seen_at is None

@@ -22,7 +22,7 @@ from config.up.embedded import Embedded
 from config.up.home import SECRET_MAKERS
 from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
-from config.up.servers import web_program, worker_program
+from config.up.run import web_program, worker_program
 from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.push_service import PushService
 from tests.processes.person import Person

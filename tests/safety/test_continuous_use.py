@@ -8,7 +8,7 @@ from django.utils import translation
 from pytest_django import Settings
 
 from accounts.models import User
-from safety import continuous_use, notices
+from safety import notices
 from safety.models import ContinuousUse, Notice
 
 NINE = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -20,7 +20,7 @@ def talk(user: User, *minutes: int) -> list[tuple[int, str]]:
     came = []
     for minute in minutes:
         at = NINE + timedelta(minutes=minute)
-        came += [(minute, one.kind) for one in continuous_use.record_use(user, at, at)]
+        came += [(minute, one.kind) for one in notices.record_use(user, at, at)]
     return came
 
 
@@ -49,8 +49,8 @@ def test_a_pause_of_half_an_hour_begins_anew(alice: User) -> None:
 
 
 def test_an_answer_that_takes_long_is_no_pause(alice: User) -> None:
-    continuous_use.record_use(alice, NINE, NINE + timedelta(minutes=25))
-    continuous_use.record_use(alice, NINE + timedelta(minutes=50), NINE + timedelta(minutes=51))
+    notices.record_use(alice, NINE, NINE + timedelta(minutes=25))
+    notices.record_use(alice, NINE + timedelta(minutes=50), NINE + timedelta(minutes=51))
     assert ContinuousUse.objects.get(user=alice).begun_at == NINE
 
 

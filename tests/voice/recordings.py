@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Token, User
 from companions.models import Companion
 from database.threads import in_thread
-from files.keeping import keep
+from files.contents import keep
 from files.models import StoredFile
 from providers.sound import mp3, wav
 from tests.fixtures.sound import hum

@@ -14,7 +14,7 @@ from companions.models import Companion, Message, Reply
 from companions.replies.finish import Said, finish
 from companions.replies.start import start
 from files.models import StoredFile
-from files.storages.private import private
+from files.storage import private
 from jobs.background import TASKS
 from voice.speech.sentence_speech import store
 

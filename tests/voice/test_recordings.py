@@ -11,8 +11,8 @@ from accounts.models import SoundCall, User
 from companions.deletion import delete_companion, delete_message
 from companions.models import Companion, Message, Reply
 from database.threads import in_thread
+from files.contents import content_of, keep
 from files.errors import ContentLostError
-from files.keeping import content_of, keep
 from files.models import StoredFile
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer

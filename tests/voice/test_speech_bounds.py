@@ -8,7 +8,7 @@ import pytest
 from accounts.models import SoundCall, User
 from companions.models import Companion
 from database.threads import in_thread
-from files.storages.private import private
+from files.storage import private
 from providers.rehearsal.process import RehearsalServer
 from providers.sound import wav
 from tests.fixtures.rest import Api

@@ -13,7 +13,7 @@ from companions.replies.actions import go_on
 from companions.replies.finish import Said, finish
 from companions.replies.interruption import keep_heard
 from database.threads import in_thread
-from files.keeping import keep
+from files.contents import keep
 from files.models import StoredFile
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer

@@ -7,14 +7,14 @@ from django.conf import settings
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
+from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import ClientId, IdempotencyKey, MessageOut, Told
 from companions.pagination import PageQuery, paginate
 from companions.replies import frames
 from database.threads import in_thread
-from files.uploading import uploaded
+from files.uploads import uploaded
 from voice.access import get_recording as load_recording
 from voice.api.multipart import describe_form
 from voice.hearing import messages, recordings, transcription

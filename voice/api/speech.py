@@ -4,7 +4,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import Text
 from database.threads import in_thread

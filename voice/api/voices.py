@@ -7,11 +7,11 @@ from django.conf import settings
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.models import Companion
 from database.threads import in_thread
-from files.uploading import uploaded
+from files.uploads import uploaded
 from voice import voices
 from voice.api.multipart import describe_form
 from voice.models.voice import MAX_SPEED, MIN_SPEED

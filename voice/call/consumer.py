@@ -11,8 +11,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from pydantic import Field, TypeAdapter
 
+from accounts.admission import at_work
 from accounts.errors import RefusedError
-from accounts.shares import at_work
 from companions.models import Reply
 from companions.replies import frames
 from companions.replies.interruption import break_off, keep_heard

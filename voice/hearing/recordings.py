@@ -22,7 +22,7 @@ from companions.conversations.editing import correct_message
 from companions.conversations.messages import check_text
 from companions.models import Companion
 from database.threads import in_thread
-from files.keeping import drop, keep
+from files.contents import drop, keep
 from files.models import StoredFile
 from providers.sound import Sound, SoundError, mp3, read_isolated
 from voice.concurrency_limit import ConcurrencyLimit

@@ -3,13 +3,13 @@
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from accounts.admission import step_aside
 from accounts.errors import GateError
 from accounts.models import SoundCall, User
-from accounts.shares import step_aside
-from accounts.sound_usage import admit_hearing
+from accounts.usage import admit_hearing
 from companions.models import Companion
 from database.threads import in_thread
-from files.keeping import content_of
+from files.contents import content_of
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import Sound, read, wav
 from providers.transcription import Transcript, is_offered, model

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.life import inner_state
 from database.threads import in_thread

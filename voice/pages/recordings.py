@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.replies import frames
 from database.threads import in_thread
-from files.uploading import uploaded
+from files.uploads import uploaded
 from voice.access import get_recording
 from voice.hearing.messages import send_recording
 from voice.hearing.recordings import add_recording, as_json, correct_recording

@@ -7,8 +7,8 @@ from typing import Any, Concatenate, ParamSpec
 from django.http import HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 
+from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from accounts.signed_in import SignedInRequest
 from database.threads import DATABASE_UNAVAILABLE
 
 P = ParamSpec("P")

@@ -6,7 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from database.threads import in_thread
 from voice.access import get_spoken_message, get_spoken_reply
 from voice.pages.refusals import refusals_as_json

@@ -17,12 +17,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from accounts.signed_in import SignedInRequest
 from companions.access import get_companion
 from companions.models import Companion
 from database.threads import in_thread
-from files.uploading import uploaded
+from files.uploads import uploaded
 from voice.models import Voice
 from voice.models.voice import MAX_SPEED, MIN_SPEED
 from voice.pages.refusals import refusals_as_json

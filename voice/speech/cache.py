@@ -8,8 +8,8 @@ from django.db import IntegrityError, transaction
 
 from companions.locks import hold
 from companions.models import Companion, Message, Reply
+from files.contents import content_of, drop, keep
 from files.errors import FilesError
-from files.keeping import content_of, drop, keep
 from files.models import StoredFile
 from voice.models import Speech, Spoken
 from voice.speech.sentences import Sentence

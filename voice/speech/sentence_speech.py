@@ -6,7 +6,7 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.sound_usage import admit_speech
+from accounts.usage import admit_speech
 from companions.models import Companion
 from database.threads import in_thread
 from jobs.background import run_in_background

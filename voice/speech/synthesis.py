@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import SoundCall
-from accounts.sound_usage import admit_speech
+from accounts.usage import admit_speech
 from companions.models import Companion
 from database.threads import in_thread
-from files.keeping import content_of
+from files.contents import content_of
 from files.models import StoredFile
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import GENERATED, Sound, mp3

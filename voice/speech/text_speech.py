@@ -8,8 +8,8 @@ import numpy as np
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.shares import step_aside
-from accounts.sound_usage import admit_speech
+from accounts.admission import step_aside
+from accounts.usage import admit_speech
 from companions.models import Companion
 from database.threads import in_thread
 from providers.sound import Sound

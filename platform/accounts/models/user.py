@@ -1,10 +1,13 @@
+from functools import cache
 from typing import Any, ClassVar
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
+
+NO_PLACES = {"Factory", "localtime", "posixrules"}
 
 
 class UserManager(BaseUserManager["User"]):
@@ -75,3 +78,9 @@ class User(AbstractUser):
 
     def get_short_name(self) -> str:
         return self.name or self.email.split("@")[0]
+
+
+@cache
+def list_time_zones() -> tuple[str, ...]:
+    """Return the time zones that this machine knows and a person may live in, in the alphabet's order."""
+    return tuple(sorted(available_timezones() - NO_PLACES))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from config.up.home import cannot_write, hold_home
 from config.up.processes import die_with_parent
-from config.up.running import ROOT, Run
+from config.up.run import ROOT, Run
 from config.up.terminal import Stop, StoppedError, UpError, say
 
 FOLDER_WILL_NOT_DO = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}

@@ -1,5 +1,9 @@
 """Postgres and Valkey as children of this process, for who needs both and no supervisor: tests and benches."""
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +14,8 @@ from config.up.home import load_secrets
 from config.up.ports import find_free_port
 from config.up.postgres import Postgres
 from config.up.processes import Child
+from config.up.stores import Valkey
 from config.up.terminal import UpError
-from config.up.valkey import Valkey
 
 READY_SECONDS = 60.0
 
@@ -64,3 +68,21 @@ def wait_until(is_ready: Callable[[], bool], child: Child) -> None:
         if not child.is_running() or time.monotonic() > deadline:
             raise UpError(f"{child.program.name} did not start; see {child.log_path}")
         time.sleep(0.02)
+
+
+def run_with_services(command: list[str]) -> int:
+    """The command's own exit status; it finds both services under DATABASE_URL and REDIS_URL."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kith-") as folder,
+        Embedded(Path(folder), durable=False) as services,
+    ):
+        addresses = {
+            "DATABASE_URL": services.database_url,
+            "REDIS_URL": services.redis_url,
+            "KITH_HOME": folder,
+        }
+        return subprocess.run(command, env=os.environ | addresses, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(run_with_services(sys.argv[1:]))

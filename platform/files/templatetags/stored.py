@@ -4,7 +4,7 @@ from django import template
 from django.conf import settings
 from django.template.context import RequestContext
 
-from files.keeping import used_bytes
+from files.contents import used_bytes
 
 register = template.Library()
 

@@ -7,11 +7,10 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from pydantic import StringConstraints
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.api.schemas import Text
-from integrations.push.address import Address
-from integrations.push.models import Subscription
-from integrations.push.subscribing import ENDPOINT_CHARACTERS, key_of_kith, subscribe
+from integrations.push.models import Address, Subscription
+from integrations.push.subscriptions import ENDPOINT_CHARACTERS, key_of_kith, subscribe
 
 router = Router(tags=["notifications"])
 

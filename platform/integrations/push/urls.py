@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from integrations.push import manifest, views
+from integrations.push import views
 
 urlpatterns = [
     path("service-worker.js", views.service_worker, name="service_worker"),
-    path("manifest.webmanifest", manifest.manifest, name="manifest"),
+    path("manifest.webmanifest", views.manifest, name="manifest"),
     path("notifications/key/", views.key, name="push_key"),
     path("notifications/subscribe/", views.subscribe_here, name="push_subscribe"),
     path("notifications/unsubscribe/", views.unsubscribe_here, name="push_unsubscribe"),

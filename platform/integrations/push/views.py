@@ -1,4 +1,4 @@
-"""What the signed-in site and its service worker ask: the same as the API, by the session's cookie."""
+"""What the signed-in site and its service worker ask, by the session's cookie; and the app's manifest."""
 
 from uuid import UUID
 
@@ -8,6 +8,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect
+from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -15,12 +17,11 @@ from django.views.decorators.http import require_POST, require_safe
 from ninja import Schema
 from pydantic import ValidationError
 
-from accounts.signed_in import SignedInRequest
+from accounts.authentication import SignedInRequest
 from companions.api.schemas import Text
 from integrations.push.api import SubscriptionIn
-from integrations.push.errors import PushError
 from integrations.push.models import Subscription
-from integrations.push.subscribing import key_of_kith, subscribe, unsubscribe
+from integrations.push.subscriptions import PushError, key_of_kith, subscribe, unsubscribe
 
 WORKER = settings.BASE_DIR / "static" / "js" / "service-worker.js"
 MOST_BYTES = 10_000
@@ -85,3 +86,31 @@ def remove(request: SignedInRequest, subscription_id: UUID) -> HttpResponse:
 def _body(request: HttpRequest) -> bytes:
     """What was sent, or nothing where it is far too much."""
     return request.body if len(request.body) <= MOST_BYTES else b""
+
+
+GROUND = "#faf6f1"  # --ground of tokens.css in light; manifests know of no dark one
+ICONS = [("192x192", "any"), ("512x512", "any"), ("512x512", "maskable")]
+
+
+@require_safe
+def manifest(request: HttpRequest) -> JsonResponse:
+    told = {
+        "id": "/",
+        "name": "Kith",
+        "short_name": "Kith",
+        "description": _("Companions that remember, on a server of your own."),
+        "start_url": reverse("companions"),
+        "scope": "/",
+        "display": "standalone",
+        "theme_color": GROUND,
+        "background_color": GROUND,
+        "icons": [_icon(size, purpose) for size, purpose in ICONS],
+    }
+    response = JsonResponse(told, content_type="application/manifest+json")
+    response["Cache-Control"] = "private, max-age=86400"  # in the language of who asks
+    return response
+
+
+def _icon(size: str, purpose: str) -> dict[str, str]:
+    name = f"kith-{size.split('x')[0]}{'-maskable' if purpose == 'maskable' else ''}.png"
+    return {"src": static(f"img/{name}"), "sizes": size, "type": "image/png", "purpose": purpose}

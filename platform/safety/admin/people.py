@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin import EmailAddressAdmin, UserAdmin, is_above
 from accounts.models import SoundCall, User
-from safety import operator_access
+from safety import operators
 from safety.admin.private import PrivateAdmin, link_to, moment
 from safety.audit import record
 from safety.models import AuditEntry, OperatorAccess
@@ -91,7 +91,7 @@ class RecordedUserAdmin(UserAdmin):
                 else None
             )
             if person:
-                operator_access.record_password_set(get_operator(request), person, timezone.now())
+                operators.record_password_set(get_operator(request), person, timezone.now())
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
@@ -99,7 +99,7 @@ class RecordedUserAdmin(UserAdmin):
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             if not change and obj.has_usable_password():
-                operator_access.record_password_set(get_operator(request), obj, timezone.now(), is_new=True)
+                operators.record_password_set(get_operator(request), obj, timezone.now(), is_new=True)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         with transaction.atomic():
@@ -139,12 +139,12 @@ class RecordedEmailAddressAdmin(EmailAddressAdmin):
 
     def save_model(self, request: HttpRequest, obj: EmailAddress, form: Any, change: bool) -> None:
         with transaction.atomic():
-            operator_access.record_address_change(get_operator(request), obj.user, timezone.now())
+            operators.record_address_change(get_operator(request), obj.user, timezone.now())
             super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: EmailAddress) -> None:
         with transaction.atomic():
-            operator_access.record_address_change(get_operator(request), obj.user, timezone.now())
+            operators.record_address_change(get_operator(request), obj.user, timezone.now())
             super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[EmailAddress]) -> None:

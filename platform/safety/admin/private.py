@@ -23,7 +23,7 @@ from pgvector.django import VectorField
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
-from accounts.admin_lookups import PlainLookups
+from accounts.admin import PlainLookups
 from accounts.models import User
 from database.timeouts import lift_statement_timeout
 from safety.audit import record, record_search

@@ -8,8 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from accounts.admin import ModelCallAdmin
-from accounts.admin_lookups import PlainLookups
+from accounts.admin import ModelCallAdmin, PlainLookups
 from accounts.models import ModelCall, SoundCall
 from files.models import StoredFile
 from safety.admin.private import PrivateAdmin, link_to, moment

@@ -14,7 +14,7 @@ from PIL import Image
 from accounts.models import User
 from companions.face.portraits import delete_unused_pictures, put_picture
 from companions.models import Companion, Picture
-from files.keeping import content_of, keep
+from files.contents import content_of, keep
 from files.models import StoredFile
 from tests.companions.face.paintings import SCRIPTED, located, painted, polyglot, vast
 

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from companions.conversations.messages import open_session, say
 from companions.models import Companion, Life, Message
-from safety import continuous_use
+from safety import notices
 from safety.models import Notice
 from tests.fixtures.rest import Api, problem
 
@@ -90,7 +90,7 @@ def test_what_is_no_moment_is_refused(as_alice: Api, mira: Companion, until: obj
 
 def test_a_notice_is_listed_until_it_is_seen(as_alice: Api, alice: User) -> None:
     now = timezone.now()
-    continuous_use.record_use(alice, now, now)
+    notices.record_use(alice, now, now)
     (notice,) = as_alice.get("/notices").json()["items"]
     assert (notice["kind"], "AI" in notice["text"]) == ("ai", True)
     assert as_alice.post(f"/notices/{notice['id']}/seen").status_code == 204
@@ -100,5 +100,5 @@ def test_a_notice_is_listed_until_it_is_seen(as_alice: Api, alice: User) -> None
 
 def test_anothers_notice_is_not_there(as_alice: Api, mallory: User) -> None:
     now = timezone.now()
-    (notice,) = continuous_use.record_use(mallory, now, now)
+    (notice,) = notices.record_use(mallory, now, now)
     problem(as_alice.post(f"/notices/{notice.pk}/seen"), 404, "not_found")

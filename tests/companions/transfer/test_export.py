@@ -13,7 +13,7 @@ from companions.life import timers
 from companions.models import Companion, Delivery, Message, Waking
 from companions.transfer.archive import BATCH, NOT_EXPORTED, SECTIONS
 from database.threads import in_thread
-from files.keeping import keep
+from files.contents import keep
 from integrations.push.models import Subscription
 from memory.models import Memory
 from memory.store import keep_fact

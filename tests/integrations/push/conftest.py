@@ -5,7 +5,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from integrations.push.models import Subscription
-from integrations.push.subscribing import subscribe
+from integrations.push.subscriptions import subscribe
 from tests.companions.life.waking import NOON
 from tests.fixtures.push_service import Browser, PushService
 

@@ -7,7 +7,7 @@ from pytest_django import Settings
 from accounts.models import User
 from companions.models import Companion
 from integrations.push.models import Subscription
-from integrations.push.subscribing import key_of_kith
+from integrations.push.subscriptions import key_of_kith
 from tests.companions.transfer.test_export import exported
 from tests.fixtures.push_service import Browser, PushService
 from tests.fixtures.rest import Api, problem

@@ -13,12 +13,10 @@ from accounts.models import User
 from companions.life import outreach
 from companions.life.outreach import Sent, mark_read
 from companions.models import Companion, Delivery
-from integrations.push import sending
-from integrations.push.address import Address
-from integrations.push.channel import Push
-from integrations.push.models import Subscription
-from integrations.push.notification import BODY_CHARACTERS, PAYLOAD_BYTES, cut, payload
-from integrations.push.subscribing import key_of_kith, subscribe
+from integrations.push import channel
+from integrations.push.channel import BODY_CHARACTERS, PAYLOAD_BYTES, Push, cut, payload
+from integrations.push.models import Address, Subscription
+from integrations.push.subscriptions import key_of_kith, subscribe
 from tests.companions.life.waking import NOON, wrote
 from tests.fixtures.push_service import Browser, PushService, b64
 
@@ -116,14 +114,14 @@ def test_ten_failures_in_a_row_end_it_and_one_success_begins_anew(
     message = wrote(mira, "Hello")
     service.status = 500
     for number in range(9):
-        sending.send(subscription, message, NOON)
+        channel.send(subscription, message, NOON)
         assert Subscription.objects.get().failures == number + 1
     service.status = 201
-    assert sending.send(Subscription.objects.get(), message, NOON) == ""
+    assert channel.send(Subscription.objects.get(), message, NOON) == ""
     assert Subscription.objects.get().failures == 0
     service.status = 500
     for _ in range(10):
-        sending.send(subscription, message, NOON)
+        channel.send(subscription, message, NOON)
     assert not Subscription.objects.exists()
 
 
@@ -164,7 +162,7 @@ def test_who_dies_while_sending_leaves_it_at_that(
     mira: Companion, subscription: Subscription, service: PushService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die(self: Push, waiting: Sequence[Delivery], now: object) -> Sent:
-        sending.send(subscription, waiting[0].message, NOON)
+        channel.send(subscription, waiting[0].message, NOON)
         raise KeyboardInterrupt
 
     wrote(mira, "Hello")

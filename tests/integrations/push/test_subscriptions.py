@@ -10,10 +10,8 @@ from pytest_django import Settings
 
 from accounts.encryption import decrypt
 from accounts.models import User
-from integrations.push.address import Address
-from integrations.push.errors import PushError
-from integrations.push.models import Subscription
-from integrations.push.subscribing import MOST, subscribe, unsubscribe
+from integrations.push.models import Address, Subscription
+from integrations.push.subscriptions import MOST, PushError, subscribe, unsubscribe
 from providers.guarded_http import OutboundError, require_public
 from tests.companions.life.waking import NOON
 from tests.fixtures.push_service import Browser, PushService

@@ -8,7 +8,7 @@ from django.conf import settings as kith
 from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
 from database.threads import in_thread
-from files.keeping import content_of
+from files.contents import content_of
 from files.models import StoredFile
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer

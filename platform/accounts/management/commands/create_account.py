@@ -4,9 +4,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.create_account import create_account
 from accounts.errors import AccountExistsError
 from accounts.models import User
+from accounts.signup import create_account
 
 
 class Command(BaseCommand):

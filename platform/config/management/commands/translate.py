@@ -1,8 +1,109 @@
+"""Kith's words in other languages: gathered from sources and templates, kept in .po files, compiled to .mo."""
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.utils.translation.template import templatize
 
-from config.translations import LOCALES, is_translated, renew
+ROOMS = ("companions", "memory", "platform", "templates", "voice")
+LOCALES = ("zh_Hans",)
+WIDTH = 110
+HEADER = """\
+# Kith's words in {name}. `manage.py translate` adds what is new, drops what is gone, and compiles.
+msgid ""
+msgstr ""
+"Language: {locale}\\n"
+"Plural-Forms: {plural_forms}\\n"
+"MIME-Version: 1.0\\n"
+"Content-Type: text/plain; charset=utf-8\\n"
+"Content-Transfer-Encoding: 8bit\\n"
+
+"""
+KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
+    **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop")),
+    **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
+    **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
+    **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
+}
+
+
+def wanted() -> Catalog:
+    """Everything that the project says through gettext."""
+    catalog = Catalog(project="Kith", charset="utf-8")
+    for path, source in _sources():
+        for _line, ids, comments, context in extract("python", BytesIO(source), KEYWORDS, ["Translators:"]):
+            catalog.add(ids, None, [(path, 0)], auto_comments=comments, context=context)
+    return catalog
+
+
+def _sources() -> Iterator[tuple[str, bytes]]:
+    """Each file's place and its text, templates turned into what reads like Python."""
+    for room in ROOMS:
+        for path in sorted((settings.BASE_DIR / room).rglob("*")):
+            place = path.relative_to(settings.BASE_DIR).as_posix()
+            if path.suffix == ".py" and "migrations" not in path.parts:
+                yield place, path.read_bytes()
+            elif path.suffix in {".html", ".txt"} and room == "templates":
+                yield place, _as_python(path.read_text(), place)
+
+
+def _as_python(template: str, place: str) -> bytes:
+    """The template's calls of gettext, without the indentation that a reader of Python would stumble over."""
+    return re.sub(r"^[ \t]+", "", templatize(template, origin=place), flags=re.MULTILINE).encode()
+
+
+def is_translated(message: Message) -> bool:
+    """Whether there are words for each of its forms."""
+    return all(message.string) if isinstance(message.string, tuple) else bool(message.string)
+
+
+def po_path(locale: str) -> Path:
+    return Path(settings.LOCALE_PATHS[0]) / locale / "LC_MESSAGES" / "django.po"
+
+
+def kept(locale: str) -> Catalog:
+    """The catalogue as it is written down; an empty one where there is none yet."""
+    path = po_path(locale)
+    if not path.exists():
+        return Catalog(locale=locale, project="Kith", charset="utf-8")
+    with path.open("rb") as file:
+        return read_po(file, locale=locale)
+
+
+def compiled(catalog: Catalog) -> bytes:
+    """What belongs into the .mo file."""
+    file = BytesIO()
+    write_mo(file, catalog)
+    return file.getvalue()
+
+
+def renew(locale: str) -> Catalog:
+    """Bring the .po up to date with the sources, nothing guessed, and write the .mo from it."""
+    catalog, path = kept(locale), po_path(locale)
+    catalog.update(wanted(), no_fuzzy_matching=True)
+    catalog.obsolete.clear()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(written(catalog))
+    path.with_suffix(".mo").write_bytes(compiled(catalog))
+    return catalog
+
+
+def written(catalog: Catalog) -> bytes:
+    """What belongs into the .po file: no dates, so that it changes only where words do."""
+    file = BytesIO()
+    write_po(file, catalog, width=WIDTH, omit_header=True, sort_by_file=True)
+    name = catalog.locale.english_name if catalog.locale else ""
+    fields = {"name": name, "locale": catalog.locale, "plural_forms": catalog.plural_forms}
+    return HEADER.format(**fields).encode() + file.getvalue()
 
 
 class Command(BaseCommand):

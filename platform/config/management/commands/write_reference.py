@@ -1,9 +1,89 @@
+"""The parts of docs/ that are made from the code: the table of settings, and the picture of the data model."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db.models import Field, ForeignObject, Model
 
-from config.reference_docs import write_reference
+APPS = ("accounts", "safety", "files", "push", "companions", "memory", "voice")
+ENTRY = re.compile(r"^#: (.+(?:\n#:   .+)*)", re.MULTILINE)
+SETTINGS_HEAD = """\
+# Settings
+
+All by environment variables. A bare checkout runs without any. Made by `manage.py write_reference` from the comments in
+`platform/config/settings.py`.
+
+| name | default | for |
+| --- | --- | --- |
+"""
+MODELS_HEAD = """\
+# The data model
+
+Made by `manage.py write_reference` from the models. Each picture is one app; a table of another app stands as a name
+alone. `PK` is a primary key, `FK` a foreign key, `UK` a unique column.
+"""
+
+
+def describe_settings(source: str) -> Iterator[str]:
+    """Yield a row of the table for each `#:` comment in the source of the settings, in their order.
+
+    A comment reads `#: NAME | default | what for`, and goes on in lines that are indented.
+    """
+    for entry in ENTRY.findall(source):
+        yield f"| {' '.join(entry.replace('#:', '').split())} |"
+
+
+def draw_app(label: str) -> Iterator[str]:
+    """Yield the lines of a Mermaid entity-relationship diagram of an app's tables."""
+    yield "erDiagram"
+    models = sorted(apps.get_app_config(label).get_models(), key=lambda model: model.__name__)
+    for model in models:
+        yield f"    {model.__name__} {{"
+        yield from (f"        {_describe_column(field)}" for field in _columns(model))
+        yield "    }"
+    for model in models:
+        for field in _columns(model):
+            if isinstance(field, ForeignObject):
+                other = field.related_model
+                many = "|o" if field.unique else "}o"
+                yield f"    {model.__name__} {many}--{'o|' if field.null else '||'} {other.__name__} : {field.name}"
+
+
+def _columns(model: type[Model]) -> list["Field[object, object]"]:
+    return [field for field in model._meta.get_fields() if isinstance(field, Field) and field.concrete]
+
+
+def _describe_column(field: "Field[object, object]") -> str:
+    key = (
+        "PK"
+        if field.primary_key
+        else "FK"
+        if isinstance(field, ForeignObject)
+        else "UK"
+        if field.unique
+        else ""
+    )
+    return f"{field.get_internal_type()} {field.name} {key}".rstrip()
+
+
+def write_reference(folder: Path) -> list[Path]:
+    """Write settings.md and data-model.md into the folder; return both paths."""
+    source = (settings.BASE_DIR / "platform" / "config" / "settings.py").read_text()
+    pictures = [
+        "\n".join(["", f"## {label}", "", "```mermaid", *draw_app(label), "```", ""]) for label in APPS
+    ]
+    texts = {
+        folder / "settings.md": SETTINGS_HEAD + "".join(f"{row}\n" for row in describe_settings(source)),
+        folder / "data-model.md": MODELS_HEAD + "".join(pictures),
+    }
+    for path, text in texts.items():
+        path.write_text(text)
+    return list(texts)
 
 
 class Command(BaseCommand):

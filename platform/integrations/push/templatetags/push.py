@@ -4,7 +4,7 @@ from django import template
 from django.template.context import RequestContext
 
 from integrations.push.models import Subscription
-from integrations.push.subscribing import key_of_kith
+from integrations.push.subscriptions import key_of_kith
 
 register = template.Library()
 

@@ -11,8 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
 from files.errors import ContentLostError, StorageAwayError
-from files.storages.private import Content, NoLinks, Part
-from files.storages.words import AWAY, LOST
+from files.storage import AWAY, LOST, Content, NoLinks, Part
 
 log = structlog.get_logger(__name__)
 GONE = {"NoSuchKey", "404", "InvalidRange"}  # a range that the content does not reach: it was cut

@@ -1,18 +1,64 @@
+"""Where contents lie: a folder of this machine, or a bucket of an S3-compatible server. Neither makes links."""
+
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple, NoReturn, Protocol, cast
 from uuid import uuid4
 
 import structlog
-from django.core.files.storage import FileSystemStorage
+from django.core.files.storage import FileSystemStorage, storages
+from django.utils.translation import gettext_lazy as _
 
 from files.errors import ContentLostError, StorageAwayError
-from files.storages.private import Content, NoLinks, Part
-from files.storages.words import AWAY, LOST
 
 log = structlog.get_logger(__name__)
+AWAY = "storage_away", _("Kith's storage does not answer right now. Try again in a moment.")
+LOST = "content_lost", _("What is stored here is missing or damaged. It cannot be given back.")
+
+
+class Content(NamedTuple):
+    """One content as the storage lists it."""
+
+    key: str
+    stored_at: datetime
+
+
+class Part(Protocol):
+    """A content, or a part of one, as it comes."""
+
+    def read(self, count: int = -1) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class Private(Protocol):
+    """All of it raises StorageAwayError where the storage fails; a content that is not there: ContentLostError."""
+
+    def put(self, key: str, content: bytes, content_type: str) -> None: ...
+
+    def part(self, key: str, start: int, end: int, of: int) -> Part:
+        """A stream that gives the bytes from `start` up to, not with, `end` of a content of `of` bytes."""
+
+    def contents(self, folder: str) -> Iterator[Content]:
+        """All under that folder, by name."""
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove them; one that is not there is as good as removed."""
+
+
+class NoLinks:
+    """A storage's own link opens to whoever has it, and stays open: here it is never made."""
+
+    def url(self, name: str | None, *args: object, **kwargs: object) -> NoReturn:
+        raise NotImplementedError("Contents are given by a view that checks who asks.")
+
+
+def private() -> Private:
+    """The storage of what is private, as the settings have it now."""
+    return cast(Private, storages["private"])
 
 
 class PrivateFolder(NoLinks, FileSystemStorage):

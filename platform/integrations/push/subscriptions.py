@@ -7,13 +7,16 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.errors import DecryptionError
+from accounts.errors import DecryptionError, RefusedError
 from accounts.models import User
-from integrations.push.address import Address
-from integrations.push.errors import PushError
-from integrations.push.models import Subscription
+from integrations.push.models import Address, Subscription
 from providers.guarded_http import OutboundError, require_public
 from providers.web_push import WebPushError, browser_keys, public_key
+
+
+class PushError(RefusedError):
+    pass
+
 
 MOST = 20  # of a person
 ENDPOINT_CHARACTERS = 2000

@@ -1,18 +1,45 @@
-from collections.abc import Awaitable, Callable
-from typing import cast
+"""How it is known who asks, by session or by bearer token, and in which language and time zone they read."""
 
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from datetime import datetime
+from typing import cast
+from zoneinfo import ZoneInfoNotFoundError
+
+import structlog
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from ninja.security import HttpBearer
 
-from accounts.activate_locale import activate_locale
-from accounts.errors import GateError
-from accounts.models import User
-from accounts.shares import identifying
+from accounts.admission import identifying
+from accounts.errors import GateError, TokenExpiredError
+from accounts.models import Token, User
+from accounts.models.token import digest_of
 from database.threads import in_request_thread
+
+
+def activate_locale(user: User) -> None:
+    """Activate this person's language and time zone from here on, and put their id on every log line.
+
+    In a zone that this machine does not know the clock is UTC's, so that they can still choose another.
+    """
+    if user.language:
+        translation.activate(user.language)
+    with suppress(ZoneInfoNotFoundError, ValueError):
+        timezone.activate(user.zone)
+    structlog.contextvars.bind_contextvars(user_id=user.pk)
+
+
+class SignedInRequest(HttpRequest):
+    """A request of a person whom `login_required` or a bearer token has let through."""
+
+    user: User
+
 
 API = "/api/"
 Response = HttpResponseBase
@@ -78,3 +105,40 @@ class PersonMiddleware:
         timezone.deactivate()  # a thread keeps the zone of the request before
         if user is not None:
             activate_locale(user)
+
+
+def token_user(plaintext: str, now: datetime) -> User | None:
+    """Whose live token this is; its use is recorded at most once a minute. TokenExpiredError past its end."""
+    if not plaintext.isascii():
+        return None
+    token = Token.objects.matching(plaintext)
+    if token is None:
+        return None
+    if token.has_expired(now):
+        raise TokenExpiredError(
+            "token_expired", _("This token has expired. Make another one on the settings page.")
+        )
+    token.touch(now)
+    return token.user
+
+
+def token_holders(plaintexts: Iterable[str], now: datetime) -> dict[str, int]:
+    """The keys of the users of those that are live tokens; their use is recorded as `token_user` does."""
+    plain = {digest_of(one): one for one in plaintexts if one.isascii()}
+    live = Token.objects.live().unexpired(now).filter(digest__in=plain)
+    live.touch(now)
+    return {plain[digest]: user for digest, user in live.values_list("digest", "user")}
+
+
+class BearerToken(HttpBearer):
+    """`Authorization: Bearer TOKEN`; `request.user` and `request.auth` become the token's user."""
+
+    async def authenticate(self, request: HttpRequest, token: str) -> User | None:
+        async with identifying() as visit:
+            user = await in_request_thread(token_user, token, timezone.now())
+        if visit:
+            await visit.begin(user.pk if user else None)
+        if user is not None:
+            request.user = user
+            activate_locale(user)
+        return user

@@ -1,9 +1,16 @@
-import uuid
+"""A browser that takes notifications, and where it is reached."""
 
+import hashlib
+import uuid
+from dataclasses import asdict, dataclass
+from typing import Self
+
+import orjson
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.encryption import decrypt, encrypt
 from accounts.models.owned import OwnedQuerySet
 
 
@@ -39,3 +46,25 @@ class Subscription(models.Model):
 
     def __str__(self) -> str:
         return f"{self.browser} {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Whoever knows the endpoint can send to it; whoever knows the keys can read what is sent."""
+
+    endpoint: str
+    p256dh: str
+    auth: str
+
+    def sealed(self) -> bytes:
+        return encrypt(orjson.dumps(asdict(self)))
+
+    @classmethod
+    def opened(cls, sealed: bytes | memoryview) -> Self:
+        """DecryptionError where it was sealed with another key."""
+        return cls(**orjson.loads(decrypt(sealed)))
+
+    @property
+    def digest(self) -> str:
+        """What tells endpoints apart without telling them: 64 characters."""
+        return hashlib.sha256(self.endpoint.encode()).hexdigest()

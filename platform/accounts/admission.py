@@ -1,11 +1,4 @@
-"""What one person, or one address where nobody is signed in, may have under way at once.
-
-Each request is a visit, which is worked on in a place (`accounts.places`): of its address until it is known whose it is,
-then of its person. Whoever has more under way than may wait is refused (429).
-
-How much is under way is counted in Redis, by leases which end by themselves where a process dies; without Redis, in each
-process by itself.
-"""
+"""What one person, or one address where nobody is signed in, may have under way at once."""
 
 import asyncio
 import contextlib
@@ -13,9 +6,9 @@ import contextvars
 import ipaddress
 import time
 import uuid
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -25,9 +18,7 @@ from django.utils.translation import gettext as _
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from accounts.arrivals import arriving
 from accounts.errors import GateError
-from accounts.places import places
 
 LEASE_SECONDS = 60
 RENEWED_SECONDS = 20
@@ -46,6 +37,116 @@ local now = tonumber(redis.call('TIME')[1])
 redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[2])
 redis.call('EXPIRE', KEYS[1], ARGV[1])
 """
+_here: Counter[tuple[str, str]] = Counter()
+
+
+class Places:
+    """Up to `most` at work, and up to `most_each` of one person.
+
+    Of those who wait, the next is the first of the person who has waited longest since one of theirs was served: whoever
+    asks a hundred things at once has their answers one after the other, and everybody else has theirs between.
+    """
+
+    def __init__(self, most: int, most_each: int) -> None:
+        self._most, self._most_each = most, most_each
+        self._busy: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # in the order in which they are served
+
+    async def acquire(self, whose: str) -> None:
+        """Take a place, or wait for one."""
+        if whose not in self._waiting and self._is_free(whose):
+            self._busy[whose] += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(whose, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was served in the same moment
+                self.release(whose)
+            else:
+                self._forget(whose, turn)
+            raise
+
+    def release(self, whose: str) -> None:
+        """Leave the place to whoever is next."""
+        self._busy[whose] -= 1
+        if not self._busy[whose]:
+            del self._busy[whose]
+        for one in list(self._waiting):
+            if self._is_free(one) and self._serve(one):
+                return
+
+    def _serve(self, whose: str) -> bool:
+        """Give a place to the person's first; False where those who waited have all just been cancelled."""
+        turns = self._waiting.pop(whose)
+        while turns:
+            turn = turns.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._busy[whose] += 1
+                if turns:
+                    self._waiting[whose] = turns  # behind all others
+                return True
+        return False
+
+    @asynccontextmanager
+    async def at(self, whose: str) -> AsyncIterator[None]:
+        """Take a place for the block."""
+        await self.acquire(whose)
+        try:
+            yield
+        finally:
+            self.release(whose)
+
+    def _is_free(self, whose: str) -> bool:
+        return self._busy.total() < self._most and self._busy[whose] < self._most_each
+
+    def _forget(self, whose: str, turn: asyncio.Future[None]) -> None:
+        turns = self._waiting.get(whose, deque())
+        if turn in turns:
+            turns.remove(turn)
+        if not turns:
+            self._waiting.pop(whose, None)
+
+
+_places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Places]] = WeakKeyDictionary()
+
+
+def places(kind: str) -> Places:
+    """Return those of the running event loop: `visits` of people, `turns` of their companions, or `looks`
+    for what a message brings to mind, which turns wait for."""
+    mine = _places.setdefault(asyncio.get_running_loop(), {})
+    if kind not in mine:
+        mine[kind] = Places(*settings.AT_WORK[kind])
+    return mine[kind]
+
+
+def arrive(kind: str, address: str) -> bool:
+    """Count one more of the kind from the address; False where there are as many as may be."""
+    if settings.LIMITS and _here[kind, address] >= settings.OF_ONE_ADDRESS[kind]:
+        return False
+    _here[kind, address] += 1
+    return True
+
+
+def leave(kind: str, address: str) -> None:
+    """Count one less."""
+    _here[kind, address] -= 1
+    if not _here[kind, address]:
+        del _here[kind, address]
+
+
+@contextmanager
+def arriving(kind: str, address: str) -> Iterator[None]:
+    """Count one more of the kind from the address within the block; GateError (429) where there are too many."""
+    if not arrive(kind, address):
+        detail = _("Too much comes from your address at once. Wait a moment, then try again.")
+        raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
+    try:
+        yield
+    finally:
+        leave(kind, address)
 
 
 @dataclass(frozen=True, slots=True)

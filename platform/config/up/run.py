@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from config.up import servers
 from config.up.chat import choose_chat
 from config.up.home import load_secrets, write_private_file
-from config.up.ports import is_free, is_healthy
+from config.up.ports import LOOPBACK, is_free, is_healthy
 from config.up.processes import Program, die_with_parent
 from config.up.stores import choose_stores
 from config.up.supervisor import Supervisor, last_line, rotate
@@ -23,6 +23,52 @@ READY_SECONDS = 120.0
 ENDS_BEFORE_READY = 3
 RUNNING_FILE = "running"  # what the children are told, for manage.py beside them: config.settings reads it
 PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY", "KITH_VAPID_KEY")
+QUEUES = "life,learn,embed,bulk,celery"
+THREADS = 8
+FRAME_BYTES = 1_000_000  # the longest message in its longest spelling is less than half of it
+CLOSE_SECONDS = 3  # for connections to end
+STOP_SECONDS = 15.0  # for those, and for replies to end or be written down as interrupted
+
+
+def web_options(port: int) -> dict[str, Any]:
+    """How uvicorn serves pages, API and sockets there, by the names of its settings."""
+    return {
+        "host": LOOPBACK,
+        "port": port,
+        "lifespan": "on",
+        "http": "config.http_protocol:PatientProtocol",
+        "ws": "websockets-sansio",
+        "ws_max_size": FRAME_BYTES,
+        "access_log": False,
+        # Who asks is told by the proxies that KITH_PROXIES counts; else everyone here could be anyone else.
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": CLOSE_SECONDS,
+    }
+
+
+def web_program(port: int) -> Program:
+    """Pages, API and sockets; told to stop, it gives replies a little time to finish."""
+    flags = [flag for name, value in web_options(port).items() for flag in _flags(name, value)]
+    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags]
+    return Program("web", command, stop_seconds=STOP_SECONDS)
+
+
+def _flags(name: str, value: Any) -> list[str]:
+    """The option as uvicorn's command line takes it."""
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}", str(value)]
+
+
+def worker_program(*, with_beat: bool = False) -> Program:
+    """What is done in the background, and its clock; a task that is cut off is found again from its rows."""
+    flags = f"worker --pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle"
+    return Program("worker", _celery(flags + " --with-beat" * with_beat), stop_seconds=4)
+
+
+def _celery(flags: str) -> list[str]:
+    return [sys.executable, "-m", "celery", "-A", "config", *flags.split()]
 
 
 @dataclass
@@ -95,7 +141,7 @@ class Run:
                 cwd=ROOT,
                 stderr=errors,
                 start_new_session=True,
-                preexec_fn=die_with_parent(servers.web_program(self.port).death_signal),
+                preexec_fn=die_with_parent(web_program(self.port).death_signal),
             )
         try:
             while process.poll() is None:
@@ -108,7 +154,7 @@ class Run:
 
     def _serve(self) -> None:
         say("Starting web and worker ...")
-        for program in (servers.web_program(self.port), servers.worker_program(with_beat=True)):
+        for program in (web_program(self.port), worker_program(with_beat=True)):
             self._start(program)
         self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
         say(f"Logs are in {self.home / 'logs'}.")

@@ -1,3 +1,0 @@
-from files.models.stored_file import StoredFile
-
-__all__ = ["StoredFile"]

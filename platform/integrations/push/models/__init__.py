@@ -1,3 +1,0 @@
-from integrations.push.models.subscription import Subscription
-
-__all__ = ["Subscription"]

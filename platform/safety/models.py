@@ -1,0 +1,160 @@
+"""What is recorded of operators' looks and deeds, and what people are told."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.owned import OwnedQuerySet
+
+
+class AuditEntry(models.Model):
+    """That an operator opened or changed something private. Written once, never changed, kept when the thing is gone.
+
+    `asked` is what a list was searched and filtered by, sealed with the AuditKey `asked_key`.
+    """
+
+    class Deed(models.TextChoices):
+        OPENED = "opened", _("opened")
+        LISTED = "listed", _("listed")
+        CHANGED = "changed", _("changed")
+        DELETED = "deleted", _("deleted")
+        PASSWORD_SET = "password_set", _("set the password of")
+        ADDRESS_CHANGED = "address_changed", _("changed an address of")
+        SIGNED_IN = "signed_in", _("may have signed in as")
+
+    operator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", verbose_name=_("operator")
+    )
+    deed = models.CharField(_("deed"), max_length=16, choices=Deed)
+    kind = models.CharField(_("kind of thing"), max_length=80)
+    object_id = models.CharField(_("its id"), max_length=64, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", verbose_name=_("whose")
+    )
+    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    asked = models.BinaryField(null=True, editable=False)
+    asked_key = models.UUIDField(null=True, editable=False)
+    at = models.DateTimeField(_("when"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit entries")
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.operator} {self.deed} {self.kind} {self.object_id}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("An audit entry is never changed.")
+        super().save(*args, **kwargs)
+
+
+class AuditKeyQuerySet(OwnedQuerySet["AuditKey"]):
+    owner = "user"
+
+
+class AuditKey(models.Model):
+    """What seals the values that operators searched a person's things by: when the account goes, nobody reads them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    sealed = models.BinaryField(editable=False)
+
+    objects: Any = AuditKeyQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class NoticeQuerySet(OwnedQuerySet["Notice"]):
+    owner = "user"
+
+
+class Notice(models.Model):
+    """Something that a person must be told, outside of any companion's voice; kept as a proof that they were."""
+
+    class Kind(models.TextChoices):
+        AI = "ai", _("this is an AI")
+        BREAK = "break", _("a break is due")
+        PASSWORD_SET = "password_set", _("an operator set the password")
+        ADDRESS_CHANGED = "address_changed", _("an operator changed an address")
+        SIGNED_IN = "signed_in", _("signed in after an operator did")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices")
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind)
+    minutes = models.PositiveIntegerField(_("minutes together"), default=0)
+    made_at = models.DateTimeField(_("made"))
+    seen_at = models.DateTimeField(_("seen"), null=True, blank=True)
+
+    objects = NoticeQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("notice")
+        verbose_name_plural = _("notices")
+        ordering = ["-made_at"]
+        indexes = [models.Index(fields=["user", "-made_at"], name="notice_user_time")]  # what is to be shown
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.made_at:%Y-%m-%d %H:%M}"
+
+
+class ContinuousUseQuerySet(OwnedQuerySet["ContinuousUse"]):
+    owner = "user"
+
+
+class ContinuousUse(models.Model):
+    """How long one person has been talking without a pause, over all companions and channels: since `begun_at`.
+
+    They were last told that a break is due at `told_at`, and that this is an AI on `ai_told_on`, a day of their zone.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="continuous_use"
+    )
+    begun_at = models.DateTimeField(_("since"))
+    last_at = models.DateTimeField(_("last said"))
+    told_at = models.DateTimeField(_("last told of a break"), null=True, blank=True)
+    ai_told_on = models.DateField(_("last told that this is an AI"), null=True, blank=True)
+
+    objects = ContinuousUseQuerySet.as_manager()
+
+    class Meta:
+        db_table = "safety_together"
+        verbose_name = _("time together")
+        verbose_name_plural = _("times together")
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.begun_at:%Y-%m-%d %H:%M}"
+
+
+class OperatorAccessQuerySet(OwnedQuerySet["OperatorAccess"]):
+    owner = "user"
+
+
+class OperatorAccess(models.Model):
+    """That an operator set a person's password or changed an address of theirs, and may be able to sign in as them.
+
+    It ends when the person chooses a password by mail, which is no proof unless the account has no other addresses than
+    those before any of this, `addresses`. `email` is the one of them to which they are told of it.
+    """
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")
+    operator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    addresses = models.JSONField(default=list)
+    email = models.EmailField(_("address before"))
+    is_address_changed = models.BooleanField(_("an address was changed"), default=False)
+    at = models.DateTimeField(_("since"))
+
+    objects: Any = OperatorAccessQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("operator's access")
+        verbose_name_plural = _("operators' access")
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.at:%Y-%m-%d %H:%M}"
