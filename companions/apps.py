@@ -10,6 +10,6 @@ class CompanionsConfig(AppConfig):
         from companions import deletion  # noqa: F401 (it hears of what is deleted, the others of who moves or signs out)
         from companions.life import timers  # noqa: F401
         from companions.life.outreach import Email, register
-        from companions.sockets import checks  # noqa: F401
+        from companions.sockets import signals  # noqa: F401
 
         register(Email())

@@ -5,8 +5,8 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from companions.access import lock
 from companions.face.portraits import delete_unused_pictures
-from companions.locks import lock
 from companions.memories import consolidation
 from companions.models import Prompt, Waking
 from memory.consolidation import runs

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from jobs.enqueue import enqueue
+from jobs.background import enqueue
 from memory.models import Memory, Page
 from memory.recall.packed_index import pack
 from memory.recall.terms import terms

@@ -18,7 +18,7 @@ from companions import creation
 from companions.characters import starting
 from companions.models import Message, Reply
 from companions.replies.finish import Said, finish
-from companions.replies.start import start
+from companions.replies.queue import start
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
 from memory.models import Change, Consolidation, Recall

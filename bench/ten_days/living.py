@@ -10,7 +10,7 @@ from bench.ten_days.reading import Day, Person
 from companions.conversations.messages import open_session, say_all
 from companions.creation import create
 from companions.models import Companion, Conversation, Message
-from companions.sessions import closing, digests, idle
+from companions.sessions import closing, digests, requests
 from memory.embedding import embed_waiting
 
 MORNING = timedelta(hours=9)
@@ -37,7 +37,7 @@ def work(now: datetime) -> None:
     """All that beat finds to do."""
     for session_id in digests.due(now):
         digests.run(session_id, now)
-    idle.ask_for_silent(now)
+    requests.ask_for_silent(now)
     for closing_id in closing.due(now):
         closing.run(closing_id, now)
 

@@ -16,7 +16,7 @@ from unfold.decorators import action, display
 
 from companions.deletion import delete_message
 from companions.models import Closing, Conversation, Message, Reply, Session
-from companions.sessions.again import try_again
+from companions.sessions.requests import try_again
 from memory.models import Memory
 from safety.admin import PrivateAdmin, link_to, marks, moment
 from safety.audit import record

@@ -12,7 +12,7 @@ from companions import access
 from companions.api.schemas import IdempotencyKey, JobOut, LogIn
 from companions.conversations.log_import import Line, import_log, progress, why
 from companions.models import Job
-from companions.sessions import close
+from companions.sessions.requests import close
 
 router = Router(tags=["logs"])
 Out = dict[str, object]

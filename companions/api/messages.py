@@ -17,7 +17,7 @@ from companions.conversations.messages import load_page
 from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import frames, turn
-from companions.replies.follower import listening
+from companions.replies.broadcast import listening
 from database.threads import in_thread
 
 router = Router(tags=["messages"])

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.usage import NO_TOKENS
+from companions.access import hold
 from companions.conversations.emotion_tags import without_tags
 from companions.conversations.messages import load_path, say_all
 from companions.errors import CompanionsError, ConflictError, LimitError
-from companions.locks import hold
 from companions.models import Closing, Companion, Conversation, Job, Message, Session
 from memory.embedding import unembedded
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.dispatch import Signal
 
+from companions.access import hold, lock
 from companions.deletion.traces import delete_memories, find_continued, scrub
 from companions.deletion.withdrawal import (
     Dependents,
@@ -19,9 +20,8 @@ from companions.deletion.withdrawal import (
     find_reminders,
     withdraw,
 )
-from companions.locks import hold, lock
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Waking
-from database.timeouts import lift_statement_timeout
+from database.queries import lift_statement_timeout
 from memory.models import Memory
 
 messages_hidden = Signal()

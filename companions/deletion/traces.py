@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import ModelCall, SoundCall
 from companions.models import Companion, Prompt, Reply
-from companions.replies import stream
+from companions.replies.broadcast import wipe_streams
 from companions.replies.finish import Said, finish, seal_and_read
 from memory.models import Memory, Page, Recall
 
@@ -77,4 +77,4 @@ def _forget_pieces(instance: Reply, **_: object) -> None:
 
 def _wipe_later(reply_ids: Collection[UUID]) -> None:
     if reply_ids:
-        transaction.on_commit(partial(stream.wipe, reply_ids), robust=True)
+        transaction.on_commit(partial(wipe_streams, reply_ids), robust=True)

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from companions.life.inner_state import delete_states
 from companions.models import Closing, Companion, InnerState, Message, Session, Timer, Waking
-from jobs.enqueue import enqueue
+from jobs.background import enqueue
 from memory.deletion import (
     DeletionScope,
     conceal_derived,

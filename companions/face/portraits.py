@@ -9,8 +9,8 @@ from types import MappingProxyType
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from companions.access import lock
 from companions.errors import PortraitError
-from companions.locks import lock
 from companions.models import Companion, Picture, Portrait
 from files import contents
 from files.models import StoredFile

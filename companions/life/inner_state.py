@@ -17,8 +17,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from companions.conversations.text_diff import Piece, compare
-from companions.locks import lock
+from companions.access import lock
+from companions.conversations.revisions import Piece, compare
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion

@@ -17,12 +17,11 @@ from django.db import connection, transaction
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
+from companions.access import lock
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
-from companions.locks import lock
 from companions.models import Companion, InnerState, Life, Message, Session
-from companions.sessions.stretch import fitting, room, said, talk_of, told
-from jobs.lease import Clock, Lease
-from jobs.retry import MAX_ATTEMPTS, RETRY_DELAY, note_failures, retry_at
+from companions.sessions.transcript import fitting, room, said, talk_of, told
+from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
 from memory.learning.grounding import names_in, stands_on
 from memory.learning.requests import reflection_request

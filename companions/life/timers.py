@@ -17,13 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
+from companions.access import hold, lock
 from companions.errors import ScheduleError, TimerError
 from companions.life import schedules
 from companions.life.schedules import Cron, Once
-from companions.locks import hold, lock
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
-from jobs.enqueue import enqueue
+from jobs.background import enqueue
 from text.storable import is_storable
 
 log = structlog.get_logger(__name__)

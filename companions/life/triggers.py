@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import translation
 from django.utils.translation import gettext
 
+from companions.access import hold
 from companions.life.eligibility import (
     Outreach,
     find_outreach_refusal,
@@ -21,7 +22,6 @@ from companions.life.eligibility import (
     is_within,
     load_outreach,
 )
-from companions.locks import hold
 from companions.models import Companion, Life, Waking
 from memory.models import Memory, Pursuit
 from memory.models.memory import MemoryQuerySet

@@ -13,18 +13,17 @@ from django.db.models import F
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from companions.access import hold, lock
 from companions.conversations.messages import open_session, say
 from companions.events import notify_companion, notify_person, notify_unread_changed
 from companions.life.decision import decide
 from companions.life.eligibility import Reason, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
 from companions.life.waking_context import LostOwnershipError, WakingContext
-from companions.locks import hold, lock
 from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
 from companions.replies import frames
-from jobs.enqueue import enqueue
-from jobs.lease import Clock, Lease
-from jobs.retry import MAX_ATTEMPTS, note_failures, retry_at
+from jobs.background import enqueue
+from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from providers.errors import ProviderError
 from safety.outgoing import check_outgoing
 

@@ -14,13 +14,12 @@ from django.db import transaction
 from django.db.models import Max, Q
 
 from accounts.usage import Payer
+from companions.access import lock
 from companions.life import timers
 from companions.life.eligibility import find_refusal
-from companions.locks import lock
 from companions.models import Companion, Message, Waking
-from companions.prompting.last_time import load_last_time
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
-from companions.prompting.turn_prompt import RULES, Line, render_system
+from companions.prompting.turn_prompt import RULES, Line, load_last_time, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from providers.tokens import beginning

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Prefetch, QuerySet
 
 from accounts.models.user import list_time_zones
-from companions.locks import lock
+from companions.access import lock
 from companions.models import Companion
 from memory.consolidation import runs
 from memory.consolidation.undo import settle, undo

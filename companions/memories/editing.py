@@ -9,11 +9,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
+from companions.access import hold, lock
 from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
 from companions.deletion.withdrawal import build_scope, clear_summaries, conceal, find_reminders
-from companions.locks import hold, lock
 from companions.models import Closing, Companion, Message, Session
-from jobs.enqueue import enqueue
+from jobs.background import enqueue
 from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError
 from memory.learning import revisions

@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from companions.access import lock
 from companions.errors import PursuitError
-from companions.locks import lock
 from companions.models import Companion
 from memory.goals import PURSUED, update_goal
 from memory.models import Memory, Pursuit

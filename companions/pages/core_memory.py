@@ -13,8 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
-from companions.access import get_block, get_companion, get_slot
-from companions.locks import lock
+from companions.access import get_block, get_companion, get_slot, lock
 from companions.models import Companion
 from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
 from companions.pages.forms.core_memory import BlockForm, BlockTextForm, SlotForm, SlotTextForm

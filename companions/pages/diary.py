@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_diary_entry, parse_uuid
-from companions.conversations.citations import told
+from companions.conversations.revisions import told
 from companions.memories.editing import STEPS, delete_entry, ending
 from companions.models import Companion, Message
 from companions.pages.decorators import form_view, page_view, post_view
 from companions.pages.listing import list_page
-from companions.sessions import close
+from companions.sessions.requests import close
 from memory.models import DiaryEntry
 
 PAGE_SIZE = 20

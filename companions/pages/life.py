@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_waking
-from companions.conversations.text_diff import Piece
+from companions.conversations.revisions import Piece
 from companions.life import inner_state, log, timers, waking
 from companions.life.inner_state import compare_texts
 from companions.life.log import Entry

@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_revision
-from companions.conversations.citations import told
-from companions.conversations.text_diff import compare
+from companions.conversations.revisions import compare, told
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Companion
 from companions.pages.decorators import UNPROCESSABLE, form_view, page_view

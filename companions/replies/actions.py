@@ -1,16 +1,25 @@
-"""What a person may do with a reply: stop it, have it made again, have it go on."""
+"""What a person may do with a reply: stop it, break it off where they heard it, have it made again, have it go on."""
 
 import contextlib
+import re
+import unicodedata
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from companions.access import hold
+from companions.conversations.editing import reword
+from companions.deletion.deletion import remove
 from companions.errors import ReplyStateError
-from companions.events import REDIS_UNAVAILABLE, publish
-from companions.locks import hold
-from companions.models import Companion, Reply
-from companions.replies.start import admit_message, queue
+from companions.events import REDIS_UNAVAILABLE, publish, tell_companion
+from companions.models import Companion, Message, Reply
+from companions.replies import frames
+from companions.replies.broadcast import wipe_streams
+from companions.replies.finish import finish, seal_and_read
+from companions.replies.queue import admit_message, queue
 from database.threads import in_thread
 
 STOPS = "replies.stop"
@@ -70,3 +79,99 @@ def _hold_ended(reply: Reply, now: datetime) -> Companion:
         raise ReplyStateError("reply_open", _("This reply is still being made."))
     admit_message(companion, now)
     return companion
+
+
+State = Reply.State
+KeepHeard = Callable[[Reply, int, datetime], Reply | None]
+# Words end at a space or a dash. Some scripts put nothing between them: there one sign is as near to a word as one comes
+# without a dictionary.
+END = r"\s\u2013\u2014\u2026"
+UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
+    r"\U0001f000-\U0001faff\U00020000-\U0003ffff"
+)
+BETWEEN = re.compile(f"[{END}{UNSPACED}]")
+GOES_ON = re.compile(f"[^{END}{UNSPACED}\\W_]")
+JOINS = ("\u200d", "\ufe0f")  # what makes one sign of several
+OPENING = ("Ps", "Pi")
+
+
+async def break_off(reply: Reply, until: int, now: datetime, *, keep: KeepHeard) -> Reply | None:
+    """Call `keep_heard`, or what does more; whoever makes the reply stops at once, and everyone who follows is told."""
+    kept = await in_thread(keep, reply, until, now)
+    await tell_to_stop(reply)
+    if kept:
+        await tell_companion(reply.companion_id, frames.heard(kept))
+    return kept
+
+
+@transaction.atomic
+def keep_heard(reply: Reply, until: int, now: datetime) -> Reply | None:
+    """Return the reply, `stopped`, with its words up to that place of its text, whole words only; None where it is gone.
+
+    An open one ends, whichever process makes it. Of one that has ended already, the answer and its memory are cut, what
+    was drawn from the rest goes with it, and the answer goes where nothing of it was heard. What it went on from stays.
+    """
+    companion = hold(reply.companion_id)
+    mine = Reply.objects.filter(pk=reply.pk, companion=companion)
+    found = mine.select_related("message", "continues", "answer__session").first() if companion else None
+    if companion is None or found is None:
+        return None
+    until = max(until, len(found.continues.text) if found.continues else 0)
+    if found.is_open:  # whoever makes it finds it ended, and can add nothing to its stream
+        said = seal_and_read(found)
+        said.text = cut_to_words(said.text, until)
+        found = finish(found, State.STOPPED, said, now, held_by=found.lease_by)
+        if found:
+            _trim(found)
+    elif found.answer and (text := cut_to_words(found.text, until)) != found.text:
+        _cut_answer(companion, found, found.answer, text, now)
+    return found
+
+
+def _cut_answer(companion: Companion, reply: Reply, answer: Message, text: str, now: datetime) -> None:
+    if text:
+        reword(companion, answer, text, now)
+    else:
+        remove(companion, now, messages=[answer])
+        reply.answer = None
+    reply.state, reply.text = State.STOPPED, text
+    reply.save(update_fields=["state", "text"])
+    _trim(reply)
+
+
+def _trim(reply: Reply) -> None:
+    """Leave nothing that was felt further on, nor any piece in Redis."""
+    felt = [emotion for emotion in reply.emotions if emotion["at"] < len(reply.text)]
+    Reply.objects.filter(pk=reply.pk).update(emotions=felt)
+    transaction.on_commit(partial(wipe_streams, [reply.pk]), robust=True)
+
+
+def cut_to_words(text: str, until: int) -> str:
+    """Return the beginning of the text up to that place; a word that it cuts in two is left out.
+
+    What is left of a text of which no word was heard is empty.
+    """
+    if until >= len(text):
+        return text
+    place = _find_word_end(text, max(until, 0))
+    while place and _is_joined(text[place - 1], text[place]):
+        place -= 1
+    kept = text[:place].rstrip()
+    while kept and unicodedata.category(kept[-1]) in OPENING:
+        kept = kept[:-1].rstrip()
+    return kept if any(map(str.isalnum, kept)) else ""
+
+
+def _find_word_end(text: str, place: int) -> int:
+    """Return the place, or the end of the word before it where more of a word follows at once."""
+    follows, ends = GOES_ON.search(text, place), BETWEEN.search(text, place)
+    if follows is None or (ends and ends.start() < follows.start()):
+        return place
+    while place and not BETWEEN.match(text[place - 1]):
+        place -= 1
+    return place
+
+
+def _is_joined(before: str, after: str) -> bool:
+    return unicodedata.category(after).startswith("M") or after in JOINS or before in JOINS

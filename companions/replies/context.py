@@ -17,12 +17,10 @@ from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.models import Companion, Message, Prompt, Reply, Session
 from companions.prompting import turn_prompt
-from companions.prompting.last_time import FIRST_TURNS, LastTime, load_last_time
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
-from companions.prompting.turn_prompt import Facts, Line
-from companions.replies.finish import load_session_mood
-from companions.replies.ownership import hold_claimed
-from companions.sessions.window import without_unsent
+from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, Line, load_last_time
+from companions.replies.finish import load_session_mood, without_unsent
+from companions.replies.queue import hold_claimed
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 from memory.models import Recall

@@ -1,9 +1,9 @@
 """The end of a reply: its text becomes a message, in one transaction with its memory and its state."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -12,16 +12,15 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import translation
 
+from accounts.models import ModelCall
+from companions.access import hold
 from companions.conversations.messages import open_session, say
 from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import Feeling, fade, sway
-from companions.locks import hold
-from companions.models import Companion, Conversation, InnerState, Message, Reply
+from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
-from companions.replies import stream
-from companions.replies.stream import Place
-from companions.sessions import window
-from jobs.enqueue import enqueue
+from companions.replies.broadcast import Place, seal_stream, take_unbroken
+from jobs.background import enqueue
 from memory.emotion import CALM, HALF_DAYS
 from memory.models import Memory, Recalled
 from memory.recall.reinforcement import reinforce
@@ -75,7 +74,7 @@ class Said:
 def seal_and_read(reply: Reply) -> Said:
     """Return the text on the row, and what its stream holds beyond that; whoever makes the reply adds nothing more."""
     said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls, reply.emotions)
-    for entry in stream.take_unbroken(stream.seal(reply.pk, Place(reply.seq)), reply.seq):
+    for entry in take_unbroken(seal_stream(reply.pk, Place(reply.seq)), reply.seq):
         frame = orjson.loads(entry.json)
         if frame["type"] == "reply.piece":
             said.text += frame["text"]
@@ -123,7 +122,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended.first_piece_at = ended.first_piece_at or reply.first_piece_at
     ended.save()
     strengthen_shown(ended, now)
-    window.adjust(ended)
+    adjust_window(ended)
     _enqueue_due_work(ended)
     _note_continuous_use(ended, companion, now)
     notify_unread_changed(companion.user_id)
@@ -248,3 +247,41 @@ def _find_earlier_parts(reply: Reply) -> list[UUID]:
         found.append(earlier)
         earlier = continues.get(earlier)
     return found
+
+
+STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
+RECOVERY = -4
+
+One = TypeVar("One")
+
+
+def change_window(pressure: float) -> int:
+    """How many more messages stay out after a turn whose prompt took that share of the context."""
+    return next((change for above, change in STEPS if pressure > above), RECOVERY)
+
+
+def move_window(unsent: int, pressure: float, messages: int) -> int:
+    """How many of so many messages stay out from now on: none less than none, and never the newest."""
+    return max(0, min(unsent + change_window(pressure), messages - 1))
+
+
+def without_unsent(messages: Sequence[One], unsent: int) -> list[One]:
+    """The messages, oldest first, without the oldest so many, but always with the newest."""
+    return list(messages[min(unsent, max(len(messages) - 1, 0)) :])
+
+
+def adjust_window(reply: Reply) -> None:
+    """Move the window of the reply's session by the pressure of its last prompt: three queries, two where none came."""
+    calls = ModelCall.objects.filter(reply=reply, purpose=ModelCall.Purpose.ANSWER, prompt_tokens__gt=0)
+    tokens = calls.order_by("-pk").values_list("prompt_tokens", flat=True).first()
+    if tokens is None:
+        return
+    session = Session.objects.get(pk=reply.message.session_id)
+    pressure = tokens / settings.CONTEXT_TOKENS
+    messages = (
+        Message.objects.filter(session=session, is_hidden=False).count()
+        if change_window(pressure) > 0
+        else None
+    )
+    unsent = move_window(session.unsent, pressure, session.unsent + 1 if messages is None else messages)
+    Session.objects.filter(pk=session.pk).update(unsent=unsent, pressure=pressure)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from companions.memories.reasons import in_words
 from companions.models import Companion, Message, Reply
-from companions.replies.start import Started
+from companions.replies.queue import Started
 from memory.recall.recall import Found
 from providers.errors import ProviderRefused, ProviderUnavailable
 

@@ -14,15 +14,15 @@ from django.db import transaction
 from accounts.admission import places
 from accounts.models import ModelCall
 from companions import tools
+from companions.access import lock
 from companions.conversations.emotion_tags import Expressions, Felt
-from companions.locks import lock
 from companions.models import Prompt, Reply
 from companions.prompting.turn_prompt import Line
 from companions.replies import frames
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, prepare, record_call
 from companions.replies.finish import Said
-from companions.replies.ownership import LostOwnershipError
+from companions.replies.queue import LostOwnershipError
 from companions.tools.bounds import bounded, put
 from database.threads import in_thread, in_thread_with_retry
 from jobs.background import run_in_background

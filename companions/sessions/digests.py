@@ -12,13 +12,12 @@ from django.db import connection, transaction
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
-from companions.locks import lock
+from companions.access import lock
 from companions.models import Message, Reply, Session
-from companions.sessions.drafting import is_new
-from companions.sessions.stretch import fitting, is_being_answered, marks, room, said, talk_of, told
-from jobs.enqueue import enqueue
-from jobs.lease import Clock, Lease, Step, nothing
-from jobs.retry import MAX_ATTEMPTS, note_failures, retry_at
+from companions.sessions.drafts import is_new
+from companions.sessions.transcript import fitting, is_being_answered, marks, room, said, talk_of, told
+from jobs.background import enqueue
+from jobs.lease import MAX_ATTEMPTS, Clock, Lease, Step, note_failures, nothing, retry_at
 from memory.learning.answers import Digest
 from memory.learning.neighbours import known_to, neighbours
 from memory.learning.requests import digest_request

@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from companions.sessions import closing, digests, idle, rewriting
+from companions.sessions import closing, diary_rewrite, digests, requests
 
 
 @shared_task
@@ -18,7 +18,7 @@ def close_session(closing_id: str) -> None:
 def close_waiting() -> None:
     """Ask for the closing of silent sessions, and go on with every closing that is due: the sweep."""
     now = timezone.now()
-    idle.ask_for_silent(now)
+    requests.ask_for_silent(now)
     for closing_id in closing.due(now):
         close_session.delay(str(closing_id))
 
@@ -39,11 +39,11 @@ def digest_waiting() -> None:
 @shared_task
 def rewrite_diary(entry_id: str) -> None:
     """Write one diary entry anew, of which something was deleted."""
-    rewriting.run(UUID(entry_id), timezone.now(), clock=timezone.now)
+    diary_rewrite.run(UUID(entry_id), timezone.now(), clock=timezone.now)
 
 
 @shared_task
 def rewrite_stale_diary() -> None:
     """Write anew whatever diary entry is due: the sweep."""
-    for entry_id in rewriting.due(timezone.now()):
+    for entry_id in diary_rewrite.due(timezone.now()):
         rewrite_diary.delay(str(entry_id))

@@ -14,8 +14,7 @@ from django.db.models import F
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
-from jobs.lease import Lease
-from jobs.retry import MAX_ATTEMPTS, RETRY_DELAY, note_failures, retry_at
+from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Lease, note_failures, retry_at
 from memory.consolidation.candidates import Candidates, find_candidates
 from memory.consolidation.changes import Draft, apply_answer, load_parted
 from memory.consolidation.request import Answer, render_request, system_prompt

@@ -11,8 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.models import ModelCall
 from accounts.usage import NO_TOKENS, Payer, charged, waits_until
-from jobs.lease import Lease
-from jobs.retry import MAX_ATTEMPTS, retry_at
+from jobs.lease import MAX_ATTEMPTS, Lease, retry_at
 from memory.documents.request import MAX_PAGES, Gists, fitting, request
 from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge

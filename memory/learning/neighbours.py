@@ -11,7 +11,7 @@ from pgvector import Vector
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged
-from database.binary import fetch_binary_from
+from database.queries import fetch_binary_from
 from memory.embedding.spaces import embedder_of, serving_space
 from memory.errors import WidthError
 from memory.models import Memory, Space

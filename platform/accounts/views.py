@@ -20,7 +20,7 @@ from accounts.errors import AccountExistsError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
 from accounts.models import Token
 from accounts.usage import allowance
-from database.timeouts import lift_statement_timeout
+from database.queries import lift_statement_timeout
 
 UNPROCESSABLE = 422
 

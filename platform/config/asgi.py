@@ -13,8 +13,7 @@ from django.urls import path, re_path
 
 django.setup(set_prefix=False)
 
-from companions.sockets.companion import CompanionConsumer
-from companions.sockets.person import MeConsumer
+from companions.sockets.consumers import CompanionConsumer, MeConsumer
 from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext
 from voice.call.consumer import CallConsumer
 

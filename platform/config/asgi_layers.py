@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from accounts.admission import address_of, arriving, step_aside, visiting
 from accounts.errors import GateError
-from companions.replies.heartbeat import beat_on, drain
+from companions.replies.turn import beat_on, drain
 from database.threads import in_request_thread
 from providers.clients import aclose_clients
 

@@ -1,8 +1,13 @@
-"""A row that is one worker's for a time."""
+"""A row that is one worker's for a time; and when its work is tried again."""
 
-from collections.abc import Callable
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Self
 
 from django.db.models import Q, QuerySet
@@ -53,3 +58,41 @@ class Lease:
     def release(self, at: datetime | None, **fields: Any) -> None:
         """Let anybody go on with the row from then on. Where another has taken it, nothing changes."""
         self.held_row.update(**{self.field: at}, **fields)
+
+
+RETRY_DELAY = timedelta(minutes=1)
+MAX_ATTEMPTS = 8
+MAX_BACKOFF_MINUTES = 360
+
+
+class RetryableError(Exception):
+    """A failure that is not the program's fault, told apart by its code."""
+
+    code = "unavailable"
+
+
+def retry_at(attempts: int, now: datetime) -> datetime:
+    """Return the time of the next try after so many failures: in two minutes, four, eight, at most six hours."""
+    return now + timedelta(minutes=min(2**attempts, MAX_BACKOFF_MINUTES))
+
+
+@contextmanager
+def note_failures(note: Callable[[str], object]) -> Iterator[None]:
+    """Give the code of what goes wrong in the block to `note`; all but a RetryableError is raised again."""
+    try:
+        yield
+    except RetryableError as error:
+        note(error.code)
+    except Exception:
+        note("internal_error")
+        raise
+
+
+@cache
+def _nonce(pid: int) -> str:
+    return secrets.token_hex(4)
+
+
+def process_name() -> str:
+    """Host, process id and a nonce: never the same twice, even where a process id comes again."""
+    return f"{socket.gethostname()[:40]}:{os.getpid()}:{_nonce(os.getpid())}"

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.authentication import token_holders, token_user
 from accounts.errors import TokenExpiredError
 from accounts.models import Token, User
-from companions.sockets.sender import find_sender
+from companions.sockets.authorization import find_sender
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 both = pytest.mark.parametrize("path", ["/api/sync", "/api/async"])

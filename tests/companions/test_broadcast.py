@@ -10,9 +10,8 @@ from django.conf import settings
 from redis.asyncio import Redis
 
 from companions.events import Event, group_of_companion, hub
-from companions.replies import stream
-from companions.replies.broadcast import Publisher
-from companions.replies.stream import SEAL, Entry, Place
+from companions.replies import broadcast
+from companions.replies.broadcast import SEAL, Entry, Place, Publisher
 
 COMPANION = uuid4()
 GROUP = group_of_companion(COMPANION)
@@ -24,7 +23,7 @@ async def published(pieces: list[str]) -> list[str]:
     for piece in pieces:
         publisher.add("reply.piece", piece)
     await publisher.close("reply.done")
-    return [entry.json for entry in await stream.read(publisher.reply_id, Place())]
+    return [entry.json for entry in await broadcast.read_entries(publisher.reply_id, Place())]
 
 
 def frames_of(events: list[Event]) -> list[str]:
@@ -61,10 +60,13 @@ def test_who_follows_another_companion_hears_nothing() -> None:
 async def _appended_twice(reply_id: str) -> tuple[list[bool], list[str]]:
     """Whether a stream takes the same entries again, as after a lost answer, and others once it is sealed."""
     entries = [Entry.of({"n": n}, Place(n, 0), n) for n in (1, 2)]
-    taken = [*await stream.append([(reply_id, entries)]), *await stream.append([(reply_id, entries)])]
-    await asyncio.to_thread(stream.seal, reply_id, Place())
-    taken += await stream.append([(reply_id, [Entry.of({"n": 3}, Place(3, 0), 3)])])
-    return taken, [entry.json for entry in await stream.read(reply_id, Place())]
+    taken = [
+        *await broadcast.append_entries([(reply_id, entries)]),
+        *await broadcast.append_entries([(reply_id, entries)]),
+    ]
+    await asyncio.to_thread(broadcast.seal_stream, reply_id, Place())
+    taken += await broadcast.append_entries([(reply_id, [Entry.of({"n": 3}, Place(3, 0), 3)])])
+    return taken, [entry.json for entry in await broadcast.read_entries(reply_id, Place())]
 
 
 def test_what_is_appended_again_is_there_once_and_a_sealed_stream_takes_nothing() -> None:

@@ -9,9 +9,8 @@ from django.utils import timezone
 from companions.creation import create
 from companions.models import Companion, Reply
 from companions.replies.finish import Said, finish, save_progress
-from companions.replies.ownership import claim, find_startable, give_back
-from companions.replies.start import start
-from jobs.process import process_name
+from companions.replies.queue import claim, find_startable, give_back, start
+from jobs.lease import process_name
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()

@@ -10,11 +10,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from companions.locks import lock
+from companions.access import lock
 from companions.models import Companion, Prompt, Reply
-from companions.replies.start import start
+from companions.replies.queue import start
 from config.asgi_layers import BodyLimit
-from jobs.retry import MAX_ATTEMPTS
+from jobs.lease import MAX_ATTEMPTS
 from memory.documents import intake
 from memory.documents.gists import write_gists
 from memory.models import Document, Memory, Page

@@ -13,14 +13,13 @@ from companions.conversations.emotion_tags import apart
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message, Prompt, Reply
 from companions.prompting.turn_prompt import RULES
-from companions.replies import stream
+from companions.replies import broadcast
 from companions.replies.broadcast import Publisher
 from companions.replies.finish import seal_and_read
-from companions.replies.heartbeat import end_lost
-from companions.replies.ownership import claim
-from companions.replies.start import start
+from companions.replies.queue import claim, start
+from companions.replies.turn import end_lost
 from database.threads import in_thread
-from jobs.process import process_name
+from jobs.lease import process_name
 from memory.emotion import Emotion
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer
@@ -87,7 +86,7 @@ async def test_whoever_resumes_is_told_the_emotion_too(
         ended = (await socket.until(*ENDINGS))[-1]
         await socket.send("reply.resume", id=ended["id"], after=0)
         assert felt(await socket.until(*ENDINGS)) == FELT
-        await stream.delete(ended["id"])
+        await broadcast.delete_stream(ended["id"])
         await socket.send("reply.resume", id=ended["id"], after=0)
         frames = await socket.until(*ENDINGS)
     assert felt(frames) == FELT[-1:]

@@ -9,14 +9,13 @@ from django.utils import timezone
 
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Reply, Session
-from companions.replies import stream
+from companions.replies import broadcast
+from companions.replies.actions import break_off, keep_heard
+from companions.replies.broadcast import Place
 from companions.replies.finish import Said, finish
-from companions.replies.interruption import break_off, keep_heard
-from companions.replies.ownership import claim
-from companions.replies.start import start
-from companions.replies.stream import Place
+from companions.replies.queue import claim, start
 from database.threads import in_thread
-from jobs.process import process_name
+from jobs.lease import process_name
 from memory.models import Memory
 from memory.recall.recall import recall
 from providers.rehearsal.process import RehearsalServer
@@ -195,14 +194,14 @@ async def test_a_reply_that_another_process_makes_ends_for_it_too(mira: Companio
     await in_thread(
         lambda: Reply.objects.filter(pk=reply.pk).update(lease_by="another", text="The tea stands")
     )
-    await stream.append([_batch(reply, 1, "The tea stands")])
+    await broadcast.append_entries([_batch(reply, 1, "The tea stands")])
     kept = await in_thread(keep_heard, reply, 8, NOW)
     assert kept
     assert (kept.state, kept.text) == ("stopped", "The tea")
-    assert await stream.append([_batch(reply, 2, f" under {MARKER}")]) == [False]
+    assert await broadcast.append_entries([_batch(reply, 2, f" under {MARKER}")]) == [False]
     late = await in_thread(finish, reply, Reply.State.DONE, Said(TEXT), NOW, held_by="another")
     assert late is None
-    assert await stream.read(reply.pk, Place()) == []
+    assert await broadcast.read_entries(reply.pk, Place()) == []
     assert await in_thread(tables_with, MARKER) == {}
 
 
@@ -217,6 +216,6 @@ async def _all(socket, seconds: float) -> list[dict]:
         return frames
 
 
-def _batch(reply: Reply, seq: int, text: str) -> tuple[str, list[stream.Entry]]:
-    piece: stream.Frame = {"type": "reply.piece", "id": str(reply.pk), "seq": seq, "text": text}
-    return str(reply.pk), [stream.Entry.of(piece, Place(seq, 0), seq)]
+def _batch(reply: Reply, seq: int, text: str) -> tuple[str, list[broadcast.Entry]]:
+    piece: broadcast.Frame = {"type": "reply.piece", "id": str(reply.pk), "seq": seq, "text": text}
+    return str(reply.pk), [broadcast.Entry.of(piece, Place(seq, 0), seq)]

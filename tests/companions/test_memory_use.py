@@ -25,11 +25,10 @@ from companions.replies.context import (
     record_call,
 )
 from companions.replies.finish import Said, finish, load_session_mood, strengthen_shown
-from companions.replies.heartbeat import end_lost
-from companions.replies.ownership import claim, take_over
-from companions.replies.start import start
+from companions.replies.queue import claim, start, take_over
+from companions.replies.turn import end_lost
 from companions.tools import call
-from jobs.process import process_name
+from jobs.lease import process_name
 from memory.emotion import Felt, mood
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import Token, User
 from companions.models import Companion, Message
-from companions.sockets.sender import may_connect
+from companions.sockets.authorization import may_connect
 from config.asgi import application
 from database.threads import in_thread
 from tests.fixtures.turns import Socket, Wire, bearer, connected

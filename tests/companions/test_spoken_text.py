@@ -2,7 +2,7 @@
 
 import pytest
 
-from companions.replies.interruption import cut_to_words
+from companions.replies.actions import cut_to_words
 
 CASES = [
     ("Good evening, Alice.", 20, "Good evening, Alice."),

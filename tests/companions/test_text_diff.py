@@ -1,6 +1,6 @@
 """Two revisions side by side: what a sentence lost and won, but no long sentence word by word."""
 
-from companions.conversations.text_diff import GONE, MAX_CHARACTERS, NEW, SAME, Piece, compare
+from companions.conversations.revisions import GONE, MAX_CHARACTERS, NEW, SAME, Piece, compare
 
 
 def test_a_changed_sentence_is_told_word_by_word() -> None:

@@ -11,7 +11,7 @@ from django.db import connection
 from accounts.models import User
 from companions.models import Companion
 from config.celery import app
-from jobs import enqueue
+from jobs import background
 from memory import tasks
 from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.spaces import serving_space
@@ -257,7 +257,7 @@ def _no_broker(settings: Any) -> Iterator[None]:
 def test_saying_goes_on_while_the_broker_is_down(mira: Companion, say: Say, caplog: Any) -> None:
     (memory,) = say(mira, "I live in Bonn.")
     assert Memory.objects.filter(pk=memory.pk).exists()
-    enqueue.SENDER.submit(lambda: None).result()  # all before it have been sent, or not
+    background.SENDER.submit(lambda: None).result()  # all before it have been sent, or not
     assert "not_enqueued" in caplog.text
 
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.models import Companion, Message, Reply
 from companions.replies.finish import Said, finish
-from companions.replies.start import start
+from companions.replies.queue import start
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
 from memory.models.always import By

@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from companions.locks import lock
+from companions.access import lock
 from companions.memories.editing import give_document
 from companions.models import Companion
 from memory.documents.gists import write_gists

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from companions.conversations.text_diff import GONE, NEW, SAME, Piece, compare
+from companions.conversations.revisions import GONE, NEW, SAME, Piece, compare
 from companions.memories.editing import write_revision
 from companions.models import Companion
 from memory.learning.revisions import revise

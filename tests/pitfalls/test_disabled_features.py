@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from companions.models import Companion, Reply
-from companions.sessions import closing, idle
+from companions.sessions import closing, requests
 from database.threads import in_thread
 from memory.models import Recall
 from providers.rehearsal.process import RehearsalServer
@@ -39,7 +39,7 @@ async def test_recall_is_offered_and_done_when_one_asks_about_a_closed_session(
 
 def _close(companion: Companion) -> None:
     night = timezone.now() + timedelta(hours=companion.idle_hours, minutes=1)
-    assert idle.ask_for_silent(night) == 1
+    assert requests.ask_for_silent(night) == 1
     [closing_id] = closing.due(night)
     closing.run(closing_id, night)
     assert companion.sessions.get().ended_at is not None

@@ -9,9 +9,8 @@ from django.utils import timezone
 from accounts.models import SoundCall, User
 from companions.deletion import delete_companion, delete_message, forget
 from companions.models import Companion, Message, Reply
-from companions.replies.actions import go_on
+from companions.replies.actions import go_on, keep_heard
 from companions.replies.finish import Said, finish
-from companions.replies.interruption import keep_heard
 from database.threads import in_thread
 from files.contents import keep
 from files.models import StoredFile

@@ -15,9 +15,8 @@ from accounts.admission import at_work
 from accounts.errors import RefusedError
 from companions.models import Reply
 from companions.replies import frames
-from companions.replies.interruption import break_off, keep_heard
-from companions.sockets.companion import CompanionConsumer
-from companions.sockets.frames import FRAMES, Frame, read_frame
+from companions.replies.actions import break_off, keep_heard
+from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
 from database.threads import DATABASE_UNAVAILABLE
 from voice.call.utterances import Utterance, hear
 from voice.models import Spoken

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
 from companions.models import Companion, Message
-from companions.replies.start import Started, start
+from companions.replies.queue import Started, start
 from database.threads import in_thread
 from files.errors import FilesError
 from providers.sound import Sound

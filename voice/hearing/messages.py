@@ -12,7 +12,7 @@ from companions.errors import ConflictError
 from companions.models import Companion
 from companions.replies import turn
 from companions.replies.generation import Clock
-from companions.replies.start import Start, Started, start
+from companions.replies.queue import Start, Started, start
 from voice.errors import HearingError
 from voice.models import Recording
 

@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 from django.db import IntegrityError, transaction
 
-from companions.locks import hold
+from companions.access import hold
 from companions.models import Companion, Message, Reply
 from files.contents import content_of, drop, keep
 from files.errors import FilesError

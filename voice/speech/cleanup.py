@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.signals import post_delete, post_save, pre_delete
 from django.dispatch import receiver
 
+from companions.access import hold
 from companions.deletion.deletion import messages_hidden
-from companions.locks import hold
 from companions.models import Message, Reply
 from files.models import StoredFile
 from voice.models import Speech, Spoken, Voice

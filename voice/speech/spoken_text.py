@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from companions.conversations.emotion_tags import felt_at
 from companions.models import Message, Reply
-from companions.replies.follower import listening
+from companions.replies.broadcast import listening
 from database.threads import in_thread
 from memory.emotion import Emotion
 from voice.errors import SpeakingError

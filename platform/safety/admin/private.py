@@ -25,7 +25,7 @@ from unfold.views import ChangeList
 
 from accounts.admin import PlainLookups
 from accounts.models import User
-from database.timeouts import lift_statement_timeout
+from database.queries import lift_statement_timeout
 from safety.audit import record, record_search
 from safety.models import AuditEntry
 

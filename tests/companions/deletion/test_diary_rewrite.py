@@ -8,9 +8,9 @@ import pytest
 from accounts.models import ModelCall
 from companions.deletion import delete_message
 from companions.models import Companion, Message, Session
-from companions.sessions import rewriting
+from companions.sessions import diary_rewrite
 from companions.sessions.closing import run
-from jobs.retry import MAX_ATTEMPTS
+from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SAID, diary, say, told
@@ -27,8 +27,8 @@ def test_the_entry_is_written_anew_from_what_is_left(mira: Companion, said: list
     assert MARKER in before.summary
     delete_message(said[0], LATER)
     assert tables_with(MARKER) == {}
-    assert rewriting.due(LATER) == [before.pk]
-    rewriting.run(before.pk, LATER)
+    assert diary_rewrite.due(LATER) == [before.pk]
+    diary_rewrite.run(before.pk, LATER)
     entry = DiaryEntry.objects.select_related("memory").get(companion=mira)
     assert (entry.pk, entry.memory_id, entry.is_stale) == (before.pk, before.memory_id, False)
     assert "tea" in entry.summary
@@ -38,7 +38,7 @@ def test_the_entry_is_written_anew_from_what_is_left(mira: Companion, said: list
     assert entry.call_id != before.call_id
     assert ModelCall.objects.get(pk=entry.call_id).purpose == ModelCall.Purpose.CLOSING
     assert tables_with(MARKER) == {}
-    assert rewriting.due(LATER) == []
+    assert diary_rewrite.due(LATER) == []
 
 
 def test_what_is_deleted_while_the_model_thinks_is_not_written(
@@ -46,13 +46,13 @@ def test_what_is_deleted_while_the_model_thinks_is_not_written(
 ) -> None:
     diary(mira, said[0].session, told("We spoke of rain.", said[4]), told("And of tea.", said[2]))
     delete_message(said[4], LATER)
-    (entry_id,) = rewriting.due(LATER)
+    (entry_id,) = diary_rewrite.due(LATER)
 
     def step(point: str) -> None:
         if point == "asked" and Message.objects.filter(pk=said[0].pk).exists():
             delete_message(Message.objects.get(pk=said[0].pk), LATER)
 
-    rewriting.run(entry_id, LATER, step)
+    diary_rewrite.run(entry_id, LATER, step)
     assert tables_with(MARKER) == {}
     assert DiaryEntry.objects.get(pk=entry_id).summary
     assert MARKER in str(rehearsal.requests()[0])
@@ -97,11 +97,11 @@ def test_a_model_that_fails_is_asked_later_and_what_is_left_stands(
 ) -> None:
     diary(mira, said[0].session, told(f"Of {MARKER}.", said[0]), told("And of tea.", said[2]))
     delete_message(said[0], LATER)
-    (entry_id,) = rewriting.due(LATER)
+    (entry_id,) = diary_rewrite.due(LATER)
     rehearsal.script({"task": "any", "answer": "Nonsense.", "repeat": 100})
     now = LATER
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        rewriting.run(entry_id, now)
+        diary_rewrite.run(entry_id, now)
         entry = DiaryEntry.objects.get(pk=entry_id)
         assert (entry.attempts, entry.summary, entry.is_stale) == (attempt, "And of tea.", True)
         now = entry.next_at or now
@@ -114,6 +114,6 @@ def test_an_entry_without_anything_left_to_tell_goes(
     entry = diary(mira, said[0].session, *(told(text, one) for text, one in zip(SAID, said, strict=True)))
     delete_message(said[0], LATER)
     Message.objects.filter(companion=mira).update(is_hidden=True)
-    rewriting.run(entry.pk, LATER)
+    diary_rewrite.run(entry.pk, LATER)
     assert not DiaryEntry.objects.exists()
     assert not Memory.objects.filter(kind="diary").exists()

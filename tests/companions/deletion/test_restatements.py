@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from companions.access import lock
 from companions.deletion import forget
-from companions.locks import lock
 from companions.memories.editing import delete_document, give_document, set_private
 from companions.models import Companion, Message, Session
 from memory.core_memory import set_slot, write_block

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from companions.models import Companion, Message
-from companions.sessions.stretch import talk_of
+from companions.sessions.transcript import talk_of
 from memory.learning.subjects import is_echo
 from memory.store import keep_fact
 from tests.companions.life.waking import ran, say, woken

@@ -18,8 +18,7 @@ from companions.life.reflection import find_due_companions, keep_grounded, run
 from companions.memories.editing import set_private
 from companions.models import Companion, InnerState, Life, Message
 from database.threads import in_thread
-from jobs.lease import LEASE_TIME
-from jobs.retry import MAX_ATTEMPTS
+from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.emotion import Emotion
 from memory.learning.talk import Line, Talk
 from memory.models import Memory

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
+from companions.access import lock
 from companions.life.timers import MAX_ATTEMPTS, begin_wakings, cancel, claim_timers, set_timer
-from companions.locks import lock
 from companions.models import Companion, Timer, Waking
 
 NINE = datetime(2026, 5, 4, 7, tzinfo=UTC)  # nine in Berlin

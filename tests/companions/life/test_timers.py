@@ -12,8 +12,8 @@ from companions.errors import TimerError
 from companions.life import timers
 from companions.life.timers import follow_time_zone, set_missing_predefined, set_predefined
 from companions.models import Companion, Timer, Waking
-from companions.replies.start import start
-from jobs import enqueue
+from companions.replies.queue import start
+from jobs import background
 from tests.fixtures.turns import make_companion
 
 pytestmark = pytest.mark.django_db
@@ -232,7 +232,7 @@ def nudges(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: 
             done = deed()
         return done, list(asked)
 
-    monkeypatch.setattr(enqueue.SENDER, "submit", take)
+    monkeypatch.setattr(background.SENDER, "submit", take)
     return after
 
 

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from accounts.models import ModelCall
 from companions.life.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
-from jobs.retry import MAX_ATTEMPTS
+from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
@@ -205,7 +205,7 @@ def test_what_it_is_about_stands_in_the_prompt_and_on_record(
 def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    from companions.replies.start import start
+    from companions.replies.queue import start
 
     reply = start(mira, "Hello", None, NOON).reply
     waking = ran(woken(mira, NOON), NOON)

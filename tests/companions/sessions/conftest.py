@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from companions.models import Closing, Companion, Message
-from companions.sessions import close
 from companions.sessions.closing import run
+from companions.sessions.requests import close
 from tests.companions.talking import say
 
 MORNING = datetime(2023, 5, 2, 9, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from accounts.models import ModelCall, User
 from companions.deletion import delete_message
 from companions.models import Closing, Companion, Session
-from companions.sessions import closing, digests, rewriting
+from companions.sessions import closing, diary_rewrite, digests
 from memory.models import DiaryEntry
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
@@ -103,9 +103,9 @@ def test_a_diary_is_written_anew_tomorrow_where_half_of_the_day_is_spent(
     delete_message(messages[0], NOON)
     spend(alice, LIMIT // 2 + 1)
     asked = len(rehearsal.requests())
-    rewriting.run(DiaryEntry.objects.get().pk, NOON)
+    diary_rewrite.run(DiaryEntry.objects.get().pk, NOON)
     entry = DiaryEntry.objects.get()
     assert (entry.is_stale, entry.next_at, entry.attempts) == (True, midnight, 0)
     assert len(rehearsal.requests()) == asked
-    rewriting.run(entry.pk, midnight)
+    diary_rewrite.run(entry.pk, midnight)
     assert not DiaryEntry.objects.get().is_stale

@@ -10,10 +10,9 @@ import pytest
 from accounts.models import ModelCall
 from companions.deletion import delete_message, forget
 from companions.models import Closing, Companion, Job, Message, Session
-from companions.sessions import close
 from companions.sessions.closing import due, run
-from jobs.lease import LEASE_TIME
-from jobs.retry import MAX_ATTEMPTS
+from companions.sessions.requests import close
+from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from providers.rehearsal.process import RehearsalServer
@@ -184,7 +183,7 @@ def test_what_is_said_after_the_asking_begins_the_next_session(mira: Companion, 
 
 
 def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsal: RehearsalServer) -> None:
-    from companions.replies.start import start
+    from companions.replies.queue import start
 
     talk(mira, *TEA)
     started = start(mira, "And my cat is called Minka.", None, NOON)

@@ -6,8 +6,8 @@ import pytest
 
 from companions.models import Closing, Companion, Session
 from companions.sessions.closing import due, run
-from companions.sessions.idle import ask_for_silent
-from jobs.retry import MAX_ATTEMPTS
+from companions.sessions.requests import ask_for_silent
+from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close

@@ -7,9 +7,9 @@ import pytest
 from pytest_django import Settings
 
 from companions.models import Closing, Companion, Message, Session
-from companions.sessions import close, closing, digests
-from jobs.lease import LEASE_TIME
-from jobs.retry import MAX_ATTEMPTS
+from companions.sessions import closing, digests
+from companions.sessions.requests import close
+from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.models import DiaryEntry
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close

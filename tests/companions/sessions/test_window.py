@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from accounts.models import ModelCall
 from companions.models import Companion, Message, Reply
 from companions.replies.context import TurnContext, compose, load_context
-from companions.replies.start import start
-from companions.sessions.window import adjust, moved, step, without_unsent
+from companions.replies.finish import adjust_window, change_window, move_window, without_unsent
+from companions.replies.queue import start
 
 PRESSURES = st.floats(0, 3, allow_nan=False)
 TABLE = [
@@ -38,7 +38,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("pressure", "change"), TABLE)
 def test_the_table_is_digital_lifes_and_recovers(pressure: float, change: int) -> None:
-    assert step(pressure) == change
+    assert change_window(pressure) == change
 
 
 @given(st.lists(st.tuples(PRESSURES, st.integers(1, 500)), max_size=60))
@@ -47,7 +47,7 @@ def test_the_window_never_goes_below_zero_and_never_leaves_the_newest_out(
 ) -> None:
     unsent = 0
     for pressure, messages in turns:
-        unsent = moved(unsent, pressure, messages)
+        unsent = move_window(unsent, pressure, messages)
         assert 0 <= unsent < messages
         said = list(range(messages))
         assert without_unsent(said, unsent) == said[unsent:]
@@ -57,7 +57,7 @@ def test_the_window_never_goes_below_zero_and_never_leaves_the_newest_out(
 @given(st.integers(0, 10_000), st.floats(0, 0.75, allow_nan=False))
 def test_the_window_recovers_wholly_once_the_pressure_is_gone(unsent: int, pressure: float) -> None:
     for _turn in range(unsent):
-        unsent = moved(unsent, pressure, 20_000)
+        unsent = move_window(unsent, pressure, 20_000)
     assert unsent == 0
 
 
@@ -68,7 +68,7 @@ def test_the_window_never_parts_a_tool_call_from_its_result(
     """A message takes its calls and their results with it, wherever the window begins."""
     said = [SimpleNamespace(number=number, calls=count) for number, count in enumerate(calls)]
     for pressure in pressures:
-        unsent = moved(unsent, pressure, max(len(said), 1))
+        unsent = move_window(unsent, pressure, max(len(said), 1))
         wire = [line for one in without_unsent(said, unsent) for line in _lines(one)]
         for place, line in enumerate(wire):
             if line["role"] == "tool":
@@ -123,7 +123,7 @@ def ended(reply: Reply, tokens: int) -> None:
         prompt_tokens=tokens,
         started_at=timezone.now(),
     )
-    adjust(reply)
+    adjust_window(reply)
 
 
 @pytest.mark.django_db

@@ -12,9 +12,8 @@ from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Reply, Session
 from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
 from companions.replies.finish import Said, finish
-from companions.replies.ownership import claim
-from companions.replies.start import start
-from jobs.process import process_name
+from companions.replies.queue import claim, start
+from jobs.lease import process_name
 
 NOW = timezone.now()
 

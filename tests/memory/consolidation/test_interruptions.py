@@ -11,11 +11,10 @@ from django.db import connection
 
 from accounts.models import ModelCall
 from companions import deletion
-from companions.locks import lock
+from companions.access import lock
 from companions.memories import consolidation
 from companions.models import Companion
-from jobs.lease import LEASE_TIME
-from jobs.retry import RETRY_DELAY
+from jobs.lease import LEASE_TIME, RETRY_DELAY
 from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from memory.models import Change, Consolidation, Memory, Pursuit

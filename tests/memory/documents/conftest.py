@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from companions.locks import lock
+from companions.access import lock
 from companions.memories.editing import give_document
 from companions.models import Companion
 from memory.documents.gists import write_gists

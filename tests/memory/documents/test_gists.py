@@ -7,12 +7,12 @@ import orjson
 import pytest
 
 from accounts.models import ModelCall, User
+from companions.access import lock
 from companions.deletion import delete_companion
-from companions.locks import lock
 from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
 from companions.tasks import write_waiting_gists
-from jobs.retry import MAX_ATTEMPTS, MAX_BACKOFF_MINUTES
+from jobs.lease import MAX_ATTEMPTS, MAX_BACKOFF_MINUTES
 from memory.documents.gists import find_due, write_gists
 from memory.documents.request import fitting, request, system
 from memory.embedding import embed_waiting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from companions.locks import lock
+from companions.access import lock
 from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
 from memory.documents import intake

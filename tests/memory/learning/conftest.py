@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from companions.locks import lock
+from companions.access import lock
 from companions.models import Companion
 from memory.learning.answers import Learnt
 from memory.learning.talk import Line, Talk

@@ -10,9 +10,9 @@ from companions.creation import create
 from companions.life import reflection
 from companions.memories import consolidation
 from companions.models import Companion
-from companions.replies.start import start
+from companions.replies.queue import start
 from companions.replies.turn import run
-from companions.sessions import closing, digests, idle
+from companions.sessions import closing, digests, requests
 from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from providers.clients import aclose_clients
@@ -73,7 +73,7 @@ def _learn(now: datetime) -> None:
 
 def _sweep(companion: Companion, now: datetime) -> None:
     _learn(now)
-    idle.ask_for_silent(now)
+    requests.ask_for_silent(now)
     for closing_id in closing.due(now):
         closing.run(closing_id, now)
     embed_waiting(companion.pk)

@@ -9,13 +9,12 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.usage import waits_until
+from companions.access import hold
 from companions.deletion import forget_many
-from companions.locks import hold
 from companions.models import Companion, Session
-from companions.sessions.drafting import Draft, Material, draft, mark
-from companions.sessions.stretch import said, told
-from jobs.lease import Clock, Lease, Step, nothing
-from jobs.retry import MAX_ATTEMPTS, note_failures, retry_at
+from companions.sessions.drafts import Draft, Material, draft, mark
+from companions.sessions.transcript import said, told
+from jobs.lease import MAX_ATTEMPTS, Clock, Lease, Step, note_failures, nothing, retry_at
 from memory.learning.diary import rewrite
 from memory.learning.neighbours import known_to
 from memory.models import DiaryEntry

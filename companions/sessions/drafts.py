@@ -12,8 +12,7 @@ from accounts.usage import Payer, charged
 from companions.life.inner_state import get_newest
 from companions.life.reflection import keep_grounded, shorten_state
 from companions.models import Closing, Companion, InnerState, Message, Session
-from companions.sessions.stretch import marks, room, said, size, talk_of, told
-from companions.sessions.tracing import traced
+from companions.sessions.transcript import marks, room, said, size, talk_of, told
 from memory.learning.answers import Ending, Learnt, Sentence
 from memory.learning.diary import Sentences, Written
 from memory.learning.evidence import without_echoes
@@ -24,6 +23,7 @@ from memory.learning.revisions import current
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
 from memory.models import Memory, Revision
+from memory.recall.terms import terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
 from text.quoting import one_line
@@ -179,3 +179,30 @@ def is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:
 
 def _texts(revision: Revision | None) -> list[str]:
     return [one["text"] for one in revision.sentences] if revision else []
+
+
+MOST_SOURCES = 5
+
+
+def traced(sentences: list[Sentence], whole: Talk, shown: int) -> list[Sentence]:
+    """The sentences, those without a source with the lines after the first `shown` that hold most of their words.
+
+    Whether these truly hold what the sentence says is for the guards to see.
+    """
+    held = {number: set(terms(whole[number].text)) for number in range(shown + 1, len(whole.lines) + 1)}
+    return [
+        one if one.sources else one.model_copy(update={"sources": _sources(set(terms(one.text)), held)})
+        for one in sentences
+    ]
+
+
+def _sources(wanted: set[str], held: dict[int, set[str]]) -> list[int]:
+    """The line that holds most of the words, then the one that holds most of what is left, and so on."""
+    found: list[int] = []
+    while held and len(found) < MOST_SOURCES:
+        best = max(held, key=lambda number: len(wanted & held[number]))
+        if not wanted & held[best]:
+            break
+        found.append(best)
+        wanted = wanted - held[best]
+    return sorted(found)

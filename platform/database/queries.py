@@ -1,4 +1,4 @@
-"""Read many rows in Postgres's binary form: to spell them out as text and parse them is most of the time."""
+"""Queries that Django's own cursors do not make: in Postgres's binary form, or for as long as they need."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,3 +25,11 @@ def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) 
     """Return the rows of a query over a queryset: {rows} in it, before each %s of the parameters."""
     inner, given = queryset.order_by().query.sql_with_params()
     return fetch_binary(sql.format(rows=f"({inner}) found"), [*given, *parameters])
+
+
+def lift_statement_timeout() -> None:
+    """Let the queries of the transaction under way take as long as they need, as deletion must."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("Only within a transaction: the connection is another's afterwards.")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")

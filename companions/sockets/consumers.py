@@ -1,0 +1,371 @@
+"""The sockets of a person: one for each companion that is open, and one for what concerns them otherwise."""
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
+
+import orjson
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from accounts.admission import Visit, address_of, at_work, being_identified
+from accounts.errors import GateError, RefusedError
+from accounts.models import User
+from companions.errors import TextError
+from companions.events import (
+    REDIS_UNAVAILABLE,
+    Event,
+    group_of_companion,
+    group_of_person,
+    group_of_sockets,
+    hub,
+)
+from companions.life.outreach import count_unread
+from companions.models import Companion, Reply
+from companions.replies import actions, frames, turn
+from companions.replies.broadcast import SILENCE_SECONDS, Follower
+from companions.sockets.authorization import (
+    NO_SUCH_COMPANION,
+    NOT_SIGNED_IN,
+    Opened,
+    checker,
+    find_sender,
+    may_connect,
+)
+from companions.sockets.signals import CHECK
+from database.threads import DATABASE_UNAVAILABLE, in_thread
+from safety import notices
+from text.storable import is_storable
+
+
+class Frame(BaseModel):
+    """Something that a client sends."""
+
+
+class MessageSend(Frame):
+    type: Literal["message.send"]
+    text: str
+    client_id: str = Field(min_length=1, max_length=200)
+
+
+class ReplyStop(Frame):
+    type: Literal["reply.stop"]
+    id: UUID
+
+
+class ReplyResume(Frame):
+    type: Literal["reply.resume"]
+    id: UUID
+    after: int = Field(0, ge=0, le=2**31 - 1)
+
+
+FRAMES = MessageSend | ReplyStop | ReplyResume
+TALK: TypeAdapter[Frame] = TypeAdapter(Annotated[FRAMES, Field(discriminator="type")])
+
+
+def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
+    """The frame; raises TextError where it is none of those known, with what is wrong."""
+    if text is None:
+        raise TextError("bad_frame", _("Frames are text, not bytes."))
+    try:
+        frame = known.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        code = "unknown_frame" if first["type"] == "union_tag_invalid" else "bad_frame"
+        place = ".".join(str(part) for part in first["loc"][1:])
+        raise TextError(code, f"{place}: {first['msg']}" if place else first["msg"]) from error
+    if not is_storable(getattr(frame, "client_id", "")):
+        raise TextError("bad_frame", _("This client id holds characters that are not text."))
+    return frame
+
+
+IDLE, TOO_FAST, UNAVAILABLE = 4408, 4429, 1013
+
+
+class PersonSocket(AsyncWebsocketConsumer):
+    """A socket of a signed-in person, which listens to one group of events.
+
+    A subclass says to which, what it does with what it hears, and what it does every `look_seconds`.
+    """
+
+    user: User
+    group: str = ""
+    channel_layer_alias = ""  # there is none: events come from the hub
+    companion_id: UUID | None = None
+    look_seconds = 1.0
+    is_open = False
+    is_closing = False
+
+    def find(self) -> str | None:
+        """Return the group to listen to; None where there is nothing of this person's at this address."""
+        raise NotImplementedError
+
+    async def opened(self) -> None:
+        """Do what is to be done once the person is known and listened to."""
+
+    async def hear(self, event: Event) -> None:
+        """Do what is to be done with an event of the group."""
+        raise NotImplementedError
+
+    async def look(self) -> None:
+        """Do what is to be done while nothing happens."""
+
+    async def connect(self) -> None:
+        self.tasks: list[asyncio.Task[None]] = []
+        self.frame_times: deque[float] = deque()
+        self.idle: asyncio.Task[None] | None = None
+        self.heard: asyncio.Queue[Event] = asyncio.Queue()
+        self.listener = self.heard.put_nowait
+        self.visit = Visit(address_of(self.scope))
+        if not may_connect(self.scope):
+            await self.close()
+            return
+        await self.accept()
+        if refusal := await self._find_refusal():
+            await self.close(refusal)
+            await self.visit.end()
+            return
+        self.is_open = True
+        self.wait_for_frames()
+        await self.opened()
+        self.tasks = [asyncio.create_task(self._hear_on()), asyncio.create_task(self._watch())]
+
+    async def _find_refusal(self) -> int | None:
+        """Return the code with which the socket closes at once; None where the person and what they ask for are found."""
+        try:
+            async with being_identified(self.visit):
+                user = await in_thread(find_sender, self.scope, timezone.now())
+            if user is None:
+                return NOT_SIGNED_IN
+            self.user = user
+            await self.visit.take("sockets", user.pk)
+            group = await in_thread(self.find)
+            if group is None:
+                return NO_SUCH_COMPANION
+            self.group = group
+            for one in (group, group_of_sockets(user.pk)):
+                await hub().listen(one, self.listener)
+            # What ended before this socket listened was told to others only.
+            if await in_thread(find_sender, self.scope, timezone.now()) is None:
+                return NOT_SIGNED_IN
+        except DatabaseError:
+            return UNAVAILABLE
+        except GateError:
+            return TOO_FAST
+        return None
+
+    async def disconnect(self, code: int) -> None:
+        for task in filter(None, (self.idle, *self.tasks)):
+            task.cancel()
+        if self.group:
+            for group in (self.group, group_of_sockets(self.user.pk)):
+                hub().leave(group, self.listener)
+        await self.visit.end()
+
+    async def _hear_on(self) -> None:
+        """Pass on what the group is told; a socket that cannot be told anything is closed."""
+        try:
+            while True:
+                event = await self.heard.get()
+                if event["type"] == CHECK:
+                    self._check_soon()
+                else:
+                    await self.hear(event)
+        except (DatabaseError, RuntimeError, *REDIS_UNAVAILABLE):
+            with contextlib.suppress(RuntimeError, OSError):
+                await self.close(UNAVAILABLE)
+
+    def _check_soon(self) -> None:
+        """Look whether the socket may stay, while it goes on hearing."""
+        running = [task for task in self.tasks if not task.done()]
+        self.tasks = [*running, asyncio.create_task(self._close_if_ended())]
+
+    async def _watch(self) -> None:
+        """Look around, and close where session, token or companion have ended."""
+        seconds = settings.SOCKET_CHECKED_SECONDS
+        share = (id(self) // 64 % 1024) / 1024  # sockets opened together are not all checked together
+        checked_at = time.monotonic() - seconds * share
+        while True:
+            await asyncio.sleep(self.look_seconds)
+            if time.monotonic() - checked_at >= seconds:
+                checked_at = time.monotonic()
+                await self._close_if_ended()
+                if self.is_closing:
+                    return
+            await self.look()
+
+    async def _close_if_ended(self) -> None:
+        """Close where session or token have ended, or the companion is gone."""
+        ending = None
+        with contextlib.suppress(DatabaseError, InterfaceError):
+            ending = await checker().find_ending(Opened(self.scope, self.user.pk, self.companion_id))
+        if ending:
+            await self.close(ending)
+
+    async def give(self, frame: object) -> None:
+        """Send a frame."""
+        await self.send(orjson.dumps(frame).decode())
+
+    async def is_too_fast(self) -> bool:
+        """Whether another frame is one too many; the socket is closed then."""
+        now = time.monotonic()
+        self.frame_times.append(now)
+        while self.frame_times[0] < now - 10:
+            self.frame_times.popleft()
+        if len(self.frame_times) <= settings.SOCKET_FRAMES_PER_10_SECONDS:
+            return False
+        await self.close(TOO_FAST)
+        return True
+
+    def wait_for_frames(self) -> None:
+        """Close after a long silence of the client."""
+        if self.idle:
+            self.idle.cancel()
+        self.idle = asyncio.create_task(self._close_when_idle())
+
+    async def _close_when_idle(self) -> None:
+        await asyncio.sleep(settings.SOCKET_IDLE_SECONDS)
+        await self.close(IDLE)
+
+    async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:
+        """Close once: what had come already is passed over, and whoever else would close finds it done."""
+        if not self.is_closing:
+            self.is_closing = True
+            await super().close(code, reason)
+
+
+class CompanionConsumer(PersonSocket):
+    """One person's socket to one companion of theirs. What another's socket asks for does not exist."""
+
+    companion: Companion
+    look_seconds = SILENCE_SECONDS
+
+    def find(self) -> str | None:
+        mine = Companion.objects.owned_by(self.user).select_related("user", "conversation")
+        found = mine.filter(pk=self.scope["url_route"]["kwargs"]["companion_id"]).first()
+        if found is None:
+            return None
+        self.companion, self.companion_id = found, found.pk
+        return group_of_companion(found.pk)
+
+    async def opened(self) -> None:
+        self.name = uuid4().hex
+        self.giving, self.follower = asyncio.Lock(), Follower(self.companion)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if not self.is_open or await self.is_too_fast():
+            return
+        self.wait_for_frames()
+        client_id = None
+        try:
+            with translation.override(self.user.language or "en"):
+                frame = self.read(text_data)
+                client_id = getattr(frame, "client_id", None)
+                await self.handle(frame)
+        except RefusedError as error:
+            await self.refuse(error.code, str(error.detail), client_id)
+        except DATABASE_UNAVAILABLE:
+            with translation.override(self.user.language or "en"):
+                detail = _("Kith's database does not answer right now. Send it again in a moment.")
+            await self.refuse("database_away", detail, client_id)
+
+    def read(self, text: str | None) -> Frame:
+        """Return the frame that came; TextError where it is none that this socket takes."""
+        return read_frame(text)
+
+    async def handle(self, frame: Frame) -> None:
+        match frame:
+            case MessageSend():
+                await self.send_message(frame)
+            case ReplyStop():
+                async with at_work(self.user.pk):
+                    await actions.stop(await self.find_reply(frame.id))
+            case ReplyResume():
+                async with at_work(self.user.pk):
+                    await self._resume(await self.find_reply(frame.id), frame.after)
+
+    async def send_message(self, frame: MessageSend) -> None:
+        async with self.giving:  # the reply's first frames wait until the message's own has gone out
+            started = await turn.send(
+                self.companion, frame.text, frame.client_id, timezone.now, but=self.name
+            )
+            if started.is_new:
+                self.follower.begin(started.reply.pk)
+            await self.give(frames.saved(started))
+
+    async def _resume(self, reply: Reply, after: int) -> None:
+        """Give what follows piece `after`; where its pieces are gone, the text as it is on the row."""
+        async with self.giving:
+            self.follower.begin(reply.pk, after)
+            for frame in await self.follower.catch_up(str(reply.pk)):
+                await self.send(frame)
+
+    async def hear(self, event: Event) -> None:
+        if event["type"] == "reply.frames":
+            async with self.giving:
+                for frame in await self.follower.take(event["id"], event["frames"]):
+                    await self.send(frame)
+        elif event["but"] != self.name:
+            await self.send(event["frame"])
+
+    async def look(self) -> None:
+        """Look for what was missed of replies that have been silent, as they are when Redis was away."""
+        for reply_id in self.follower.silent():
+            with contextlib.suppress(DatabaseError):
+                async with self.giving:
+                    for frame in await self.follower.catch_up(reply_id):
+                        await self.send(frame)
+
+    async def refuse(self, code: str, detail: str, client_id: str | None) -> None:
+        given: dict[str, Any] = {"client_id": client_id} if client_id else {}
+        await self.give({"type": "error", "code": code, "detail": detail, **given})
+
+    async def find_reply(self, reply_id: UUID) -> Reply:
+        """Return this companion's reply; TextError where there is none such."""
+        mine = Reply.objects.owned_by(self.user).filter(companion=self.companion)
+        reply = await in_thread(mine.filter(pk=reply_id).first)
+        if reply is None:
+            raise TextError("no_such_reply", _("There is no such reply."))
+        return reply
+
+
+class MeConsumer(PersonSocket):
+    """Unread counts, what companions wrote of themselves, and notices; it takes no frames."""
+
+    look_seconds = 5.0
+
+    def find(self) -> str | None:
+        return group_of_person(self.user.pk)
+
+    async def opened(self) -> None:
+        with contextlib.suppress(DatabaseError):
+            await self._count()
+            for frame in await in_thread(self._notices):
+                await self.give(frame)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Whatever a client sends says only that it is there."""
+        if self.is_open and not await self.is_too_fast():
+            self.wait_for_frames()
+
+    async def hear(self, event: Event) -> None:
+        if event["type"] == "person.unread":
+            await self._count()
+        else:
+            await self.send(event["frame"])
+
+    async def _count(self) -> None:
+        counts = await in_thread(count_unread, self.user)
+        companions = {str(id): count for id, count in counts.items()}
+        await self.give({"type": "unread", "total": sum(counts.values()), "companions": companions})
+
+    def _notices(self) -> list[dict[str, Any]]:
+        with translation.override(self.user.language or "en"):
+            return [notices.as_frame(one) for one in notices.list_unseen(self.user, timezone.now())]
