@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from memory.errors import FullError, MatchError, NamingError, ReadOnlyError, UnknownError, WordsError
 from memory.models import Block, Slot
 from memory.models.always import BLOCK_CHARACTERS, MOST_BLOCKS, MOST_SLOTS, SLOT_CHARACTERS, By
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 from text.storable import is_storable
 
 NAME_CHARACTERS = 60

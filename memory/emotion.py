@@ -1,18 +1,20 @@
-"""How memories feel, and what recalls do to it: feelings, how deep a memory sits, and a companion's mood. Pure.
+"""How memories feel, and what recalls do to it: feelings, how deep a memory sits, reinforcement, a companion's mood.
 
 The numbers of feelings and depths are those of AIRI's playground.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from math import exp2
 from typing import NamedTuple
+from uuid import UUID
 
+from django.db import connection
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from memory.scoring.remembered import days_between, require
+from memory.scoring.policy import days_between, require
 
 MOVED = 0.3  # a feeling above this may stir of itself
 STIRRED = 0.05
@@ -107,6 +109,64 @@ def _share(value: float) -> float:
     return round(min(max(value, 0.0), 1.0), 6)
 
 
+# What a reply was shown sits deeper afterwards.
+# Locked in the order of their ids, as whoever embeds does: else the two could wait for each other for ever.
+# The feelings are those of Feeling: `after` the reaction, or `stirred` where the memory came unasked.
+USE = """
+WITH shown AS (
+    SELECT DISTINCT ON (found.memory_id) found.id, found.memory_id, found.reasons ? 'flashback' AS is_unasked
+    FROM memory_recalled found JOIN memory_recall recall ON recall.id = found.recall_id
+    WHERE recall.reply_id = %(reply)s AND found.memory_id <> ALL(%(used)s) AND NOT EXISTS (
+        SELECT FROM memory_recalled other JOIN memory_recall earlier ON earlier.id = other.recall_id
+        WHERE other.memory_id = found.memory_id AND other.is_used AND earlier.reply_id = ANY(%(counted)s))
+    ORDER BY found.memory_id, found.id
+), used AS (
+    UPDATE memory_recalled found SET is_used = TRUE FROM shown WHERE found.id = shown.id
+    RETURNING shown.memory_id, shown.is_unasked
+), moved AS (
+    SELECT memory.id,
+        CASE WHEN NOT is_unasked THEN %(joy)s WHEN joy > aversion AND joy > %(moved)s THEN %(stirred)s ELSE 0 END AS joy,
+        CASE WHEN NOT is_unasked THEN %(aversion)s WHEN joy > aversion AND joy > %(moved)s THEN 0
+             WHEN aversion > %(moved)s THEN %(stirred)s ELSE 0 END AS aversion
+    FROM used JOIN memory_memory memory ON memory.id = used.memory_id
+    ORDER BY memory.id FOR NO KEY UPDATE OF memory
+)
+UPDATE memory_memory memory
+SET times_recalled = memory.times_recalled + 1, recalled_at = %(now)s,
+    joy = LEAST(GREATEST(round((memory.joy + moved.joy)::numeric, 6), 0), 1),
+    aversion = LEAST(GREATEST(round((memory.aversion + moved.aversion)::numeric, 6), 0), 1)
+FROM moved WHERE memory.id = moved.id
+"""
+
+
+def reinforce(
+    reply_id: UUID,
+    mood: float,
+    now: datetime,
+    goes_on_from: Collection[UUID] = (),
+    used: Collection[UUID] = (),
+) -> int:
+    """Strengthen what the recalls of this reply found, in a companion of this mood (-1 to 1); return how many memories.
+
+    Each memory counts once for the reply and those that it goes on from, however often this runs; those that were `used`
+    before do not count again. One query.
+    """
+    joy, aversion = SHIFTS[reaction_to(mood)]
+    parameters = {
+        "reply": reply_id,
+        "counted": [reply_id, *goes_on_from],
+        "used": list(used),
+        "now": now,
+        "joy": joy,
+        "aversion": aversion,
+        "moved": MOVED,
+        "stirred": STIRRED,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(USE, parameters)
+        return int(cursor.rowcount)
+
+
 class Felt(NamedTuple):
     """A memory that came to mind at a moment, with its joy and aversion."""
 
@@ -120,7 +180,9 @@ def mood(felt: Iterable[Felt], now: datetime) -> float:
 
     Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each came to mind.
     """
-    weighed = [(exp2(-days_between(one.at, now) / HALF_DAYS), one.joy - one.aversion) for one in felt]
+    weighed = [
+        (exp2(-days_between(memory.at, now) / HALF_DAYS), memory.joy - memory.aversion) for memory in felt
+    ]
     return sum(weight * feeling for weight, feeling in weighed) / (
         CALM + sum(weight for weight, _ in weighed)
     )

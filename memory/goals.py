@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db import transaction
 
 from memory.models import Memory, Pursuit
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import search
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 from memory.store import keep_fact
 from text.storable import folded
 

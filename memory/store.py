@@ -10,9 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.background import enqueue
 from memory.models import Memory, Page
-from memory.recall.packed_index import pack
-from memory.recall.terms import terms
-from memory.recall.traits import traits
+from memory.recall.candidates import pack
+from memory.recall.traits import terms, traits
 from text.storable import storable
 
 EMBEDDING_DELAY_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both

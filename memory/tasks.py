@@ -5,9 +5,8 @@ from uuid import UUID
 import structlog
 from celery import shared_task
 
-from memory import embedding
+from memory.embedding import backlog
 from memory.errors import WidestError, WidthError
-from memory.recall import everyday
 from providers.errors import ProviderUnavailable
 
 log = structlog.get_logger(__name__)
@@ -27,7 +26,7 @@ def embed_waiting() -> None:
 
 def _embed(companion_id: UUID | None = None) -> None:
     try:
-        embedding.embed_waiting(companion_id)
-        everyday.measure_spaces()
+        backlog.embed_waiting(companion_id)
+        backlog.measure_everyday()
     except (WidthError, WidestError) as error:
         log.warning("nothing_embedded", code=error.code)  # the alarm is raised already

@@ -16,7 +16,7 @@ from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector, serving_space
 from memory.models import Embedding, Memory
 from memory.recall.recall import Found, recall
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 from providers.embedding.embedder import Floats
 from providers.tokens import estimate
 

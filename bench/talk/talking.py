@@ -16,7 +16,7 @@ from companions.conversations.messages import say_all
 from companions.creation import create
 from companions.models import Companion, Message, Prompt, Session
 from memory.embedding import embed_waiting
-from memory.recall.everyday import measure_spaces
+from memory.embedding.backlog import measure_everyday
 from providers.tokens import estimate
 
 BEFORE_THE_FIRST = 20
@@ -90,7 +90,7 @@ def store(subject: Subject) -> Known:
         companion.conversation.head = messages[-1]
         companion.conversation.save(update_fields=["head"])
     embed_waiting(companion.pk)
-    measure_spaces()
+    measure_everyday()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # autovacuum would within a minute
     return Known(subject, companion, token)

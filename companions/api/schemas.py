@@ -15,7 +15,7 @@ from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from memory.emotion import Emotion
 from memory.errors import PolicyError
 from memory.models import Memory
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.novelty import ALIKE, MOST_OBSERVATIONS
 from memory.recall.ranking import MAX_FOUND
 from memory.scoring import CHOICES, by_name

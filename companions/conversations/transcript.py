@@ -11,8 +11,7 @@ from django.utils import timezone
 from companions.conversations.messages import load_page
 from companions.models import Conversation, Message, Reply, Session
 from memory.models import Recalled, Retraction
-from memory.recall.small_talk import tells_something
-from memory.recall.terms import terms
+from memory.recall.traits import tells_something, terms
 
 PAGE = 50
 

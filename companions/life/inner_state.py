@@ -22,7 +22,7 @@ from companions.conversations.revisions import Piece, compare
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion
-from memory.scoring.remembered import days_between, require
+from memory.scoring.policy import days_between, require
 from text.sentences import split_sentences
 from text.shorten import shorten
 from text.storable import storable

@@ -27,7 +27,7 @@ from companions.pages.forms.memories import MemoryForm, MemoryTextForm
 from companions.pages.listing import embed_question, list_page
 from memory.errors import CoreMemoryError, UndoError
 from memory.models import Memory
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
 from memory.store import correct, keep_fact
 from text.storable import is_storable

@@ -24,12 +24,11 @@ from companions.replies.queue import hold_claimed
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 from memory.models import Recall
-from memory.recall.filters import MemoryFilter
-from memory.recall.flashback import find_flashback, is_flashback_due
+from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origins
 from memory.recall.query import is_follow_up
-from memory.recall.recall import Found, recall, record
-from memory.recall.small_talk import is_small_talk
+from memory.recall.recall import Found, find_flashback, is_flashback_due, recall, record
+from memory.recall.traits import is_small_talk
 from providers.tokens import neutralise_messages
 from text.quoting import quoted
 from text.storable import folded

@@ -21,9 +21,8 @@ from companions.models import Companion, Conversation, InnerState, Message, Repl
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
 from companions.replies.broadcast import Place, seal_stream, take_unbroken
 from jobs.background import enqueue
-from memory.emotion import CALM, HALF_DAYS
+from memory.emotion import CALM, HALF_DAYS, reinforce
 from memory.models import Memory, Recalled
-from memory.recall.reinforcement import reinforce
 from memory.store import correct
 from safety import notices
 

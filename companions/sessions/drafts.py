@@ -23,7 +23,7 @@ from memory.learning.revisions import current
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
 from memory.models import Memory, Revision
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
 from text.quoting import one_line

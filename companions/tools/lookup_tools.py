@@ -14,7 +14,7 @@ from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.documents.lookup import MAX_PAGES
 from memory.models import DiaryEntry, Memory
 from memory.models.memory import MemoryQuerySet
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import Found, search, told
 
 

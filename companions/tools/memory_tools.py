@@ -17,7 +17,7 @@ from memory.core_memory import delete_slot, find_slot, set_slot
 from memory.embedding import embed_cue
 from memory.models import Memory, Recall
 from memory.models.always import By
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import Origins, load_origins
 from memory.recall.recall import LEARNT, Found, recall, search, told
 from memory.retraction import keep_earlier, note_retraction

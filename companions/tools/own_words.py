@@ -7,10 +7,8 @@ import regex
 
 from companions.models import Message
 from companions.tools.tool import ToolContext, ToolError
-from memory.recall.fact_signature import DENIAL
-from memory.recall.query import HAN
-from memory.recall.small_talk import tells_something, words_of
-from memory.recall.terms import is_question, terms
+from memory.language import HAN, words_of
+from memory.recall.traits import DENIAL, is_question, tells_something, terms
 from text.storable import folded
 
 Words = frozenset[str]

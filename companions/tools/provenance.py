@@ -12,7 +12,7 @@ from companions.models import Companion, Message
 from companions.tools.tool import ToolContext
 from memory.models import Memory, Recall
 from memory.recall.recall import Found, record
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 
 
 def show(

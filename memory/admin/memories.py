@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from memory.models import Embedding, Memory, Recall, Recalled
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 from safety.admin import PrivateAdmin, link_to, marks, moment
 
 RECALLS_PER_PAGE = 20

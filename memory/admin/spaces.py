@@ -17,7 +17,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
 from accounts.admin import PlainLookups
-from memory.embedding.spaces import TOLD, embedder_of, known_wanted_space, next_edition, served
+from memory.embedding.spaces import IDENTITY, count_served, embedder_of, known_wanted_space, next_edition
 from memory.errors import WidestError
 from memory.models import Memory, Space
 from memory.tasks import embed_waiting
@@ -51,7 +51,7 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         return queryset.annotate(
             done=Count("embeddings", filter=Q(embeddings__window=0, embeddings__vector__isnull=False)),
             refusals=Count("embeddings", filter=Q(embeddings__window=0, embeddings__vector=None)),
-            serves=_by_id(served()),
+            serves=_by_id(count_served()),
             is_wanted=_by_id({wanted.pk: 1} if wanted else {}),
         )
 
@@ -120,7 +120,7 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     def delete_model(self, request: HttpRequest, obj: Space) -> None:
         wanted = known_wanted_space()
         with transaction.atomic():
-            if obj == wanted or obj.pk in served():
+            if obj == wanted or obj.pk in count_served():
                 raise PermissionDenied
             record(request.user, AuditEntry.Deed.DELETED, Space, obj.pk)  # type: ignore[arg-type]
             super().delete_model(request, obj)
@@ -136,7 +136,7 @@ def sentence(space: Space) -> str:
 
 def alarms() -> list[dict[str, Any]]:
     """For each space whose server answers in another width, a sentence and where to look; not where a later one is."""
-    told = {name: OuterRef(name) for name in TOLD}
+    told = {name: OuterRef(name) for name in IDENTITY}
     later = Space.objects.filter(**told, edition__gt=OuterRef("edition"))
     strange = Space.objects.exclude(answered_width=None).exclude(Exists(later)).order_by("pk")
     return [

@@ -15,9 +15,9 @@ from memory.consolidation.request import goal_line, memory_line
 from memory.embedding.spaces import serving_space
 from memory.learning.neighbours import known_to
 from memory.models import Memory, Pursuit
-from memory.recall.packed_index import PackedIndex, hash_term
+from memory.recall.candidates import PackedIndex, hash_term
 from memory.recall.query import Names
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 from providers.tokens import estimate
 
 MAX_GROUPS, MAX_MEMBERS, MIN_MEMBERS = 6, 8, 3

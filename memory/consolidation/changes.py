@@ -15,10 +15,9 @@ from memory.learning.subjects import RELATED, is_same_subject
 from memory.learning.talk import Line
 from memory.learning.verdicts import MAX_QUOTES
 from memory.models import Change, Consolidation, Memory, Pursuit
-from memory.recall.fact_signature import sign_facts
-from memory.recall.packed_index import hash_term
+from memory.recall.candidates import hash_term
 from memory.recall.query import Names
-from memory.recall.terms import STOP_WORDS, terms
+from memory.recall.traits import STOP_WORDS, sign_facts, terms
 from memory.store import entry_of, nudge
 from text.quoting import one_line
 

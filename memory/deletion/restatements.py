@@ -8,7 +8,7 @@ from memory.deletion.scope import DeletionScope
 from memory.models import Block, Memory, Slot
 from memory.models.always import By
 from memory.models.memory import from_messages
-from memory.recall.packed_index import PackedIndex, hash_term
+from memory.recall.candidates import PackedIndex, hash_term
 
 NOT_RESTATED = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.INSIGHT)
 

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from typing import Any, Self
 from uuid import UUID
 
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 
 Reader = Callable[[str], frozenset[str]]
 

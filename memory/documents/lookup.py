@@ -11,7 +11,7 @@ from uuid import UUID
 
 from memory.embedding.spaces import CueVector
 from memory.models import DiaryEntry, Document, Memory, Page
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.query import Names
 from memory.recall.recall import Found, recall
 

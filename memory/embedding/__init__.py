@@ -1,5 +1,6 @@
 """Embedding: what memories and cues mean, as vectors."""
 
-from memory.embedding.embed import embed_cue, embed_waiting, unembedded
+from memory.embedding.backlog import embed_waiting, unembedded
+from memory.embedding.spaces import embed_cue
 
 __all__ = ["embed_cue", "embed_waiting", "unembedded"]

@@ -1,22 +1,38 @@
-"""Which embedding space serves: the wanted one where all of a companion lies in it, until then the fullest older one."""
+"""Spaces of embeddings, and what a cue means in them.
 
+The wanted space serves where all of a companion lies in it, until then the fullest older one.
+"""
+
+from collections import defaultdict
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+import structlog
 from django.db.models import Count
 
-from memory.errors import WidestError
+from accounts.models import ModelCall
+from accounts.models.owned import OwnedQuerySet
+from accounts.usage import Payer, charged
+from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
 from memory.models.space import WIDEST
+from memory.recall.query import NOBODY, Names, without_names
 from providers.embedding import Embedder, get_embedder, get_embedders
-from providers.embedding.embedder import Floats
+from providers.embedding.embedder import Floats, normalised
 from providers.errors import ProviderError
+from text.storable import ends, storable
 
-BELIEVED_SECONDS = 30.0  # for so long a process may not know of a space that another one made or removed
-MOST_SETTLED = 100_000
-TOLD = ("model", "query_prefix", "document_prefix", "query_fields", "document_fields")
+log = structlog.get_logger(__name__)
+
+CACHE_SECONDS = 30.0  # for so long a process may not know of a space that another one made or removed
+MAX_SETTLED = 100_000
+MAX_CUE_WINDOWS = 8  # of a pasted page the beginning and the end say what it is about
+UNKNOWN_CHARACTER = "\ufffd"  # what stands for a character that could not be kept
+IDENTITY = ("model", "query_prefix", "document_prefix", "query_fields", "document_fields")
+EVERYDAY_TYPE = "<f4"  # of the numbers in Space.everyday
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,56 +43,125 @@ class CueVector:
     vector: Floats
 
 
-class _Known:
+class _Cache:
     """What this process believes of the spaces; whom the wanted one serves once, it serves from then on."""
 
     def __init__(self) -> None:
+        self.settled: set[tuple[int, UUID]] = set()
+        self.clear()
+
+    def clear(self) -> None:
         self.listed: tuple[list[Space], float] = ([], 0.0)  # until when
         self.silent: tuple[Embedder | None, float] = (None, 0.0)
-        self.settled: set[tuple[int, UUID]] = set()
 
 
-_known = _Known()
+_cache = _Cache()
+clear_cache = _cache.clear
 
 
-def look_anew() -> None:
-    """Believe nothing of what this process knew of the spaces and their servers."""
-    _known.listed, _known.silent = ([], 0.0), (None, 0.0)
+def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> CueVector | None:
+    """Return the cue in the space that serves the payer's companion, without a payer in the wanted space.
+
+    A long cue is its windows' mean. None where no embedder answers, or where it sees no meaning at all. `names` are what
+    "user" and "companion" are called; they are left out of it.
+    """
+    cue = without_names(storable(cue), names)
+    if not cue.replace(UNKNOWN_CHARACTER, "").strip():
+        return None
+    try:
+        with charged(payer, ModelCall.Purpose.EMBEDDING):
+            space = serving_space(payer.companion_id if payer else None)
+            embedder = embedder_of(space) if space else None
+            if space is None or embedder is None:
+                return None
+            windows = ends(embedder.windows(cue), MAX_CUE_WINDOWS)
+            vector = normalised(check_width(space, embedder.embed_queries(windows)).mean(axis=0))
+            return CueVector(space, vector) if vector.any() else None
+    except (ProviderError, WidthError) as error:
+        log.warning("cue_not_embedded", code=error.code)
+        return None
+
+
+def check_width(space: Space, vectors: Floats) -> Floats:
+    """Return the vectors (n, width); an alarm and WidthError where they do not fit into the space."""
+    if vectors.ndim == 2 and vectors.shape[1] == space.width:
+        return vectors
+    if space.note_wrong_width(vectors.shape[-1]):
+        log.error("embedding_width_changed", space=str(space), width=space.width, answered=vectors.shape[-1])
+    raise WidthError(space.model, space.width, vectors.shape)
+
+
+def everyday_likeness(cue: CueVector) -> float:
+    """Return the cosine that the cue has with everyday sentences of its language: the highest mean of any language.
+
+    That is what any two texts have in common. The vector has length 1. 0 where the space has not been measured yet.
+    """
+    means: Floats = np.frombuffer(bytes(cue.space.everyday), dtype=EVERYDAY_TYPE)
+    return float(np.max(means.reshape(-1, cue.space.width) @ cue.vector, initial=0.0))
 
 
 def spaces() -> list[Space]:
-    """All spaces, the newest first, as they were at most half a minute ago."""
-    listed, until = _known.listed
+    """Return all spaces, the newest first, as they were at most half a minute ago."""
+    listed, until = _cache.listed
     if monotonic() >= until:
         listed = list(Space.objects.order_by("-edition", "-pk"))
-        _known.listed = listed, monotonic() + BELIEVED_SECONDS
+        _cache.listed = listed, monotonic() + CACHE_SECONDS
     return listed
 
 
+def embedder_of(space: Space) -> Embedder | None:
+    """Return whom to ask for vectors of that space; None where the settings no longer name it."""
+    wanted = space.model, space.profile
+    return next((one for one in get_embedders() if (one.model, one.profile) == wanted), None)
+
+
 def wanted_space() -> Space | None:
-    """The space of the embedder that the settings want, made when it is first asked; None where there is none.
+    """Return the space of the embedder that the settings want, made when it is first asked; None where there is none.
 
     Raises ProviderError where its width must be asked and nobody answers, WidestError where it is beyond 16,000.
     """
     wanted = get_embedder()
-    return (_found(wanted) or _first(wanted)) if wanted else None
+    if wanted is None:
+        return None
+    for space in spaces():
+        if (space.model, space.profile) == (wanted.model, wanted.profile):
+            return space
+    identity = {name: getattr(wanted.profile, name) for name in IDENTITY if name != "model"}
+    return _make({**identity, "model": wanted.model, "edition": 1}, wanted.width, wanted.max_tokens)
 
 
 def next_edition(space: Space, width: int) -> Space:
-    """The space in which all is embedded again by the same model, which answers so wide now; WidestError."""
-    again = {name: getattr(space, name) for name in (*TOLD, "max_tokens")}
-    return _made({**again, "edition": space.edition + 1}, width)
+    """Make the space in which all is embedded again by the same model, which answers so wide now; WidestError."""
+    identity = {name: getattr(space, name) for name in IDENTITY}
+    return _make({**identity, "edition": space.edition + 1}, width, space.max_tokens)
 
 
-def embedder_of(space: Space) -> Embedder | None:
-    """Whom to ask for vectors of that space; None where the settings no longer name it."""
-    return next(
-        (one for one in get_embedders() if (one.model, one.profile) == (space.model, space.profile)), None
-    )
+def _make(identity: dict[str, Any], width: int, max_tokens: int) -> Space:
+    if width > WIDEST:
+        raise WidestError(identity["model"], width, WIDEST)
+    defaults = {"width": width, "max_tokens": max_tokens}
+    space, _ = Space.objects.get_or_create(**identity, defaults=defaults)
+    _cache.listed = [], 0.0
+    return space
+
+
+def known_wanted_space() -> Space | None:
+    """Return the wanted space; None also where its server did not answer in the last half minute.
+
+    So nobody waits for it twice.
+    """
+    wanted, (silent, until) = get_embedder(), _cache.silent
+    if wanted is None or (wanted is silent and monotonic() < until):
+        return None
+    try:
+        return wanted_space()
+    except (ProviderError, WidestError):
+        _cache.silent = wanted, monotonic() + CACHE_SECONDS
+        return None
 
 
 def serving_space(companion_id: UUID | None = None) -> Space | None:
-    """The space that the companion is recalled in; of no companion the wanted one; None where nothing can be asked.
+    """Return the space that the companion is recalled in; of no companion the wanted one; None where none can be asked.
 
     Of those spaces whose embedder can be asked it is the one in which most of the companion's memories are done;
     of equal ones the wanted one. No query where there is one space only, or where the wanted one served before.
@@ -85,81 +170,40 @@ def serving_space(companion_id: UUID | None = None) -> Space | None:
     older = [space for space in spaces() if space != wanted and _can_be_asked(space)]
     if companion_id is None or not older:
         return wanted
-    if wanted and (wanted.pk, companion_id) in _known.settled:
+    if wanted and (wanted.pk, companion_id) in _cache.settled:
         return wanted
-    every = [wanted, *older] if wanted else older
-    serving = _fullest(every, done(companion_id))
-    if serving == wanted and wanted:
-        _settle(wanted, companion_id)
+    done = _count_done(Embedding.objects.filter(companion_id=companion_id))
+    serving = _fullest([wanted, *older] if wanted else older, done.get(companion_id, {}))
+    if serving == wanted:
+        if len(_cache.settled) >= MAX_SETTLED:
+            _cache.settled.clear()
+        _cache.settled.add((serving.pk, companion_id))
     return serving
 
 
-def done(companion_id: UUID) -> dict[int, int]:
-    """How many of the companion's memories are embedded, or were refused, in each space by its id."""
-    first = Embedding.objects.filter(companion_id=companion_id, window=0)
-    return dict(first.order_by().values_list("space_id").annotate(count=Count("*")))
-
-
-def served() -> dict[int, int]:
-    """How many companions each space serves, by its id; a companion without any embedding counts for none."""
+def count_served() -> dict[int, int]:
+    """Count how many companions each space serves, by its id; a companion without any embedding counts for none."""
     wanted = known_wanted_space()
     every = [space for space in spaces() if space == wanted or _can_be_asked(space)]
     every.sort(key=lambda space: space != wanted)
-    counted: dict[UUID, dict[int, int]] = {}
-    first = Embedding.objects.filter(window=0).order_by()
-    rows = first.values_list("companion_id", "space_id").annotate(count=Count("*"))
-    for companion_id, space_id, count in rows:
-        counted.setdefault(companion_id, {})[space_id] = count
-    found: dict[int, int] = {}
-    for one in counted.values():
-        if every:
-            serving = _fullest(every, one)
-            found[serving.pk] = found.get(serving.pk, 0) + 1
-    return found
+    served: dict[int, int] = defaultdict(int)
+    for done in _count_done(Embedding.objects.all()).values() if every else ():
+        served[_fullest(every, done).pk] += 1
+    return dict(served)
+
+
+def _count_done(embeddings: OwnedQuerySet[Embedding]) -> dict[UUID, dict[int, int]]:
+    """Count how many memories of each companion are embedded, or were refused, in each space by its id."""
+    rows = embeddings.filter(window=0).order_by().values_list("companion_id", "space_id")
+    counted: dict[UUID, dict[int, int]] = defaultdict(dict)
+    for companion_id, space_id, count in rows.annotate(count=Count("*")):
+        counted[companion_id][space_id] = count
+    return counted
 
 
 def _fullest(every: list[Space], done: dict[int, int]) -> Space:
     return max(every, key=lambda space: done.get(space.pk, 0))  # of equal ones the first
 
 
-def _settle(wanted: Space, companion_id: UUID) -> None:
-    if len(_known.settled) >= MOST_SETTLED:
-        _known.settled.clear()
-    _known.settled.add((wanted.pk, companion_id))
-
-
 def _can_be_asked(space: Space) -> bool:
     return space.answered_width is None and embedder_of(space) is not None
-
-
-def known_wanted_space() -> Space | None:
-    """The wanted space; None also where its server did not answer in the last half minute: nobody waits for it twice."""
-    wanted, (silent, until) = get_embedder(), _known.silent
-    if wanted is None or (wanted is silent and monotonic() < until):
-        return None
-    try:
-        return wanted_space()
-    except (ProviderError, WidestError):
-        _known.silent = wanted, monotonic() + BELIEVED_SECONDS
-        return None
-
-
-def _found(wanted: Embedder) -> Space | None:
-    """The embedder's newest space."""
-    told = (wanted.model, wanted.profile)
-    return next((space for space in spaces() if (space.model, space.profile) == told), None)
-
-
-def _first(wanted: Embedder) -> Space:
-    profile = {name: getattr(wanted.profile, name) for name in TOLD if name != "model"}
-    told = {**profile, "model": wanted.model, "max_tokens": wanted.max_tokens, "edition": 1}
-    return _made(told, wanted.width)
-
-
-def _made(told: dict[str, Any], width: int) -> Space:
-    if width > WIDEST:
-        raise WidestError(told["model"], width, WIDEST)
-    max_tokens = told.pop("max_tokens")
-    space, _ = Space.objects.get_or_create(**told, defaults={"width": width, "max_tokens": max_tokens})
-    _known.listed = [], 0.0
-    return space

@@ -9,7 +9,7 @@ import regex
 from memory.learning.answers import Sentence
 from memory.learning.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
-from memory.recall.terms import STOP_WORDS
+from memory.recall.traits import STOP_WORDS
 from text.dates import read_dates
 from text.storable import folded
 

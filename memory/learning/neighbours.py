@@ -16,11 +16,11 @@ from memory.embedding.spaces import embedder_of, serving_space
 from memory.errors import WidthError
 from memory.models import Memory, Space
 from memory.models.memory import MemoryQuerySet
-from memory.recall.bm25 import match_words
+from memory.recall.candidates import PackedIndex
 from memory.recall.novelty import vectors
-from memory.recall.packed_index import PackedIndex
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
 from memory.recall.ranking import best as best_of
+from memory.recall.relevance import match_words
 from providers.embedding.embedder import Floats
 from providers.errors import ProviderError
 from text.storable import storable

@@ -6,9 +6,8 @@ from datetime import datetime
 import regex
 
 from memory.learning.talk import Line
-from memory.recall.fact_signature import sign_facts
 from memory.recall.query import without_names
-from memory.recall.terms import STOP_CHARACTERS, terms
+from memory.recall.traits import STOP_CHARACTERS, sign_facts, terms
 from text.storable import folded
 
 # Terms that stand in texts about anything.

@@ -124,7 +124,7 @@ class Memory(models.Model):
     recalled_at = models.DateTimeField(_("last recalled"), null=True, blank=True, editable=False)
     entry = models.BinaryField(
         default=b"", editable=False
-    )  # what recall reads of it (memory.recall.packed_index)
+    )  # what recall reads of it (memory.recall.candidates)
 
     objects = MemoryQuerySet.as_manager()
 

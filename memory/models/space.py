@@ -27,7 +27,7 @@ class Space(models.Model):
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
     answered_width = models.PositiveIntegerField(_("wrong width answered"), null=True, blank=True)
     answered_at = models.DateTimeField(_("wrong width since"), null=True, blank=True)
-    everyday = models.BinaryField(default=b"", editable=False)  # means of sentences (memory.recall.everyday)
+    everyday = models.BinaryField(default=b"", editable=False)  # means of sentences (memory.embedding.spaces)
 
     class Meta:
         verbose_name = _("embedding space")

@@ -1,9 +1,13 @@
-"""Candidates: the entries of one companion's memories, and how near in meaning each is to a cue."""
+"""Candidates: which of a companion's memories there are for a question, what recall reads of each, and how near in
+meaning each is to a cue.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
+from zlib import crc32
 
 import numpy as np
 from django.db.models import (
@@ -25,14 +29,145 @@ from pgvector import Vector
 from pgvector.django import MaxInnerProduct
 
 from memory.embedding.spaces import CueVector
+from memory.errors import FilterError
 from memory.models import Embedding, Memory
 from memory.models.embedding import MOST_SCANNED, BitsField
-from memory.recall.filters import MemoryFilter
-from memory.recall.packed_index import PackedIndex
+from memory.models.memory import MemoryQuerySet, from_messages
+from memory.recall.traits import Trait
 from providers.embedding.embedder import Floats
 
+HEAD = 3  # numbers of an entry before its terms
+WIDE = ">u4"
 YES, NO = Value(b"\x01", BinaryField()), Value(b"\x00", BinaryField())
 MAX_EXACT = 300  # of wide vectors
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFilter:
+    """Filters for recall and for lists; nothing given, nothing is left out but what no longer holds.
+
+    What models are given leaves out what is private, and what is stale; its owner looks `with_private`.
+
+    What there is at all: `as_of` looks back to what had happened and still held then; `leaving_out` are ids of
+    messages and `leaving_out_memories` of memories that are known anyway. The rest is not there: it lends its
+    neighbours nothing, and no term is rarer or more common for it.
+
+    What may come back: memories of these `kinds`, said by this `speaker` ("user" or "companion"), which happened from
+    `since` on and before `until`, which come from one of these messages, the `sources`, or which `is_pinned`. What
+    may not still counts: what the one says is understood by what the other asked, whoever's words are wanted.
+
+    Raises FilterError where a time names no zone, where `since` lies after `until`, and for a kind or speaker that
+    there is not.
+    """
+
+    kinds: Collection[str] = ()
+    speaker: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    sources: Collection[UUID] = ()
+    is_pinned: bool = False
+    with_private: bool = False
+    as_of: datetime | None = None
+    leaving_out: Collection[UUID] = ()
+    leaving_out_memories: Collection[UUID] = ()
+
+    def __post_init__(self) -> None:
+        for at in (self.since, self.until, self.as_of):
+            if at is not None and at.utcoffset() is None:
+                raise FilterError(f"The time {at} names no zone.")
+        if self.since and self.until and self.since > self.until:
+            raise FilterError(
+                f"Nothing happened since {self.since} and before {self.until}, which is earlier."
+            )
+        for word, words in (*((kind, Memory.Kind) for kind in self.kinds), (self.speaker, Memory.Speaker)):
+            if word and word not in words.values:
+                raise FilterError(f"There is no {word!r}; there are {', '.join(words.values)}.")
+
+    def narrow(self, memories: MemoryQuerySet) -> MemoryQuerySet:
+        """Return those of the memories that there are."""
+        there = memories.as_of(self.as_of) if self.as_of else memories.open()
+        there = there.leaving_out(self.leaving_out, self.leaving_out_memories)
+        return there if self.with_private else there.filter(is_private=False, is_stale=False)
+
+    @property
+    def wanted(self) -> Q:
+        """What may come back of them; an empty condition where all may."""
+        wanted = Q(kind__in=self.kinds) if self.kinds else Q()
+        wanted &= Q(speaker=self.speaker) if self.speaker else Q()
+        wanted &= Q(happened_at__gte=self.since) if self.since else Q()
+        wanted &= Q(happened_at__lt=self.until) if self.until else Q()
+        wanted &= from_messages(self.sources) if self.sources else Q()
+        return wanted & (Q(is_pinned=True) if self.is_pinned else Q())
+
+    def apply(self, memories: MemoryQuerySet) -> MemoryQuerySet:
+        """Return those of the memories that there are and that may come back: a list of them."""
+        return self.narrow(memories).filter(self.wanted)
+
+
+EVERYTHING = MemoryFilter()
+
+
+def hash_term(term: str) -> int:
+    """Return a number for a term, 1 to 2³²−1.
+
+    Of ten terms in a cue, one shares its number with another of a companion's 10,000 once in some 40,000 recalls.
+    """
+    return crc32(term.encode("utf-8", "ignore")) or 1
+
+
+def pack(happened_at: datetime, traits: Trait, terms: Iterable[str]) -> bytes:
+    """Return the entry of one memory: what recall reads of it, so that thousands are read at once.
+
+    It is a row of unsigned 32-bit numbers, big end first, none of them 0 but the last: the seconds since 1970 when it
+    happened, the microseconds plus 1, its traits, and the hashes of its terms.
+    """
+    seconds = min(max(int(happened_at.timestamp()), 1), 2**32 - 1)
+    head = [seconds, happened_at.microsecond + 1, int(traits)]
+    return np.array([*head, *map(hash_term, terms), 0], dtype=WIDE).tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class PackedIndex:
+    """The entries of n memories.
+
+    `times` (n, float64 seconds since 1970), `traits` (n) and `lengths` (n, how many terms); the hash of each term in
+    `terms`, and in `places` the place (0 to n - 1) of the memory that says it.
+    """
+
+    times: NDArray[np.float64]
+    traits: Numbers
+    lengths: Numbers
+    terms: NDArray[np.uint32]
+    places: Numbers
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "PackedIndex":
+        """Return what several entries, one after the other, say."""
+        numbers = np.frombuffer(packed, dtype=WIDE).astype(np.uint32)
+        ends = np.flatnonzero(numbers == 0)
+        starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
+        lengths = ends - starts - HEAD
+        is_term = numbers != 0
+        for head in range(HEAD):
+            is_term[starts + head] = False
+        times = numbers[starts] + (numbers[starts + 1] - 1.0) / 1e6
+        traits = numbers[starts + 2].astype(np.int64)
+        return cls(times, traits, lengths, numbers[is_term], np.repeat(np.arange(len(starts)), lengths))
+
+    def reorder(self, order: Numbers) -> "PackedIndex":
+        """Return the same entries in another order: the first is the one that stood in place `order[0]`."""
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        heads = self.times[order], self.traits[order], self.lengths[order]
+        return PackedIndex(*heads, self.terms, places[self.places])
+
+    def count_terms(self, wanted: Sequence[int]) -> NDArray[np.float64]:
+        """Return how often each memory says each of the wanted terms (hashes), (n, wanted)."""
+        n = len(self.times)
+        counts = [np.bincount(self.places[self.terms == term], minlength=n) for term in wanted]
+        return np.array(counts, dtype=np.float64).reshape(len(wanted), n).T
 
 
 class PackedBytes(Aggregate):
@@ -106,28 +241,23 @@ def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | 
 
 
 def _cosine(companion_id: UUID, cue: CueVector) -> Any:
-    """Return the cosine of an embedding in the cue's space; of wide vectors an estimate, but for the nearest."""
-    exact = measure_cosine(cue.vector, "in_space__")
+    """Return the cosine of an embedding in the cue's space; of wide vectors an estimate, but for the nearest.
+
+    The estimate is from bits: two vectors at the angle a differ in about a / pi of their signs.
+    """
+    exact = -MaxInnerProduct("in_space__vector", cue.vector)
     if cue.space.width <= MOST_SCANNED:
         return exact
     own = Embedding.objects.filter(companion_id=companion_id, space=cue.space, vector__isnull=False)
-    nearest = own.order_by(count_differing_bits(cue.vector)).values("pk")[:MAX_EXACT]
-    estimate = estimate_cosine(cue.vector, "in_space__")
+    nearest = own.order_by(_count_differing_bits(cue.vector)).values("pk")[:MAX_EXACT]
+    share = _count_differing_bits(cue.vector, "in_space__") / Value(float(len(cue.vector)))
     return Case(
-        When(in_space__pk__in=nearest, then=exact), When(in_space__vector__isnull=False, then=estimate)
+        When(in_space__pk__in=nearest, then=exact),
+        When(in_space__vector__isnull=False, then=Cos(Pi() * share)),
     )
 
 
-def measure_cosine(vector: Floats, prefix: str = "") -> Any:
-    return -MaxInnerProduct(f"{prefix}vector", vector)
-
-
-def estimate_cosine(vector: Floats, prefix: str = "") -> Any:
-    """Estimate it from bits: two vectors at the angle a differ in about a / pi of their signs."""
-    return Cos(Pi() * count_differing_bits(vector, prefix) / Value(float(len(vector))))
-
-
-def count_differing_bits(vector: Floats, prefix: str = "") -> HammingDistance:
+def _count_differing_bits(vector: Floats, prefix: str = "") -> HammingDistance:
     template = "binary_quantize(%(expressions)s::vector)"
     bits = Func(Value(Vector(vector).to_text()), template=template, output_field=BitsField())
     return HammingDistance(F(f"{prefix}bits"), bits)

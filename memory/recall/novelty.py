@@ -18,7 +18,7 @@ from accounts.usage import Payer, charged
 from memory.embedding.spaces import embedder_of, serving_space
 from memory.errors import NoveltyError, WidthError
 from memory.models import Memory, Space
-from memory.recall.fact_signature import sign_facts
+from memory.recall.traits import sign_facts
 from providers.embedding import Embedder
 from providers.embedding.embedder import Floats, normalised
 from providers.errors import ProviderError

@@ -8,9 +8,8 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 
 from memory.models import Change, Memory, Page
-from memory.recall.fact_signature import DENIAL
 from memory.recall.recall import Found
-from memory.recall.terms import terms
+from memory.recall.traits import DENIAL, terms
 from text.storable import folded
 
 SUMS = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)  # they sum up much and repeat nothing

@@ -1,31 +1,40 @@
-"""Recall: from a cue to ranked memories of one companion, each with its reasons. Looking changes nothing."""
+"""Recall: from a cue to ranked memories of one companion, each with its reasons; and what comes to mind unasked.
 
-from collections.abc import Sequence
+Looking changes nothing. All chance is passed in, so a seed decides.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from random import Random
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db.models import FloatField
+from django.db.models.functions import Coalesce, Greatest, Length
 
-from memory.embedding.spaces import CueVector
+from memory.embedding.spaces import CueVector, everyday_likeness
+from memory.emotion import MOVED
 from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.models import Memory, Recall, Recalled
 from memory.models.memory import MemoryQuerySet
-from memory.recall.candidates import load_candidates
-from memory.recall.everyday import everyday_likeness
-from memory.recall.filters import EVERYTHING, MemoryFilter
-from memory.recall.floor import apply_floor, measure_bearing
-from memory.recall.packed_index import hash_term
+from memory.recall.candidates import EVERYTHING, MemoryFilter, hash_term, load_candidates
 from memory.recall.query import NOBODY, Names, parse_cue
-from memory.recall.ranking import MAX_FOUND, rank
-from memory.recall.relevance import measure_nearness, measure_relevance
-from memory.recall.terms import terms
-from memory.scoring import DEFAULT, Policy, by_name, in_mood
-from memory.scoring.kith import Kith
+from memory.recall.ranking import MAX_FOUND, measure_floor, rank
+from memory.recall.relevance import measure_relevance
+from memory.recall.traits import terms
+from memory.scoring import DEFAULT, Policy, Remembered, by_name, in_mood
+from memory.scoring.policy import DAY, Kith, days_between, require, retention
 from text.storable import storable
 
 MAX_HITS = 2000
+FLASHBACK_PROBABILITY = 0.05
+JOY_WEIGHT = 1.5
+AVERSION_WEIGHT = 2.0  # what hurt comes back by itself more than what pleased
+MAX_FLASHBACK_CANDIDATES = 25  # felt ones, and as many that were not recalled for long
+MIN_FLASHBACK_CHARACTERS = 12  # "Good night." is nothing to come back to,
+MAX_FLASHBACK_CHARACTERS = 400  # and no page comes in a flash
 LEARNT = [kind for kind in Memory.Kind if kind not in {Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST}]
 
 
@@ -64,7 +73,7 @@ def recall(
     that no passing time touches.
 
     A `policy` given by its name is that with its own parameters. `by_itself` holds back what does not bear on the cue
-    (memory.recall.floor), as nobody asked for it: then none may be a good answer. `by_content` looks at what each says
+    (memory.recall.ranking), as nobody asked for it: then none may be a good answer. `by_content` looks at what each says
     alone, for pages and talks: not at who says it where, and by no policy.
 
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), `matched` terms, `parts`
@@ -87,9 +96,7 @@ def recall(
     floor = None
     if by_itself:
         everyday = everyday_likeness(vector) if vector else 0.0
-        near = measure_nearness(understood.past_days, candidates.index.times)
-        bearing = measure_bearing(understood, relevant.words, candidates, everyday, near)
-        floor = apply_floor(bearing, relevant.fit, relevant.can_come, limit)
+        floor = measure_floor(understood, relevant, candidates, everyday, limit)
     page = slice(offset, offset + limit)
     ranked = rank(candidates, filters, relevant, None if by_content else chosen, when, page, floor)
     ids = [candidate.id for candidate in ranked]
@@ -127,24 +134,7 @@ def record(
     offset: int = 0,
 ) -> Recall:
     """Store the recall with what it found, its ranks counted on from `offset`."""
-    kept, *recalled = rows_of(companion_id, by, cue, found, now, milliseconds, reply_id, policy, offset)
-    save_rows((kept, *recalled))
-    return kept
-
-
-def rows_of(
-    companion_id: UUID,
-    by: str,
-    cue: str,
-    found: Sequence[Found],
-    now: datetime,
-    milliseconds: int,
-    reply_id: UUID | None = None,
-    policy: str = DEFAULT,
-    offset: int = 0,
-) -> tuple[Recall, *tuple[Recalled, ...]]:
-    """Return the rows of a recall that is still to be stored."""
-    kept = Recall(
+    kept = Recall.objects.create(
         companion_id=companion_id,
         by=by,
         cue=storable(cue),
@@ -153,18 +143,11 @@ def rows_of(
         reply_id=reply_id,
         policy=policy,
     )
-    recalled = (
-        Recalled(recall=kept, memory=one.memory, rank=n, score=one.score, reasons=one.reasons)
-        for n, one in enumerate(found, start=offset + 1)
+    Recalled.objects.bulk_create(
+        Recalled(recall=kept, memory=hit.memory, rank=rank, score=hit.score, reasons=hit.reasons)
+        for rank, hit in enumerate(found, start=offset + 1)
     )
-    return kept, *recalled
-
-
-def save_rows(rows: tuple[Recall, *tuple[Recalled, ...]]) -> None:
-    """Insert what `rows_of` made."""
-    kept, *recalled = rows
-    Recall.objects.bulk_create([kept])
-    Recalled.objects.bulk_create(recalled)
+    return kept
 
 
 def search(companion_id: UUID, words: str, filters: MemoryFilter, now: datetime, zone: tzinfo) -> list[UUID]:
@@ -186,3 +169,58 @@ def told(companion_id: UUID) -> MemoryQuerySet:
     """Return what models may be given of the companion's memories: nothing private, nothing from a hidden message."""
     mine = Memory.objects.of(companion_id).filter(is_private=False).exclude(message__is_hidden=True)
     return mine.select_related("message").defer("entry")
+
+
+def is_flashback_due(chance: Random, probability: float = FLASHBACK_PROBABILITY) -> bool:
+    """Return whether something comes to mind this time; takes one number from the source.
+
+    Raise ValueError for a probability outside of 0 to 1.
+    """
+    require("probability", probability, 0, 1)
+    return chance.random() < probability
+
+
+def find_flashback(companion_id: UUID, filters: MemoryFilter, chance: Random, now: datetime) -> Found | None:
+    """Return a memory of the companion that comes up of itself, or None where there is none; one SQL query.
+
+    A felt or long unrecalled one, never one that the filters leave out, that is closed or of which the message is
+    hidden. The same chance draws the same from the same memories. Its score is 0, for no cue fits it; its reasons say
+    `flashback`.
+    """
+    memories = filters.apply(Memory.objects.of(companion_id)).exclude(message__is_hidden=True).defer("entry")
+    fitting = memories.annotate(
+        length=Length("text"),
+        feeling=Greatest("joy", "aversion", output_field=FloatField()),
+        last=Coalesce("recalled_at", "learnt_at"),
+    ).filter(length__gte=MIN_FLASHBACK_CHARACTERS, length__lte=MAX_FLASHBACK_CHARACTERS)
+    felt = fitting.filter(feeling__gt=MOVED).order_by("-feeling", "pk")[:MAX_FLASHBACK_CANDIDATES]
+    idle = fitting.filter(last__lt=now - DAY).order_by("last", "pk")[:MAX_FLASHBACK_CANDIDATES]
+    candidates = {memory.pk: memory for memory in felt.union(idle)}
+    rows = {
+        memory.pk: Remembered(
+            fit=0,
+            likeness=None,
+            age_days=days_between(memory.happened_at, now),
+            idle_days=days_between(memory.recalled_at or memory.learnt_at, now),
+            recalls=memory.times_recalled,
+            joy=memory.joy,
+            aversion=memory.aversion,
+        )
+        for memory in candidates.values()
+    }
+    drawn = draw_flashback(rows, chance)
+    return Found(candidates[drawn], 0.0, {"flashback": True}) if drawn else None
+
+
+def draw_flashback(candidates: Mapping[UUID, Remembered], chance: Random) -> UUID | None:
+    """Return one of the candidates, drawn by weight, or None where there is none.
+
+    The same seed and candidates draw the same, in whichever order they are given.
+    """
+    ids = sorted(candidates)
+    return chance.choices(ids, [weigh_flashback(candidates[id]) for id in ids])[0] if ids else None
+
+
+def weigh_flashback(row: Remembered) -> float:
+    """Return what is still there of the memory, up to 4.5 times of it where it is felt; relevance has no part in it."""
+    return retention(row) * (1 + JOY_WEIGHT * row.joy + AVERSION_WEIGHT * row.aversion)

@@ -1,6 +1,7 @@
 """How well each memory fits a cue, by words, meaning and what surrounds it: sums in standard deviations.
 
-The constants are few, round and have a reason; docs/recall.md shows what each stage was worth.
+What stands around a memory in its talk, in the order of time, tells what it is about. The constants are few, round and
+have a reason; docs/recall.md shows what each stage was worth.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,13 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.recall.bm25 import WordMatch, match_words
-from memory.recall.candidates import CandidateSet
-from memory.recall.neighbours import Talks, Values, best_of_talk, smooth_over_neighbours, split_into_talks
+from memory.recall.candidates import CandidateSet, PackedIndex, hash_term
 from memory.recall.query import Cue
 from memory.recall.traits import SPEAKERS, Trait
 
-AROUND = (0.5, 0.25)  # shares of what stands before, and after: next to it and next but one
+Values = NDArray[np.float64]
+Talks = NDArray[np.int64]
+
+SILENCE_SECONDS = 3600.0  # a longer one begins another talk
+SATURATION = 0.6  # BM25's k1: how soon a repeated word stops counting more; low, for neighbours repeat words
+LENGTH_PENALTY = 0.4  # BM25's b: how much a long memory is held back
+# The shares of words said before and after: four each side, a little more of what came before, for answers refer to it.
+BEFORE, AFTER = (0.5, 0.3, 0.2, 0.1), (0.4, 0.2, 0.1, 0.05)
+AROUND = (0.5, 0.25)  # shares of the meaning of what stands before, and after: next to it and next but one
 ANSWERS = 0.2  # the share of its own fit that a question lends to what the other says next
 SPEAKER = 1.0
 FIRST_PERSON = 0.75  # who speaks of themselves says something worth remembering
@@ -28,6 +35,29 @@ DAY_SECONDS = 86_400.0
 AFTER_SECONDS = 7 * DAY_SECONDS  # things are told within days,
 BEFORE_SECONDS = 2 * DAY_SECONDS  # and planned shortly before
 TALK = 0.1  # the share that the best of a talk lends to all of it
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """For n memories and t terms: BM25 `scores` (n), the `rarity` of each term (t), whether each memory says it (n, t),
+    and how fully, 0 to 1, with its neighbours' shares (n, t).
+    """
+
+    scores: Values
+    terms: Sequence[str]
+    rarity: Values
+    is_said: NDArray[np.bool_]
+    saturated: Values
+
+    def matched(self, place: int) -> list[str]:
+        """Return the terms that the memory in this place says itself, the rarest first."""
+        said: list[int] = np.flatnonzero(self.is_said[place]).tolist()
+        return [self.terms[n] for n in sorted(said, key=lambda n: (-self.rarity[n], self.terms[n]))]
+
+    def share(self, place: int) -> float:
+        """Return the score in this place as a share, 0 to 1, of what would say every term without end."""
+        most = float(self.rarity.sum())
+        return float(self.scores[place]) / most if most else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +144,47 @@ def _lend_to_answers(alike: Values, traits: NDArray[np.int64], talks: Talks) -> 
     is_other = ((traits[:-1] ^ traits[1:]) & (Trait.OF_USER | Trait.OF_COMPANION)) > 0
     lent[1:] = np.maximum(alike[:-1], 0) * (is_question & is_other & (talks[1:] == talks[:-1]))
     return lent
+
+
+def match_words(terms: Sequence[str], index: PackedIndex, talks: Talks) -> WordMatch:
+    """Return BM25 (Robertson and Zaragoza 2009) of the terms; counts of neighbours saturate together with its own."""
+    n = len(talks)
+    if not terms or not n:
+        return WordMatch(np.zeros(n), [], np.zeros(0), np.zeros((n, 0), dtype=np.bool_), np.zeros((n, 0)))
+    counts = index.count_terms([hash_term(term) for term in terms])
+    is_said = counts > 0
+    frequency = is_said.sum(axis=0)
+    rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
+    counts = smooth_over_neighbours(counts, talks, BEFORE, AFTER)
+    lengths = smooth_over_neighbours(np.maximum(index.lengths, 1).astype(np.float64), talks, BEFORE, AFTER)
+    slack = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / lengths.mean())
+    saturated = counts / (counts + slack[:, np.newaxis])
+    return WordMatch(saturated @ rarity, terms, rarity, is_said, saturated)
+
+
+def split_into_talks(times: Values) -> Talks:
+    """Return the number of the talk that each of the rising times belongs to: what lies within an hour of the next."""
+    return np.cumsum(np.diff(times, prepend=times[:1]) > SILENCE_SECONDS)
+
+
+def smooth_over_neighbours(
+    values: Values, talks: Talks, before: Sequence[float], after: Sequence[float]
+) -> Values:
+    """Return (n,) or (n, k) values, each with shares of those that stand so many places before and after in its talk."""
+    total = values.copy()
+    for steps, (share_before, share_after) in enumerate(zip(before, after, strict=True), start=1):
+        if steps >= len(values):
+            break
+        is_same = (talks[steps:] == talks[:-steps]).reshape(-1, *[1] * (values.ndim - 1))
+        total[steps:] += share_before * values[:-steps] * is_same
+        total[:-steps] += share_after * values[steps:] * is_same
+    return total
+
+
+def best_of_talk(values: Values, talks: Talks) -> Values:
+    """Return for each memory the best value of its talk."""
+    if not len(values):
+        return values
+    starts = np.flatnonzero(np.diff(talks, prepend=-1))
+    best: Values = np.maximum.reduceat(values, starts)[talks]
+    return best

@@ -1,23 +1,131 @@
-"""What can be told of a text before anything asks for it: who speaks, whether it asks, counts or names a time."""
+"""What can be told of a text before anything asks for it: its terms, whether it is small talk, its traits and facts.
 
+A cue and a memory meet where they share terms. Words of scripts with spaces are stemmed; Chinese, Japanese, Korean, Thai
+and their like, which have none that help, become overlapping pairs of characters; dates become terms of their own
+(`text.dates`). Which words say what is data (`memory.language`).
+"""
+
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from enum import IntFlag
+from functools import cache, lru_cache
+from itertools import pairwise
 
 import regex
+import snowballstemmer
 
-from memory.recall.small_talk import is_small_talk
-from memory.recall.terms import is_question
+from memory.language import any_word_of, pattern_of, words_of
+from text.dates import read_dates
 from text.sentences import split_sentences
+from text.storable import folded
 
-FIRST_PERSON = regex.compile(r"(?i)\b(?:i|me|my|mine|we|us|our|ours)\b|[我咱]")
-NUMBER = regex.compile(
-    r"(?i)\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|first|second"
-    r"|third|once|twice|several|few|couple|half)\b|[两几]|[一二三四五六七八九十百千万](?=[个只次天年月岁本条位块元])"
+MAX_TERM_CHARACTERS = 40
+MAX_REPETITIONS = 16  # more repetitions of a term than that weigh nothing
+MAX_TERMS = 32_768
+
+PAIRED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Bopomofo}\p{Yi}]"
+RUN = regex.compile(
+    rf"(?P<paired>(?:{PAIRED}\p{{M}}*)+)|(?P<word>(?:(?!{PAIRED})[\p{{L}}\p{{N}}]\p{{M}}*)+)(?:'(?:s|t|d|ll|re|ve|m)\b)?"
 )
-TIME = regex.compile(
-    r"(?i)\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|recently|weekend|week|month|year|morning|evening"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december)s?\b|(?:19|20)\d\d|[昨今明前后]天|[上下这]个?(?:周|星期|礼拜|月)|[去今明]年|星期|礼拜|\d[日号点]|年前|以前"
-)
+CHARACTER = regex.compile(r"\X")
+LATIN = regex.compile(r"[\p{Latin}\p{N}\p{M}]+")
+CYRILLIC = regex.compile(r"\p{Cyrillic}+")
+# A capital within a sentence, but for "I".
+NAME = regex.compile(r"(?<=[\p{L}\p{N},;:'’]\s)(?!I\b)\p{Lu}\p{L}+")
+FIGURE = regex.compile(r"\d+(?:[.,:]\d+)*")
+
+STOP_WORDS = frozenset(words_of("stop_words"))
+STOP_CHARACTERS = frozenset(words_of("stop_characters"))
+FIRST_PERSON = any_word_of("first_person")
+NUMBER, TIME, DENIAL = pattern_of("number"), pattern_of("time"), pattern_of("denial")
+
+
+class _Stemmers(threading.local):
+    """The stemmers of one thread: each keeps its word while it works."""
+
+    def __init__(self) -> None:
+        self.english = snowballstemmer.stemmer("english")
+        self.russian = snowballstemmer.stemmer("russian")
+
+
+_stemmers = _Stemmers()
+
+
+def terms(text: str, when: datetime | None = None) -> list[str]:
+    """Return the terms of `text` in its order, repetitions kept (at most 16 of one, 32,768 in all).
+
+    `when` is the time of speaking in the speaker's zone: "yesterday" counts from it. Function words are
+    left out, unless there is nothing else.
+    """
+    dates, rest = read_dates(folded(text), when)
+    every = list(_read_terms(rest))
+    telling = dates + [term for term in every if not is_function_word(term)] or every
+    seen: Counter[str] = Counter()
+    kept = []
+    for term in telling:
+        seen[term] += 1
+        if seen[term] <= MAX_REPETITIONS:
+            kept.append(term)
+    return kept[:MAX_TERMS]
+
+
+def _read_terms(text: str) -> Iterator[str]:
+    for match in RUN.finditer(text):
+        if match["word"]:
+            yield _stem(match["word"][:MAX_TERM_CHARACTERS])
+        else:
+            characters = CHARACTER.findall(match["paired"])
+            yield from map("".join, pairwise(characters)) if characters[1:] else characters
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    """Return the Snowball stem: English for Latin letters without their accents, Russian for Cyrillic ones."""
+    if word in STOP_WORDS:
+        return word
+    if LATIN.fullmatch(word):
+        bare = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+        return str(_stemmers.english.stemWord(bare))
+    return str(_stemmers.russian.stemWord(word)) if CYRILLIC.fullmatch(word) else word
+
+
+def is_function_word(term: str) -> bool:
+    """Return whether the term says nothing by itself: "the", "you", "的"."""
+    return term in STOP_WORDS or all(character in STOP_CHARACTERS for character in term)
+
+
+def is_question(text: str) -> bool:
+    """Return whether the text ends in a question mark of any script."""
+    return text.rstrip().rstrip("\"'”’」』)）").endswith(("?", "？", "؟", ";", "՞"))
+
+
+@cache
+def _small_talk_terms() -> frozenset[str]:
+    return frozenset(term for phrase in words_of("small_talk") for term in terms(phrase))
+
+
+def tells_something(term: str) -> bool:
+    """Return whether a term says what a text is about: it is no function word and no small talk."""
+    return term not in _small_talk_terms() and not is_function_word(term)
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the terms of the words that begin with a capital within a sentence: "hope" is a wish, "Hope" a person."""
+    return frozenset(term for name in NAME.findall(text) for term in terms(name))
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether no word of the text says what it is about: greetings, thanks, assent, passing the time."""
+    return not names_in(text) and not any(map(tells_something, terms(text)))
+
+
+def tells_nothing(text: str) -> bool:
+    """Return whether all that the text says is questions and small talk."""
+    return all(is_question(sentence) or is_small_talk(sentence) for sentence in split_sentences(text))
 
 
 class Trait(IntFlag):
@@ -36,13 +144,8 @@ class Trait(IntFlag):
 SPEAKERS = {"user": Trait.OF_USER, "companion": Trait.OF_COMPANION}
 
 
-def tells_nothing(text: str) -> bool:
-    """Return whether all that the text says is questions and small talk."""
-    return all(is_question(one) or is_small_talk(one) for one in split_sentences(text))
-
-
 def traits(text: str, speaker: str) -> Trait:
-    """The traits of a text that this speaker ("user", "companion" or "") said."""
+    """Return the traits of a text that this speaker ("user", "companion" or "") said."""
     found = Trait.ANY | SPEAKERS.get(speaker, Trait.ANY)
     text = text.replace("’", "'")
     if any(is_question(line) for line in text.splitlines()):
@@ -53,3 +156,22 @@ def traits(text: str, speaker: str) -> Trait:
         if pattern.search(text):
             found |= trait
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class FactSignature:
+    """What a vector does not tell apart: the days that a text names, as terms, the numbers in the rest of it, and how
+    often it denies something.
+
+    "The rent is 900" is to "The rent is 950" as 0.97, "I am allergic" to "I am not allergic" too (all-MiniLM-L6-v2).
+    """
+
+    days: frozenset[str]
+    numbers: frozenset[str]
+    denials: int
+
+
+def sign_facts(text: str, when: datetime) -> FactSignature:
+    """Return those of `text`, said at `when` in the speaker's zone: texts that differ in them tell different things."""
+    days, rest = read_dates(folded(text), when)
+    return FactSignature(frozenset(days), frozenset(FIGURE.findall(rest)), len(DENIAL.findall(rest)))

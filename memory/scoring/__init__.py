@@ -1,8 +1,6 @@
 """Scoring policies: how much a memory comes to mind, by one rule or another. Pure: computed when read, stored nowhere."""
 
-from memory.scoring.choices import CHOICES, DEFAULT, by_name, in_mood, offer_of
-from memory.scoring.parameters import Parameter
-from memory.scoring.policy import Policy
-from memory.scoring.remembered import Remembered
+from memory.scoring.choices import CHOICES, DEFAULT, Parameter, by_name, in_mood, offer_of
+from memory.scoring.policy import Policy, Remembered
 
 __all__ = ["CHOICES", "DEFAULT", "Parameter", "Policy", "Remembered", "by_name", "in_mood", "offer_of"]

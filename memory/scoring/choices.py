@@ -1,4 +1,4 @@
-"""The policies that a companion may be given, by name."""
+"""The policies that a companion may be given, by name, and what of each a person may set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,30 +8,48 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memory.errors import ParameterError, PolicyError
-from memory.scoring.airi_chat import AiriChat
-from memory.scoring.airi_decay import AiriDecay
-from memory.scoring.digital_life import DigitalLife
-from memory.scoring.fsrs import Fsrs
-from memory.scoring.generative_agents import GenerativeAgents
-from memory.scoring.hou import Hou
-from memory.scoring.kith import Kith
-from memory.scoring.likeness import Likeness
-from memory.scoring.memory_bank import MemoryBank
-from memory.scoring.parameters import (
-    AIRI_CHATS,
-    AIRI_DECAYS,
-    DIGITAL_LIFES,
-    GENERATIVE_AGENTS,
-    HOUS,
-    KITHS,
-    MEMORY_BANKS,
-    Parameter,
-    checked,
+from memory.scoring.policies import (
+    RANGES,
+    AiriChat,
+    AiriDecay,
+    DigitalLife,
+    Fsrs,
+    GenerativeAgents,
+    Hou,
+    Likeness,
+    MemoryBank,
 )
-from memory.scoring.policy import Policy
+from memory.scoring.policy import Kith, Policy
 
 DEFAULT = Kith.name
 Adjustable = Kith | Likeness | DigitalLife | AiriChat | AiriDecay | MemoryBank | Hou | Fsrs | GenerativeAgents
+NO_PARAMETERS = _("This policy has no parameter %(name)s; it has none.")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One number of a policy, from `least` to `most` in steps of `step`; a step of 1 that `is_whole` takes no other."""
+
+    name: str
+    label: Promise
+    least: float
+    most: float
+    step: float
+    is_whole: bool = False
+
+    def check(self, value: object) -> float:
+        """Return the value as the policy takes it; ParameterError for what is no number, or outside of the range."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._error(_("%(name)s must be a number, not %(value)s."), value)
+        if not self.least <= value <= self.most:
+            raise self._error(_("%(name)s lies from %(least)g to %(most)g, not at %(value)s."), value)
+        if self.is_whole and value != int(value):
+            raise self._error(_("%(name)s must be a whole number, not %(value)s."), value)
+        return int(value) if self.is_whole else float(value)
+
+    def _error(self, why: Promise, value: object) -> ParameterError:
+        named = {"name": self.name, "least": self.least, "most": self.most, "value": f"{value!r:.40}"}
+        return ParameterError(str(why) % named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +66,19 @@ class Offer:
         return self.values(self.policy)
 
     def values(self, policy: Policy) -> dict[str, float]:
-        """Each parameter as it is in a policy of this kind."""
+        """Return each parameter as it is in a policy of this kind."""
         holder = policy.curve if isinstance(policy, AiriDecay) else policy
-        return {one.name: getattr(holder, one.name) for one in self.parameters}
+        return {parameter.name: getattr(holder, parameter.name) for parameter in self.parameters}
 
-    def built(self, given: Mapping[str, object]) -> Policy:
-        """The policy with these of its parameters; ParameterError where it cannot be."""
-        values: dict[str, Any] = checked(self.parameters, given)
+    def build(self, given: Mapping[str, object]) -> Policy:
+        """Return the policy with these of its parameters; ParameterError where it cannot be."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        if unknown := [str(name)[:40] for name in given if name not in known]:
+            why = (
+                _("This policy has no parameter %(name)s; there are: %(names)s.") if known else NO_PARAMETERS
+            )
+            raise ParameterError(str(why) % {"name": repr(unknown[0]), "names": ", ".join(known)})
+        values: dict[str, Any] = {name: known[name].check(value) for name, value in given.items()}
         try:
             if isinstance(self.policy, AiriDecay):
                 return replace(self.policy, curve=replace(self.policy.curve, **values))
@@ -63,28 +87,76 @@ class Offer:
             raise ParameterError(str(error)) from error
 
 
-# Hou's threshold of .86 asks for a likeness of .78 at the very moment, which few embedders give to a question and its
-# answer, and a unit of a day halves that within the day: so the unit is a month and the threshold that of a variant.
-OFFERED: list[Offer] = [
-    Offer(Kith(), _("Kith: what fits best, a little sooner where it is fresh, felt or important"), KITHS),
+def _of_curve(name: str, label: Promise, step: float, *, is_whole: bool = False) -> Parameter:
+    return Parameter(name, label, *RANGES[name], step, is_whole)
+
+
+FLOOR = Parameter("floor", _("Likeness from which a memory may come"), 0, 1, 0.01)
+UNIT_DAYS = Parameter("unit_days", _("Unit of time in days"), 0.25, 365, 0.25)
+OFFERED = [
+    Offer(
+        Kith(),
+        _("Kith: what fits best, a little sooner where it is fresh, felt or important"),
+        (
+            Parameter("month_days", _("Half-life in days"), 1, 365, 1),
+            Parameter("recency", _("Weight of what is new"), 0, 0.1, 0.005),
+            Parameter("retention", _("Weight of what is recalled"), 0, 0.1, 0.005),
+            Parameter("emotion", _("Weight of feelings"), 0, 0.2, 0.01),
+            Parameter("importance", _("Weight of importance"), 0, 0.3, 0.01),
+            Parameter("evidence", _("Weight of being told more than once"), 0, 0.2, 0.01),
+        ),
+    ),
     Offer(Likeness(), _("Likeness: the nearest in meaning, whatever its age")),
-    Offer(DigitalLife(), _("DigitalLife: the few that are clearly alike, or nothing"), DIGITAL_LIFES),
-    Offer(AiriChat(), _("AIRI chat: what is alike, a little sooner in its first month"), AIRI_CHATS),
-    Offer(AiriDecay(), _("AIRI decay: half is gone in a week, recalls and feelings hold it"), AIRI_DECAYS),
-    Offer(MemoryBank(), _("MemoryBank: gone in days, each recall makes it last longer"), MEMORY_BANKS),
-    Offer(Hou(unit_days=30, threshold=0.6), _("Hou: what is recalled at growing intervals stays"), HOUS),
+    Offer(
+        DigitalLife(),
+        _("DigitalLife: the few that are clearly alike, or nothing"),
+        (
+            FLOOR,
+            Parameter("clear", _("Likeness that is clear"), 0, 1, 0.01),
+            Parameter("few", _("How many are a few"), 1, 20, 1, is_whole=True),
+        ),
+    ),
+    Offer(
+        AiriChat(),
+        _("AIRI chat: what is alike, a little sooner in its first month"),
+        (FLOOR, Parameter("month_days", _("Days in which it counts as new"), 1, 365, 1)),
+    ),
+    Offer(
+        AiriDecay(),
+        _("AIRI decay: half is gone in a week, recalls and feelings hold it"),
+        (
+            _of_curve("decay", _("Decay in a unit of time"), 0.001),
+            UNIT_DAYS,
+            _of_curve("boost", _("Boost of each recall"), 0.05),
+            _of_curve("boost_fading", _("How fast the boost fades"), 0.05),
+            _of_curve("long_term_at", _("Recalls until it lasts"), 1, is_whole=True),
+            _of_curve("residual", _("Decay that stays when it lasts"), 0.01),
+            _of_curve("joy", _("Boost of joy"), 0.1),
+            _of_curve("joy_fading", _("How fast joy fades"), 0.1),
+            _of_curve("aversion", _("Boost of aversion"), 0.1),
+            _of_curve("aversion_growth", _("Growth of aversion with recalls"), 0.01),
+        ),
+    ),
+    Offer(MemoryBank(), _("MemoryBank: gone in days, each recall makes it last longer"), (UNIT_DAYS,)),
+    # Hou's threshold of .86 asks for a likeness of .78 at the very moment, which few embedders give to a question and its
+    # answer, and a unit of a day halves that within the day: so the unit is a month and the threshold a variant's.
+    Offer(
+        Hou(unit_days=30, threshold=0.6),
+        _("Hou: what is recalled at growing intervals stays"),
+        (UNIT_DAYS, Parameter("threshold", _("Probability from which it comes"), 0, 1, 0.01)),
+    ),
     Offer(Fsrs(), _("FSRS: as cards are learnt, a recall just before forgetting holds best")),
     Offer(
         GenerativeAgents(),
         _("Generative agents: alike, fresh and important count the same"),
-        GENERATIVE_AGENTS,
+        (Parameter("daily", _("Freshness kept each day"), 0.8, 1, 0.001),),
     ),
 ]
 CHOICES: list[tuple[str, Promise]] = [(offer.policy.name, offer.words) for offer in OFFERED]
 
 
 def offer_of(name: str) -> Offer:
-    """What is offered by that name; PolicyError where there is nothing."""
+    """Return what is offered by that name; PolicyError where there is nothing."""
     offers = {offer.policy.name: offer for offer in OFFERED}
     if name not in offers:
         raise PolicyError(name, list(offers))
@@ -92,14 +164,14 @@ def offer_of(name: str) -> Offer:
 
 
 def by_name(name: str, mood: float = 0.0, parameters: Mapping[str, object] | None = None) -> Policy:
-    """The policy of that name with these parameters, in that mood (-1 to 1) where it knows moods.
+    """Return the policy of that name with these parameters, in that mood (-1 to 1) where it knows moods.
 
     PolicyError where there is none, and its ParameterError for a parameter that it has not, that is no number, or that
     lies outside of its range.
     """
-    return in_mood(offer_of(name).built(parameters or {}), mood)
+    return in_mood(offer_of(name).build(parameters or {}), mood)
 
 
 def in_mood(policy: Policy, mood: float) -> Policy:
-    """The policy as it is in that mood; the same where it knows no moods."""
+    """Return the policy as it is in that mood; the same where it knows no moods."""
     return replace(policy, mood=mood) if isinstance(policy, Kith) and mood else policy

@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Left, TruncDate
 from memory.emotion import Depth, depth
 from memory.models import Memory, Recalled
 from memory.scoring import Policy, Remembered
-from memory.scoring.remembered import MOST_DAYS
+from memory.scoring.policy import MAX_DAYS
 
 MAX_LIVES = 5_000
 TEXT_CHARACTERS = 200
@@ -111,7 +111,7 @@ def half_life_days(policy: Policy) -> float | None:
     half, early, late = left(0.0) / 2, 0.0, 1.0
     while left(late) > half:
         early, late = late, late * 2
-        if late > MOST_DAYS:
+        if late > MAX_DAYS:
             return None
     for _ in range(60):
         middle = (early + late) / 2

@@ -11,7 +11,7 @@ from accounts.models import User
 from companions.models import Companion
 from memory.admin.spaces import alarms
 from memory.embedding import embed_cue, embed_waiting
-from memory.embedding.spaces import look_anew, served
+from memory.embedding.spaces import clear_cache, count_served
 from memory.models import Embedding, Space
 from safety.models import AuditEntry
 from tests.admin.walk import listing, page
@@ -29,7 +29,7 @@ def old(mira: Companion, say: Say, embedding_server: EmbeddingServer, settings: 
     say(mira, "Tea.", "Milk.", "Walk.", at=DAY)
     embed_waiting()
     settings.EMBEDDING = wanted
-    look_anew()
+    clear_cache()
     return Space.objects.get()
 
 
@@ -79,9 +79,9 @@ def test_embedding_again_asks_first_and_then_begins_another_edition(desk: Client
     made = Space.objects.get(edition=2)
     assert (made.model, made.width) == (wanted.model, 4)
     assert deeds() == [("changed", "memory.Space", str(made.pk))]
-    assert served() == {wanted.pk: 1}
+    assert count_served() == {wanted.pk: 1}
     embed_waiting()
-    assert served() == {made.pk: 1}
+    assert count_served() == {made.pk: 1}
 
 
 def test_embedding_again_takes_the_width_that_the_server_has_now(
@@ -98,7 +98,7 @@ def test_embedding_again_takes_the_width_that_the_server_has_now(
     assert embed_waiting() == 3
     assert Space.objects.get(edition=2).width == 6
     assert alarms() == []
-    assert served() == {Space.objects.get(edition=2).pk: 1}
+    assert count_served() == {Space.objects.get(edition=2).pk: 1}
 
 
 def test_a_server_that_is_down_is_told_and_nothing_begins(

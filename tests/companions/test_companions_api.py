@@ -7,7 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.models import Companion
-from memory.scoring.hou import Hou
+from memory.scoring.policies import Hou
 from tests.fixtures.rest import Api, problem
 from tests.fixtures.turns import make_companion
 

@@ -7,7 +7,7 @@ from django.utils import translation
 
 from companions.memories.reasons import FACTORS, PARTS, factors_of, in_words, parts_of
 from memory.scoring import Remembered
-from memory.scoring.kith import Kith
+from memory.scoring.policy import Kith
 
 TEXT = "We baked bread at Lena's on the second of May."
 

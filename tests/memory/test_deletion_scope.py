@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from memory.deletion.scope import DeletionScope, cached_reader
-from memory.recall.terms import terms
+from memory.recall.traits import terms
 
 NOBODY = UUID(int=0)
 NOW = datetime(2023, 5, 2, 9, tzinfo=UTC)

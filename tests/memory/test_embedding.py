@@ -17,7 +17,7 @@ from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.spaces import serving_space
 from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
-from memory.recall.packed_index import PackedIndex, hash_term
+from memory.recall.candidates import PackedIndex, hash_term
 from memory.store import correct
 from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.fixtures.turns import make_companion

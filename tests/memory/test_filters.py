@@ -11,7 +11,7 @@ from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
 from memory.errors import FilterError, OffsetError
 from memory.models import Memory, Recall
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import Found, recall, record
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.recall.flashback import PROBABILITY, draw, is_flashback_due, weigh
+from memory.recall.recall import FLASHBACK_PROBABILITY, draw_flashback, is_flashback_due, weigh_flashback
 from memory.scoring import Remembered
 
 
@@ -25,23 +25,23 @@ CANDIDATES = {UUID(int=n): remembered(idle_days=n * 10.0, joy=n / 10) for n in r
 
 def test_a_seed_decides_whether_and_which() -> None:
     first, again = (
-        [(is_flashback_due(chance), draw(CANDIDATES, chance)) for _ in range(50)]
+        [(is_flashback_due(chance), draw_flashback(CANDIDATES, chance)) for _ in range(50)]
         for chance in (Random(7), Random(7))
     )
     other = Random(8)
     assert first == again
-    assert first != [(is_flashback_due(other), draw(CANDIDATES, other)) for _ in range(50)]
+    assert first != [(is_flashback_due(other), draw_flashback(CANDIDATES, other)) for _ in range(50)]
 
 
 @given(st.permutations(list(CANDIDATES)), st.integers(0, 2**64))
 def test_the_order_of_the_candidates_does_not_matter(order: list[UUID], seed: int) -> None:
     shuffled = {id: CANDIDATES[id] for id in order}
-    assert draw(shuffled, Random(seed)) == draw(CANDIDATES, Random(seed))
+    assert draw_flashback(shuffled, Random(seed)) == draw_flashback(CANDIDATES, Random(seed))
 
 
 def test_it_comes_about_one_time_in_twenty() -> None:
     chance = Random(1)
-    assert PROBABILITY == 0.05
+    assert FLASHBACK_PROBABILITY == 0.05
     assert 900 < sum(is_flashback_due(chance) for _ in range(20_000)) < 1100
 
 
@@ -70,21 +70,21 @@ def test_a_probability_that_is_none_is_refused(bad: float) -> None:
     ],
 )
 def test_feeling_and_retention_weigh_and_relevance_does_not(row: Remembered, expected: float) -> None:
-    assert weigh(row) == pytest.approx(expected)
+    assert weigh_flashback(row) == pytest.approx(expected)
 
 
 def test_it_is_drawn_as_often_as_it_weighs() -> None:
     candidates = {UUID(int=1): remembered(), UUID(int=2): remembered(aversion=1), UUID(int=3): remembered(30)}
     chance = Random(3)
-    drawn = Counter(draw(candidates, chance) for _ in range(9000))
+    drawn = Counter(draw_flashback(candidates, chance) for _ in range(9000))
     assert [drawn[id] / 9000 for id in candidates] == pytest.approx([1 / 4.5, 3 / 4.5, 0.5 / 4.5], abs=0.02)
 
 
 def test_what_is_forgotten_for_ages_can_still_come() -> None:
     old = {UUID(int=1): remembered(idle_days=4_000_000)}
-    assert weigh(old[UUID(int=1)]) > 0
-    assert draw(old, Random(1)) == UUID(int=1)
+    assert weigh_flashback(old[UUID(int=1)]) > 0
+    assert draw_flashback(old, Random(1)) == UUID(int=1)
 
 
 def test_of_nothing_nothing_comes() -> None:
-    assert draw({}, Random(1)) is None
+    assert draw_flashback({}, Random(1)) is None

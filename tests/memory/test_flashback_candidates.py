@@ -7,9 +7,9 @@ import pytest
 
 from companions.models import Companion, Message
 from memory.models import Memory
-from memory.recall.filters import EVERYTHING, MemoryFilter
-from memory.recall.flashback import MAX_CANDIDATES as EACH
-from memory.recall.flashback import find_flashback
+from memory.recall.candidates import EVERYTHING, MemoryFilter
+from memory.recall.recall import MAX_FLASHBACK_CANDIDATES as EACH
+from memory.recall.recall import find_flashback
 from tests.memory.conftest import DAY, Say
 
 pytestmark = pytest.mark.django_db

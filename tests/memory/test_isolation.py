@@ -13,14 +13,14 @@ from tests.fixtures.routes import routes
 from tests.memory.walking import modules, source, unasked_for_whom, unnarrowed, unnarrowed_above
 
 NOT_OF_ONE_COMPANION = {
-    "memory.embedding.embed._waiting": "the sweep: what waits is embedded, whosever it is, and given to nobody",
-    "memory.embedding.embed._unchanged": "the rows of the sweep's own batch, by their ids, locked and looked at again",
+    "memory.embedding.backlog._waiting": "the sweep: what waits is embedded, whosever it is, and given to nobody",
+    "memory.embedding.backlog._keep": "the rows of the sweep's own batch, by their ids, locked and looked at again",
     "memory.documents.gists.find_due": "the sweep: ids of documents whose pages wait, whosever they are",
     "memory.documents.gists.write_gists": "the one document of the sweep, by its id; a number comes back",
     "memory.consolidation.runs.find_due": "the sweep: ids of nights that wait, whosever they are",
     "memory.admin.spaces.embedded": "counts memories in each space for operators; none comes back",
-    "memory.embedding.spaces.served": "counts companions for operators; no memory comes back",
-    "memory.recall.reinforcement.USE": "the rows that one reply was shown, by that reply; a number comes back",
+    "memory.embedding.spaces.count_served": "counts companions for operators; no memory comes back",
+    "memory.emotion.USE": "the rows that one reply was shown, by that reply; a number comes back",
     "memory.deletion.derived._drawn_from": "a condition on the companion's own, by memories of its own that go",
     "memory.models.memory.from_messages": "a condition, which only narrows further what is narrowed already",
 }
@@ -96,7 +96,7 @@ def test_the_whole_package_is_walked() -> None:
         "memory.recall.candidates",
         "memory.recall.novelty",
         "memory.models.memory",
-        "memory.scoring.kith",
+        "memory.scoring.policies",
     } < set(modules())
 
 

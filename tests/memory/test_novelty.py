@@ -13,8 +13,8 @@ from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.errors import NoveltyError
 from memory.models import Memory
-from memory.recall.fact_signature import sign_facts
 from memory.recall.novelty import MOST_SAME, Novelty, find_novel
+from memory.recall.traits import sign_facts
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer, Say
 

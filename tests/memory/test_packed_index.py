@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from memory.recall.packed_index import PackedIndex, hash_term, pack
+from memory.recall.candidates import PackedIndex, hash_term, pack
 from memory.recall.traits import Trait
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

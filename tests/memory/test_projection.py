@@ -12,7 +12,7 @@ from memory.emotion import Depth
 from memory.models import Memory, Recall, Recalled
 from memory.recall.recall import recall
 from memory.scoring import CHOICES, Policy, by_name
-from memory.scoring.airi_decay import AiriDecay, Curve
+from memory.scoring.policies import AiriDecay, Curve
 from memory.scoring.projection import (
     Life,
     count_recalls_by_day,

@@ -14,7 +14,7 @@ from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.spaces import CueVector, serving_space
 from memory.errors import LimitError, VectorError, WidthError
 from memory.models import Memory, Recall
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import Found, recall, record
 from memory.scoring import CHOICES
 from tests.memory.conftest import DAY, Say

@@ -6,10 +6,9 @@ from uuid import uuid4
 import pytest
 
 from companions.models import Companion, Reply
-from memory.emotion import Feeling, reaction_to
+from memory.emotion import Feeling, reaction_to, reinforce
 from memory.models import Memory, Recall, Recalled
 from memory.recall.recall import Found, record
-from memory.recall.reinforcement import reinforce
 from memory.scoring import by_name
 from tests.memory.conftest import DAY, Say
 

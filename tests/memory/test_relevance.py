@@ -11,13 +11,12 @@ from django.db import connection
 
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from memory.embedding.spaces import CueVector, look_anew, serving_space
+from memory.embedding.backlog import everyday_sentences, measure_everyday
+from memory.embedding.spaces import CueVector, clear_cache, everyday_likeness, serving_space
 from memory.models import Memory, Space
-from memory.recall.everyday import everyday_likeness, everyday_sentences, measure_spaces
-from memory.recall.floor import MAX_LIKELY
+from memory.recall.ranking import MAX_LIKELY
 from memory.recall.recall import recall
-from memory.recall.small_talk import is_small_talk
-from memory.recall.traits import Trait, tells_nothing
+from memory.recall.traits import Trait, is_small_talk, tells_nothing
 from memory.scoring import CHOICES
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking
@@ -56,8 +55,8 @@ def told(mira: Companion, say: Say) -> Companion:
 @pytest.fixture
 def embedded(told: Companion) -> Companion:
     embed_waiting(told.pk)
-    measure_spaces()
-    look_anew()
+    measure_everyday()
+    clear_cache()
     return told
 
 
@@ -197,10 +196,10 @@ def test_a_space_that_is_not_measured_yet_counts_nothing_as_common(told: Compani
 
 def test_a_space_is_measured_once(told: Companion, embedding_server: EmbeddingServer) -> None:
     serving_space()
-    measure_spaces()
+    measure_everyday()
     asked = len(embedding_server.bodies)
     assert Space.objects.get().everyday
-    measure_spaces()
+    measure_everyday()
     assert len(embedding_server.bodies) == asked
 
 
@@ -209,9 +208,9 @@ def test_an_embedder_that_refuses_everyday_sentences_leaves_its_space_without(
 ) -> None:
     serving_space()
     embedding_server.refuses_all = True
-    measure_spaces()
+    measure_everyday()
     asked = len(embedding_server.bodies)
-    measure_spaces()  # not again for an hour
+    measure_everyday()  # not again for an hour
     assert len(embedding_server.bodies) == asked
     assert Space.objects.get().everyday == b""
 
@@ -226,7 +225,7 @@ def test_a_server_that_is_away_keeps_no_other_space_unmeasured(
     }
     Space.objects.create(model="before", width=4, max_tokens=100)
     serving_space()
-    measure_spaces()
+    measure_everyday()
     assert {one.model: bool(one.everyday) for one in Space.objects.all()} == {
         "before": False,
         "some-model": True,
@@ -239,7 +238,7 @@ def test_answers_of_another_width_are_not_kept(
     settings.EMBEDDING = asking(embedding_server)
     serving_space()
     embedding_server.width = 6
-    measure_spaces()
+    measure_everyday()
     assert Space.objects.get().everyday == b""
 
 

@@ -15,7 +15,7 @@ from companions.conversations.log_import import Line, import_log, progress
 from companions.models import Companion
 from memory import tasks
 from memory.embedding import embed_cue, embed_waiting
-from memory.embedding.spaces import CueVector, look_anew, serving_space, wanted_space
+from memory.embedding.spaces import CueVector, clear_cache, serving_space, wanted_space
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Memory, Space
 from memory.recall.recall import Found, recall
@@ -161,7 +161,7 @@ def moving(mira: Companion, say: Say, embedding_server: EmbeddingServer, setting
 def test_the_older_space_serves_until_the_last_memory_is_done(mira: Companion, moving: list[Memory]) -> None:
     assert serves(mira) == 384
     embed_waiting(mira.pk, limit=100)
-    look_anew()
+    clear_cache()
     assert serves(mira) == 384
     assert ask(mira, "hot drinks")[0].reasons["likeness"] is not None
     embed_waiting(mira.pk)
@@ -272,7 +272,7 @@ def test_another_width_changes_nothing_and_is_an_alarm(
     embedding_server.width = 5
     (new,) = say(mira, "Milk.", at=timezone.now())
     for _ in range(2):
-        look_anew()
+        clear_cache()
         with pytest.raises(WidthError, match="4 wide"):
             embed_waiting()
         tasks.embed_waiting()
@@ -284,7 +284,7 @@ def test_another_width_changes_nothing_and_is_an_alarm(
     assert ask(mira, "tea")[0].memory == old
     assert caplog.text.count("embedding_width_changed") == 1
     embedding_server.width = 4
-    look_anew()
+    clear_cache()
     assert embed_waiting() == 1
     space.refresh_from_db()
     assert (space.answered_width, space.answered_at) == (None, None)

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.recall.fact_signature import sign_facts
-from memory.recall.terms import LONGEST_TERM, MOST_OF_ONE_TERM, MOST_TERMS, is_question, terms
+from memory.recall.traits import (
+    MAX_REPETITIONS,
+    MAX_TERM_CHARACTERS,
+    MAX_TERMS,
+    is_question,
+    sign_facts,
+    terms,
+)
 from text.dates import days_named
 
 WHEN = datetime(2023, 5, 10, 12, tzinfo=UTC)  # a Wednesday
@@ -112,9 +118,9 @@ def test_relative_days_are_words_where_the_time_is_unknown() -> None:
 
 
 def test_terms_are_bounded() -> None:
-    assert terms("a" * 100_000) == ["a" * LONGEST_TERM]
-    assert terms("tea " * 25_000) == ["tea"] * MOST_OF_ONE_TERM
-    assert len(terms(" ".join(f"word{number}" for number in range(50_000)))) == MOST_TERMS
+    assert terms("a" * 100_000) == ["a" * MAX_TERM_CHARACTERS]
+    assert terms("tea " * 25_000) == ["tea"] * MAX_REPETITIONS
+    assert len(terms(" ".join(f"word{number}" for number in range(50_000)))) == MAX_TERMS
 
 
 @pytest.mark.parametrize(

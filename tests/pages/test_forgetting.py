@@ -17,8 +17,8 @@ from django.utils import timezone
 from accounts.models import ModelCall, User
 from companions.models import Companion
 from memory.models import Memory, Recall, Recalled
-from memory.scoring.hou import Hou
-from memory.scoring.kith import Kith
+from memory.scoring.policies import Hou
+from memory.scoring.policy import Kith
 from memory.store import keep_fact
 from tests.pages.conftest import Told
 

@@ -26,13 +26,13 @@ class PolicyForm(forms.Form):
             shown: dict[str, Any] = {"label": parameter.label, "required": False}
             shown |= {"min_value": parameter.least, "max_value": parameter.most}
             self.fields[parameter.name] = kind(**shown)
-        self.built: Policy = self.offer.built(values)
+        self.built: Policy = self.offer.build(values)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         given = {name: value for name, value in cleaned.items() if value is not None}
         try:
-            self.built = self.offer.built({**self.initial, **given})
+            self.built = self.offer.build({**self.initial, **given})
         except ParameterError as error:
             if not self.errors:
                 raise forms.ValidationError(_("These numbers do not go together.")) from error

@@ -13,7 +13,7 @@ from database.threads import in_thread
 from memory.embedding import embed_waiting
 from memory.learning.neighbours import neighbours
 from memory.models import Memory
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, learnt, told

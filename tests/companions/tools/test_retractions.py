@@ -16,7 +16,7 @@ from database.threads import in_thread
 from memory.core_memory import set_slot
 from memory.models import Memory, Retraction, Slot
 from memory.models.always import By
-from memory.recall.filters import MemoryFilter
+from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import search
 from memory.store import correct, keep_fact
 from providers.rehearsal.process import RehearsalServer

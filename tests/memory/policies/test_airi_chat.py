@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.scoring.airi_chat import AiriChat
+from memory.scoring.policies import AiriChat
 from tests.memory.policies.conftest import Row
 
 

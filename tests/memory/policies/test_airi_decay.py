@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from memory.scoring.airi_decay import AIRIS, RANGES, AiriDecay, Curve, decayed, emotional, lasting
+from memory.scoring.policies import AIRIS, RANGES, AiriDecay, Curve, decayed, emotional, lasting
 from tests.memory.policies.conftest import Row
 
 GOLDEN = [  # age, recalls, idle, L, D, E with joy .5, E with aversion .5; of an origin of 500

@@ -5,8 +5,8 @@ from django.utils import translation
 
 from memory.errors import ParameterError, PolicyError
 from memory.scoring import CHOICES, DEFAULT, by_name, in_mood, offer_of
-from memory.scoring.airi_decay import RANGES, AiriDecay, Curve
-from memory.scoring.kith import Kith
+from memory.scoring.policies import RANGES, AiriDecay, Curve
+from memory.scoring.policy import Kith
 
 NAMES = [name for name, _ in CHOICES]
 

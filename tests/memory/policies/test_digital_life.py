@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.scoring.digital_life import DigitalLife
+from memory.scoring.policies import DigitalLife
 from tests.memory.policies.conftest import Row
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.scoring.fsrs import LEARNT_AT, MOST_GAPS, SCHEDULER, Fsrs, card, gaps
-from memory.scoring.remembered import Remembered
+from memory.scoring.policies import LEARNT_AT, MAX_GAPS, SCHEDULER, Fsrs, card, gaps
+from memory.scoring.policy import Remembered
 from tests.memory.policies.conftest import Row
 
 W = SCHEDULER.parameters
 GOOD = 3
-FEW_DAYS = st.lists(st.integers(0, 400), max_size=MOST_GAPS)
+FEW_DAYS = st.lists(st.integers(0, 400), max_size=MAX_GAPS)
 
 
 def share(days: int, stability: float) -> float:
@@ -72,7 +72,7 @@ def test_each_day_without_a_recall_leaves_less(spaced: list[int], days: int) -> 
 
 
 @settings(max_examples=50)
-@given(spaced=st.lists(st.integers(1, 400), max_size=MOST_GAPS - 1), gap=st.integers(1, 400))
+@given(spaced=st.lists(st.integers(1, 400), max_size=MAX_GAPS - 1), gap=st.integers(1, 400))
 def test_a_recall_on_another_day_makes_it_last_longer(spaced: list[int], gap: int) -> None:
     once, again = (left(30, every) for every in (spaced, [*spaced, gap]))
     assert again > once
@@ -96,7 +96,7 @@ def test_only_the_longest_twenty_gaps_are_looked_at(row: Row) -> None:
 
 def test_a_recall_at_an_unknown_time_counts_as_one_after_a_day(row: Row) -> None:
     assert gaps(row(recalls=3, gaps_days=(5.0,))) == (1, 1, 5)
-    assert gaps(row(recalls=1_000_000)) == (1,) * MOST_GAPS
+    assert gaps(row(recalls=1_000_000)) == (1,) * MAX_GAPS
 
 
 def test_the_policy_is_likeness_times_what_is_left(row: Row) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.scoring.generative_agents import GenerativeAgents
+from memory.scoring.policies import GenerativeAgents
 from tests.memory.policies.conftest import Row
 
 

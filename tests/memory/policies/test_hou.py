@@ -2,7 +2,8 @@
 
 import pytest
 
-from memory.scoring.hou import Hou, consolidation, probability
+from memory.scoring.policies import Hou, probability
+from memory.scoring.policy import consolidation
 from tests.memory.policies.conftest import Row
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.scoring import Remembered
-from memory.scoring.kith import Kith, fading, relevance, retention
+from memory.scoring.policy import Kith, fading, relevance, retention
 from tests.memory.policies.conftest import Row
 
 BOUNDS = {"recency": 0.01, "retention": 0.01, "emotion": 0.05, "importance": 0.1, "evidence": 0.05}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.scoring.memory_bank import MemoryBank, retention
+from memory.scoring.policies import MemoryBank, memory_bank_retention
 from tests.memory.policies.conftest import Row
 
 
@@ -11,7 +11,7 @@ from tests.memory.policies.conftest import Row
     [(0, 0, 1.0), (1, 0, 0.368), (1, 4, 0.819), (5, 4, 0.368), (2, 0, 0.135), (1, 1, 0.607)],
 )
 def test_the_golden_curve_with_strength_in_the_divisor(idle: float, recalls: int, left: float) -> None:
-    assert retention(idle, recalls) == pytest.approx(left, abs=5e-4)
+    assert memory_bank_retention(idle, recalls) == pytest.approx(left, abs=5e-4)
 
 
 def test_the_policy_is_likeness_times_retention(row: Row) -> None:

@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.scoring import CHOICES, Policy, Remembered, by_name
-from memory.scoring.airi_decay import AiriDecay, Curve
-from memory.scoring.hou import Hou
-from memory.scoring.kith import Kith
-from memory.scoring.memory_bank import MemoryBank
+from memory.scoring.policies import AiriDecay, Curve, Hou, MemoryBank
+from memory.scoring.policy import Kith
 
 POLICIES: list[Policy] = [by_name(name) for name, _ in CHOICES]
 POLICIES += [Hou(), Hou(threshold=0), Kith(mood=-1.0), MemoryBank(unit_days=365), AiriDecay(Curve())]

@@ -1,0 +1,45 @@
+"""What code must know of languages, as data: a file for each, with lists of words and regular expressions by purpose."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import regex
+
+FOLDER = Path(__file__).parent
+HAN = regex.compile(r"\p{Han}")
+
+
+@cache
+def load_languages() -> dict[str, dict[str, Any]]:
+    """Return what each file says, by the file's name."""
+    return {
+        path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.toml"))
+    }
+
+
+def words_of(key: str) -> list[str]:
+    """Return the words that the languages list under this key."""
+    return [word for language in load_languages().values() for word in language.get(key, ())]
+
+
+@cache
+def any_word_of(key: str, where: str = "") -> "regex.Pattern[str]":
+    """Return a pattern of any of the words under that key: at the beginning ("^"), the end ("$"), alone or anywhere.
+
+    Those of letters with spaces between words are found as whole words.
+    """
+    words = (
+        regex.escape(word) if HAN.search(word) else rf"\b{regex.escape(word)}\b" for word in words_of(key)
+    )
+    any_of = f"(?:{'|'.join(words)})"
+    places = {"^": rf"^\W*{any_of}", "$": rf"{any_of}\W*$", "^$": rf"^\W*{any_of}\W*$"}
+    return regex.compile(places.get(where, any_of), regex.IGNORECASE)
+
+
+@cache
+def pattern_of(key: str) -> "regex.Pattern[str]":
+    """Return a pattern of whatever a language's regular expression under this key matches."""
+    languages = load_languages().values()
+    return regex.compile("|".join(language[key] for language in languages if key in language))
