@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action, display
 
-from companions.admin import trace
+from companions.admin.reply import mark_lines, pretty
 from companions.errors import TimerError
 from companions.life import timers, waking
 from companions.models import Delivery, InnerState, Life, Timer, Waking
@@ -136,9 +136,9 @@ class WakingAdmin(DeedsAdmin):
 
     def private(self, request: HttpRequest, thing: Waking) -> dict[str, Any]:
         return super().private(request, thing) | {
-            "lines": trace.lines(thing.prompt),
+            "lines": mark_lines(thing.prompt),
             "steps": [
-                step | {"arguments": trace.pretty(step["arguments"]), "result": trace.pretty(step["result"])}
+                step | {"arguments": pretty(step["arguments"]), "result": pretty(step["result"])}
                 for step in thing.steps
             ],
         }

@@ -1,16 +1,30 @@
+"""What a companion has written: its diary, and in revisions its self-concept and its user's profile."""
+
+from collections.abc import Callable
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
-from ninja import Router, Schema
+from django.http import Http404
+from django.utils import timezone
+from ninja import Field, Router, Schema
+from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
+from accounts.idempotency import once
 from companions import access
-from companions.api.schemas import MessagesOut
+from companions.access import get_companion, get_revision
+from companions.api.schemas import IdempotencyKey, MessagesOut
+from companions.memories.editing import restore_revision, write_revision
 from companions.models import Message
 from companions.pagination import PageQuery, paginate
-from memory.models import DiaryEntry
+from memory.learning.revisions import current
+from memory.models import DiaryEntry, Revision
+from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
+from text.storable import is_storable
 
 router = Router(tags=["diary"])
+revisions_router = Router(tags=["understanding"])
 Out = dict[str, object]
 
 
@@ -70,3 +84,112 @@ def list_diary_messages(
     entry = access.get_diary_entry(request.user, companion_id, entry_id)
     items, next_cursor = paginate(Message.objects.filter(session=entry.session_id), "said_at", query)
     return {"items": items, "next": next_cursor}
+
+
+def stored(text: str) -> str:
+    """The text as it came; ValueError where a database cannot keep it."""
+    if not is_storable(text):
+        raise ValueError("holds characters that are not text")
+    return text
+
+
+Sentence = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=SENTENCE_CHARACTERS),
+    AfterValidator(stored),
+]
+
+
+class RevisionOut(Schema):
+    number: int = Field(description="The highest holds; 0 where nothing has been written yet.")
+    sentences: list[SentenceOut]
+    by: str
+    made_at: datetime | None
+    is_stale: bool
+
+
+class RevisionsOut(Schema):
+    items: list[RevisionOut]
+    next: str | None
+
+
+class RevisionIn(Schema):
+    sentences: list[Sentence] = Field(max_length=MOST_SENTENCES)
+
+
+NOTHING = {"number": 0, "sentences": [], "by": "", "made_at": None, "is_stale": False}
+
+
+def _written(
+    request: SignedInRequest, operation: str, key: str | None, write: Callable[[], Revision]
+) -> Revision:
+    """The revision that was written; the one of before where the same was asked under the same key."""
+    id, _ = once(request.user, operation, key, request.body, lambda: write().pk)
+    return Revision.objects.owned_by(request.user).get(pk=id)
+
+
+def _operations(about: Revision.About, words: str) -> None:
+    name, path = about.value, f"/{{uuid:companion_id}}/{about.value.replace('_', '-')}"
+
+    @revisions_router.get(
+        path, response=RevisionOut, operation_id=f"get_{name}", summary=f"{words}, as it holds"
+    )
+    def get(request: SignedInRequest, companion_id: UUID) -> object:
+        return current(get_companion(request.user, companion_id).pk, about) or NOTHING
+
+    @revisions_router.put(
+        path, response=RevisionOut, operation_id=f"write_{name}", summary=f"{words}: write it anew"
+    )
+    def write(
+        request: SignedInRequest, companion_id: UUID, body: RevisionIn, key: IdempotencyKey = None
+    ) -> Revision:
+        companion = get_companion(request.user, companion_id)
+        return _written(
+            request,
+            f"write_{name} {companion_id}",
+            key,
+            lambda: write_revision(companion, about, body.sentences, timezone.now()),
+        )
+
+    @revisions_router.get(
+        f"{path}/revisions",
+        response=RevisionsOut,
+        operation_id=f"list_{name}_revisions",
+        summary=f"{words}: its revisions, the newest first",
+    )
+    def revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
+        found = Revision.objects.filter(companion=get_companion(request.user, companion_id), about=about)
+        items, next_cursor = paginate(found, "made_at", query)
+        return {"items": items, "next": next_cursor}
+
+    @revisions_router.get(
+        f"{path}/revisions/{{int:number}}",
+        response=RevisionOut,
+        operation_id=f"get_{name}_revision",
+        summary=f"{words}: one revision",
+    )
+    def revision(request: SignedInRequest, companion_id: UUID, number: int) -> Revision:
+        return get_revision(request.user, companion_id, about, number)
+
+    @revisions_router.post(
+        f"{path}/revisions/{{int:number}}/restore",
+        response=RevisionOut,
+        operation_id=f"restore_{name}_revision",
+        summary=f"{words}: let an earlier revision hold again",
+    )
+    def restore_one(
+        request: SignedInRequest, companion_id: UUID, number: int, key: IdempotencyKey = None
+    ) -> Revision:
+        companion = get_companion(request.user, companion_id)
+        earlier = get_revision(request.user, companion_id, about, number)
+        operation = f"restore_{name} {companion_id} {number}"
+        try:
+            return _written(
+                request, operation, key, lambda: restore_revision(companion, earlier, timezone.now())
+            )
+        except Revision.DoesNotExist as error:
+            raise Http404 from error
+
+
+_operations(Revision.About.SELF_CONCEPT, "What it thinks of itself")
+_operations(Revision.About.USER_PROFILE, "What it knows of its user")

@@ -1,11 +1,14 @@
+from typing import Any, ClassVar
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -15,12 +18,91 @@ from companions import creation
 from companions.access import get_companion
 from companions.characters import starting
 from companions.deletion import delete_companion, delete_rehearsed
-from companions.errors import LimitError
+from companions.errors import CompanionsError, LimitError
 from companions.face.portraits import choose_features
 from companions.life.outreach import count_unread
 from companions.models import Companion
-from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
-from companions.pages.forms.companions import CompanionForm, CompanionSettingsForm, TypedNameForm
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
+from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
+from companions.transfer import digital_life
+from companions.transfer.archive import export_response, read_upload
+from companions.transfer.digital_life_export import export_mind
+from companions.transfer.digital_life_import import import_mind
+
+
+class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Who a companion is: its name, persona, greeting and one of the twelve tints."""
+
+    tint = forms.TypedChoiceField(
+        label=gettext_lazy("Colour"),
+        coerce=int,
+        choices=[(hue, hue) for hue in PRESET_HUES],
+        widget=forms.RadioSelect,
+    )
+
+    class Meta:
+        model = Companion
+        fields: tuple[str, ...] = ("name", "persona", "greeting", "tint")
+        widgets: ClassVar[dict[str, Any]] = {
+            "name": forms.TextInput(attrs={"autocomplete": "off"}),
+            "persona": forms.Textarea(attrs={"rows": 7}),
+            "greeting": forms.Textarea(attrs={"rows": 3}),
+        }
+        help_texts = {
+            "persona": gettext_lazy("Who it is and how it speaks. It is read before every answer."),
+            "greeting": gettext_lazy("The first thing it says to you. It may stay empty."),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["tint"] = find_nearest_preset(int(self.initial.get("tint", 40)))
+
+
+class CompanionSettingsForm(CompanionForm):
+    """The same of a companion that is there already, the rule by which memories come to its mind, and when it closes."""
+
+    class Meta(CompanionForm.Meta):
+        fields = (*CompanionForm.Meta.fields, "recall_policy", "idle_hours")
+        widgets = {**CompanionForm.Meta.widgets, "recall_policy": forms.RadioSelect}
+        help_texts = {
+            **CompanionForm.Meta.help_texts,
+            "idle_hours": gettext_lazy(
+                "From 1 to 720. After such a silence it writes what you spoke of into its diary."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("recall_policy", "idle_hours"):
+            self.fields[name].required = False
+
+    def clean_idle_hours(self) -> int:
+        hours: int | None = self.cleaned_data["idle_hours"]
+        return self.instance.idle_hours if hours is None else hours
+
+    def clean_recall_policy(self) -> str:
+        picked: str = self.cleaned_data["recall_policy"] or self.instance.recall_policy
+        if picked != self.instance.recall_policy:
+            self.instance.recall_parameters = {}  # those were the other rule's
+        return picked
+
+
+class TypedNameForm(forms.Form):
+    """The companion's name, typed, so that none is deleted by a slip."""
+
+    typed_name = forms.CharField(
+        label=gettext_lazy("Its name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+    def __init__(self, companion: Companion, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.companion = companion
+
+    def clean_typed_name(self) -> str:
+        typed: str = self.cleaned_data["typed_name"]
+        if typed != self.companion.name.strip():
+            raise forms.ValidationError(_("This is not its name."))
+        return typed
 
 
 @require_safe
@@ -132,3 +214,36 @@ def _companion_page(
     }
     status = UNPROCESSABLE if form.is_bound or deletion_form.is_bound else 200
     return render(request, "companions/companion.html", context, status=status)
+
+
+@require_safe
+@login_required
+def export(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
+    return export_response(get_companion(request.user, companion_id))
+
+
+@require_safe
+@login_required
+def export_digital_life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = get_companion(request.user, companion_id)
+    disposition = f'attachment; filename="digital-life-{companion.pk}.json"'
+    return JsonResponse(export_mind(companion), headers={"Content-Disposition": disposition})
+
+
+@post_view
+def move_in(request: SignedInRequest) -> HttpResponse:
+    """Make a companion of DigitalLife's file; what is wrong with it is said above the form."""
+    if "file" not in request.FILES:
+        messages.error(request, _("Choose the file that DigitalLife has exported."))
+        return redirect("companion_new")
+    try:
+        admit_to(request.user, "imports", timezone.now())
+        mind = digital_life.parse_mind(read_upload(request))
+        companion = import_mind(request.user, mind, timezone.now())
+    except CompanionsError as error:
+        messages.error(request, str(error.detail))
+        return redirect("companion_new")
+    text = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
+    counts = {"messages": mind.messages, "diary": len(mind.longTermMemory)}
+    messages.success(request, text % {"name": companion.name, **counts})
+    return redirect("talk", companion.pk)

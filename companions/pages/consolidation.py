@@ -14,8 +14,7 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.memories import consolidation as work
 from companions.models import Companion
-from companions.pages.decorators import page_view, post_view
-from companions.pages.listing import list_page
+from companions.pages.shortcuts import list_page, page_view, post_view
 from memory.errors import UndoError
 from memory.models import Change
 

@@ -11,17 +11,77 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_block, get_companion, get_slot, lock
 from companions.models import Companion
-from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
-from companions.pages.forms.core_memory import BlockForm, BlockTextForm, SlotForm, SlotTextForm
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.tools.core_memory_tools import SCRATCH_CHARACTERS
-from memory.core_memory import delete_block, delete_slot, set_slot, write_block
+from memory.core_memory import (
+    MOST_BLOCK_CHARACTERS,
+    NAME_CHARACTERS,
+    delete_block,
+    delete_slot,
+    set_slot,
+    write_block,
+)
 from memory.errors import CoreMemoryError
 from memory.models import Block, Slot
-from memory.models.always import MOST_BLOCKS, MOST_SLOTS, SLOT_CHARACTERS, By
+from memory.models.always import BLOCK_CHARACTERS, MOST_BLOCKS, MOST_SLOTS, SLOT_CHARACTERS, By
+
+
+def _name(hint: object) -> forms.CharField:
+    field = forms.TextInput(attrs={"autocomplete": "off"})
+    return forms.CharField(
+        label=gettext_lazy("Name"), max_length=NAME_CHARACTERS, widget=field, help_text=hint
+    )  # type: ignore[arg-type]
+
+
+class SlotTextForm(forms.Form):
+    """What stands in a slot."""
+
+    text = forms.CharField(
+        label=gettext_lazy("What is always in mind"),
+        max_length=SLOT_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+
+class SlotForm(SlotTextForm):
+    """A slot that is new, or another text for the one of that name."""
+
+    name = _name(gettext_lazy("A word or two for what it is about, such as “birthday”."))
+    field_order = ("name", "text")
+
+
+class BlockTextForm(forms.Form):
+    """What stands in a block, and what may."""
+
+    description = forms.CharField(label=gettext_lazy("What it is for"), max_length=200, required=False)
+    text = forms.CharField(
+        label=gettext_lazy("Text"),
+        max_length=MOST_BLOCK_CHARACTERS,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+    most_characters = forms.IntegerField(
+        label=gettext_lazy("How many characters it may hold"),
+        min_value=1,
+        max_value=MOST_BLOCK_CHARACTERS,
+        initial=BLOCK_CHARACTERS,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+    )
+    is_read_only = forms.BooleanField(
+        label=gettext_lazy("Your companion may read it, but not write on it"), required=False
+    )
+
+
+class BlockForm(BlockTextForm):
+    """A block that is new."""
+
+    name = _name(gettext_lazy("For example “plans”."))
+    field_order = ("name", "description", "text", "most_characters", "is_read_only")
 
 
 @page_view

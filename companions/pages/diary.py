@@ -14,8 +14,7 @@ from companions.access import get_companion, get_diary_entry, parse_uuid
 from companions.conversations.revisions import told
 from companions.memories.editing import STEPS, delete_entry, ending
 from companions.models import Companion, Message
-from companions.pages.decorators import form_view, page_view, post_view
-from companions.pages.listing import list_page
+from companions.pages.shortcuts import form_view, list_page, page_view, post_view
 from companions.sessions.requests import close
 from memory.models import DiaryEntry
 

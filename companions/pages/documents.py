@@ -1,21 +1,21 @@
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from accounts.usage import GateError, admit_work
 from companions.access import get_companion, get_document
 from companions.memories import editing
 from companions.models import Companion
-from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
-from companions.pages.forms.memories import DocumentForm
-from companions.pages.listing import embed_question
+from companions.pages.shortcuts import UNPROCESSABLE, embed_question, form_view, page_view, post_view
 from memory.documents.gists import DONE, state_of, with_progress
 from memory.documents.intake import read_file
 from memory.documents.lookup import LookedUp, Question, look_up
@@ -26,6 +26,28 @@ from text.storable import is_storable
 PAGES = 10
 QUESTION_CHARACTERS = 1_000
 TOO_MANY_REQUESTS = 429
+
+
+class DocumentForm(forms.Form):
+    """A long text to read: pasted, or a file."""
+
+    title = forms.CharField(
+        label=gettext_lazy("Title"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    text = forms.CharField(
+        label=gettext_lazy("Text"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 7})
+    )
+    file = forms.FileField(
+        label=gettext_lazy("Or a file"),
+        required=False,
+        allow_empty_file=True,
+        help_text=gettext_lazy(
+            "Plain text or Markdown, at most 2,000,000 characters. Without a title it takes the file's name."
+        ),
+    )
 
 
 @page_view

@@ -1,24 +1,109 @@
 """The page of forgetting: it looks ahead without a trace, and keeps a policy only where it is told to."""
 
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.models import Companion
-from companions.pages.decorators import UNPROCESSABLE, form_view
-from companions.pages.forgetting_preview import Preview, map_days
-from companions.pages.forms.forgetting import MAX_DAYS, STEPS, LookForm, PolicyForm
-from memory.scoring import CHOICES, offer_of
+from companions.pages.forgetting_preview import MAX_DAYS, Preview, map_days
+from companions.pages.shortcuts import UNPROCESSABLE, form_view
+from memory.errors import ParameterError
+from memory.scoring import CHOICES, Policy, offer_of
 from memory.scoring.projection import MAX_LIVES
+from text.storable import is_storable
 
+MAX_RECALLS = 50
+STEPS = [
+    (1, gettext_lazy("1 day")),
+    (7, gettext_lazy("1 week")),
+    (30, gettext_lazy("1 month")),
+    (365, gettext_lazy("1 year")),
+]
 WHOLE, SHOWN = "forgetting", "forgetting-shown"  # what htmx may put the answer into
+
+
+class PolicyForm(forms.Form):
+    """The numbers of one policy; what is not given stays as it was."""
+
+    def __init__(self, policy: str, values: Mapping[str, float], data: Any = None) -> None:
+        super().__init__(data, prefix=policy, initial=dict(values))
+        self.policy, self.offer = policy, offer_of(policy)
+        for parameter in self.offer.parameters:
+            kind = forms.IntegerField if parameter.is_whole else forms.FloatField
+            shown: dict[str, Any] = {"label": parameter.label, "required": False}
+            shown |= {"min_value": parameter.least, "max_value": parameter.most}
+            self.fields[parameter.name] = kind(**shown)
+        self.built: Policy = self.offer.build(values)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        given = {name: value for name, value in cleaned.items() if value is not None}
+        try:
+            self.built = self.offer.build({**self.initial, **given})
+        except ParameterError as error:
+            if not self.errors:
+                raise forms.ValidationError(_("These numbers do not go together.")) from error
+        return cleaned
+
+    @property
+    def unusual(self) -> dict[str, float]:
+        """The numbers that are not as usual: what a companion keeps."""
+        usual, values = self.offer.defaults, self.offer.values(self.built)
+        return {name: value for name, value in values.items() if value != usual[name]}
+
+    @property
+    def sliders(self) -> list[dict[str, Any]]:
+        """The numbers with their ends, as HTML has them in every language, by the names under which they are sent."""
+        values = self.offer.values(self.built)
+        return [
+            {
+                "name": self.add_prefix(parameter.name),
+                "label": parameter.label,
+                "least": f"{parameter.least:g}",
+                "most": f"{parameter.most:g}",
+                "step": f"{parameter.step:g}",
+                "value": f"{values[parameter.name]:g}",
+            }
+            for parameter in self.offer.parameters
+        ]
+
+
+class LookForm(forms.Form):
+    """What is to be looked at: when, which memory, recalled how often then in thought, with which cue, on which page."""
+
+    days = forms.IntegerField(required=False, min_value=0, max_value=MAX_DAYS)
+    move = forms.IntegerField(required=False, min_value=-MAX_DAYS, max_value=MAX_DAYS)
+    memory = forms.UUIDField(required=False)
+    recalls = forms.IntegerField(required=False, min_value=0, max_value=MAX_RECALLS)
+    again = forms.BooleanField(required=False)
+    undo = forms.BooleanField(required=False)
+    cue = forms.CharField(required=False, max_length=1_000)
+    page = forms.IntegerField(required=False, min_value=1, max_value=10_000)
+
+    def clean_cue(self) -> str:
+        cue: str = self.cleaned_data["cue"]
+        if not is_storable(cue):
+            raise forms.ValidationError(_("This holds characters that are not text."))
+        return cue
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors:
+            cleaned["days"] = min(max((cleaned["days"] or 0) + (cleaned["move"] or 0), 0), MAX_DAYS)
+            recalls = (cleaned["recalls"] or 0) + cleaned["again"] - cleaned["undo"]
+            cleaned["recalls"] = min(max(recalls, 0), MAX_RECALLS)
+        return cleaned
 
 
 @form_view
@@ -66,10 +151,17 @@ def _look(request: SignedInRequest, companion: Companion, asked: QueryDict) -> H
         "furthest": MAX_DAYS,
         "most": MAX_LIVES,
         "today": timezone.localdate(),
-        "shown": Preview(companion, chosen, look, timezone.now()),
+        "shown": Preview(companion, chosen.built, look.cleaned_data, timezone.now()),
+        "query": _query(chosen, look),
     }
     target = request.headers.get("HX-Target") if is_part else None
     if target in (WHOLE, SHOWN):
         return render(request, f"forgetting/_{'shown' if target == SHOWN else 'whole'}.html", context)
     context["day_map"] = map_days(companion, timezone.localdate(timezone=companion.user.zone))
     return render(request, "forgetting/forgetting.html", context)
+
+
+def _query(chosen: PolicyForm, look: LookForm) -> str:
+    """What is asked, as it is now but for the memory, for a link that asks for one thing more."""
+    asked = {"policy": chosen.policy, "days": look.cleaned_data["days"], "cue": look.cleaned_data["cue"]}
+    return urlencode(asked | {slider["name"]: slider["value"] for slider in chosen.sliders})

@@ -19,8 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext
 
 from companions.models import Companion
-from companions.pages.forms.forgetting import MAX_DAYS, LookForm, PolicyForm
-from companions.pages.listing import embed_question
+from companions.pages.shortcuts import embed_question
 from memory.emotion import Depth
 from memory.recall.recall import Found, recall
 from memory.scoring import Policy
@@ -35,7 +34,7 @@ from memory.scoring.projection import (
 
 WIDTH, HEIGHT = 1000, 300
 PAGE = 20
-YEAR_DAYS = 365
+YEAR_DAYS, MAX_DAYS = 365, 1095
 SPANS = (30, 90, YEAR_DAYS, MAX_DAYS)  # days that a curve may show
 CELL, GAP, WEEKS, LEVELS = 12, 3, 26, 4  # of the map of days
 DEPTHS = {
@@ -49,10 +48,10 @@ DEPTHS = {
 class Preview:
     """The companion's memories as they would be some days from now, under the policy that is tried."""
 
-    def __init__(self, companion: Companion, chosen: PolicyForm, look: LookForm, now: datetime) -> None:
-        self.companion, self.chosen, self.asked, self.now = companion, chosen, look.cleaned_data, now
+    def __init__(self, companion: Companion, policy: Policy, asked: dict[str, Any], now: datetime) -> None:
+        self.companion, self.policy, self.asked, self.now = companion, policy, asked, now
         self.then = now + timedelta(days=self.asked["days"])
-        self.policy, self.present = chosen.built, companion.policy
+        self.present = companion.policy
         self.is_other = self.policy != self.present
         lives = load_lives(companion.pk)
         own = next((life for life in lives if life.id == self.asked["memory"]), None)
@@ -135,12 +134,6 @@ class Preview:
         """What each depth is called, when a memory sits so deep, and how many do."""
         counted = Counter(line["strength"].depth for line in self.ranked)
         return [(name, when, counted[depth]) for depth, (name, when) in DEPTHS.items()]
-
-    @cached_property
-    def query(self) -> str:
-        """What is asked, as it is now but for the memory, for a link that asks for one thing more."""
-        asked = {"policy": self.chosen.policy, "days": self.asked["days"], "cue": self.asked["cue"]}
-        return urlencode(asked | {slider["name"]: slider["value"] for slider in self.chosen.sliders})
 
     @property
     def own(self) -> str:

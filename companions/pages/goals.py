@@ -1,23 +1,61 @@
 """The goals and ideas of a companion, and how far they are."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import PursuitError
 from companions.memories import goals as pursued
 from companions.models import Companion
-from companions.pages.decorators import UNPROCESSABLE, page_view, post_view
-from companions.pages.forms.goals import PursuitForm
+from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
 from memory.models import Memory, Pursuit
+from text.shorten import shorten
+
+MAX_GOAL_CHARACTERS = 80  # of a goal in the list to choose from
+
+
+class PursuitForm(forms.Form):
+    """`goals` are those that a goal can be a part of; an idea has no such field."""
+
+    status = forms.ChoiceField(label=gettext_lazy("How it stands"), choices=Pursuit.Status.choices)
+    progress = forms.IntegerField(
+        label=gettext_lazy("Progress in per cent"),
+        min_value=0,
+        max_value=100,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric", "step": 5}),
+    )
+    excitement = forms.IntegerField(
+        label=gettext_lazy("How exciting, from 1 to 10"),
+        min_value=1,
+        max_value=10,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+    )
+    parent_id = forms.TypedChoiceField(
+        label=gettext_lazy("A part of"), required=False, empty_value=None, coerce=UUID, choices=()
+    )
+
+    def __init__(self, *args: Any, pursuit: Pursuit, goals: Iterable[Pursuit] = (), **kwargs: Any) -> None:
+        stands = {name: getattr(pursuit, name) for name in self.base_fields}
+        super().__init__(*args, **{"initial": stands, **kwargs})
+        if pursuit.memory.kind != Memory.Kind.GOAL:
+            del self.fields["parent_id"]
+            return
+        others = [goal.memory for goal in goals if goal.memory_id != pursuit.memory_id]
+        named = [(str(memory.pk), shorten(memory.text, MAX_GOAL_CHARACTERS)) for memory in others]
+        field: Any = self.fields["parent_id"]
+        field.choices = [("", _("nothing greater")), *named]
+
 
 MAX_SHOWN = 500  # the newest
 

@@ -1,15 +1,17 @@
 """A companion's life between talks: how it feels, what it did and why, what is planned, and what it may."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_waking
@@ -17,10 +19,54 @@ from companions.conversations.revisions import Piece
 from companions.life import inner_state, log, timers, waking
 from companions.life.inner_state import compare_texts
 from companions.life.log import Entry
-from companions.models import Companion, InnerState, Message, Waking
-from companions.pages.decorators import UNPROCESSABLE, page_view, post_view
-from companions.pages.forms.life import LifeForm
-from companions.pages.listing import list_page
+from companions.models import Companion, InnerState, Life, Message, Waking
+from companions.pages.shortcuts import UNPROCESSABLE, list_page, page_view, post_view
+
+CLOCK = "%H:%M"
+
+
+def _clock() -> forms.TimeInput:
+    return forms.TimeInput(attrs={"type": "time"}, format=CLOCK)
+
+
+class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
+    """How a companion lives between talks; whether it is muted is a button of its own."""
+
+    class Meta:
+        model = Life
+        fields = (
+            "is_awake",
+            "reaches_out",
+            "most_a_day",
+            "quiet_from",
+            "quiet_until",
+            "sleeps_from",
+            "sleeps_until",
+            "by_push",
+            "by_email",
+        )
+        widgets: ClassVar[dict[str, Any]] = {
+            "most_a_day": forms.NumberInput(attrs={"inputmode": "numeric", "min": 0, "max": Life.MOST_A_DAY}),
+            **{f"{name}_{end}": _clock() for name in ("quiet", "sleeps") for end in ("from", "until")},
+        }
+        help_texts: ClassVar[dict[str, Any]] = {
+            "is_awake": gettext_lazy(
+                "It wakes by its timers and by what it thinks of, and its inner state goes on."
+            ),
+            "reaches_out": gettext_lazy(
+                "Without this it writes first only where you asked it to, as with “remind me at six”."
+            ),
+            "most_a_day": gettext_lazy("From 0 to 10. What you asked for is not counted."),
+            "by_email": gettext_lazy("At most one mail in three hours, with what you have not read by then."),
+        }
+
+    def save(self, commit: bool = True) -> Life:
+        """Nothing but what the form holds is written: the rest of the row belongs to the sweeps."""
+        life: Life = self.instance
+        if commit:
+            life.save(update_fields=list(self.fields))
+        return life
+
 
 PAGE_SIZE = 20
 NEXT = 5  # of the timers

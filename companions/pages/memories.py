@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import prefetch_related_objects
@@ -13,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.authentication import SignedInRequest
 from accounts.usage import admit_work
@@ -21,16 +23,72 @@ from companions import deletion
 from companions.access import get_companion, get_memory, parse_uuid
 from companions.memories.editing import hides_sources, set_private, undo_retraction_of
 from companions.models import Companion
-from companions.pages.decorators import UNPROCESSABLE, form_view, page_view, post_view
-from companions.pages.forms.companions import TypedNameForm
-from companions.pages.forms.memories import MemoryForm, MemoryTextForm
-from companions.pages.listing import embed_question, list_page
+from companions.moments import is_moment
+from companions.pages.companions import TypedNameForm
+from companions.pages.shortcuts import (
+    UNPROCESSABLE,
+    embed_question,
+    form_view,
+    list_page,
+    page_view,
+    post_view,
+)
 from memory.errors import CoreMemoryError, UndoError
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
 from memory.store import correct, keep_fact
 from text.storable import is_storable
+
+MAX_MEMORY_CHARACTERS = 8_000
+
+
+class MemoryForm(forms.Form):
+    """One remembered thing in words."""
+
+    text = forms.CharField(
+        label=gettext_lazy("What is remembered"),
+        max_length=MAX_MEMORY_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+class MemoryTextForm(MemoryForm):
+    """A memory's words to be corrected, and its importance: what was said may be as long as a message."""
+
+    importance = forms.IntegerField(
+        label=gettext_lazy("How important it is, from 1 to 10"),
+        min_value=1,
+        max_value=10,
+        required=False,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        help_text=gettext_lazy("5 is usual. What is more important comes to mind a little sooner."),
+    )
+    happened_at = forms.DateTimeField(
+        label=gettext_lazy("When it happened"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+
+    def __init__(self, *args: Any, longest: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["text"] = forms.CharField(
+            label=self.fields["text"].label, max_length=longest, widget=self.fields["text"].widget
+        )
+
+    def clean_happened_at(self) -> datetime | None:
+        """A moment that is another one than before; None where it stays."""
+        happened_at: datetime | None = self.cleaned_data["happened_at"]
+        if happened_at is None or "happened_at" not in self.changed_data:
+            return None
+        if not is_moment(happened_at):
+            raise forms.ValidationError(_("This is too long ago, or too far ahead."))
+        return happened_at
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"]
+        return text.replace("\r\n", "\n")
+
 
 PAGE_SIZE = 30
 PINNED, PRIVATE, CLOSED = "pinned", "private", "closed"

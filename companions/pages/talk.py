@@ -20,7 +20,7 @@ from companions.life import inner_state
 from companions.life.outreach import mark_read
 from companions.memories.editing import ending
 from companions.models import Companion, Delivery, Message, Reply
-from companions.pages.decorators import form_view, page_view, post_view
+from companions.pages.shortcuts import form_view, page_view, post_view
 from companions.replies import actions
 from companions.replies.turn import spawn
 from database.threads import in_thread

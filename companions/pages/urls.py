@@ -17,7 +17,6 @@ from companions.pages import (
     revisions,
     talk,
     timers,
-    transfer,
 )
 from memory.models import Revision
 
@@ -98,8 +97,10 @@ of_companion: list[URLPattern | URLResolver] = [
     path("face/pictures/", face.add_picture, name="face_pictures"),
     path("face/pictures/<slug:emotion>/remove/", face.remove_picture, name="face_picture_remove"),
     path("settings/", companions.edit, name="companion"),
-    path("settings/export/", transfer.export, name="companion_export"),
-    path("settings/export/digital-life/", transfer.export_digital_life, name="companion_export_digital_life"),
+    path("settings/export/", companions.export, name="companion_export"),
+    path(
+        "settings/export/digital-life/", companions.export_digital_life, name="companion_export_digital_life"
+    ),
     path("settings/delete/", companions.delete, name="companion_delete"),
     path("settings/rehearsals/", companions.delete_rehearsals, name="rehearsals_delete"),
 ]
@@ -109,6 +110,6 @@ urlpatterns = [
     path("notices/<uuid:notice_id>/seen/", talk.see_notice, name="notice_seen"),
     path("companions/", companions.companions, name="companions"),
     path("companions/new/", companions.new, name="companion_new"),
-    path("companions/new/digital-life/", transfer.move_in, name="companion_move_in"),
+    path("companions/new/digital-life/", companions.move_in, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(of_companion)),
 ]

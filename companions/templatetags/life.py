@@ -1,4 +1,4 @@
-"""How a companion's life is put into words and lines: its mood, its timers, what it used."""
+"""How a companion's life is put into words and lines: its mood, its timers, what it used, its work by night."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -12,9 +12,11 @@ from django.utils.translation import gettext as _
 
 from companions.life import timers
 from companions.life.inner_state import Feeling, get_feeling
+from companions.memories.reasons import as_percent
 from companions.models import InnerState, Timer
 from companions.templatetags.talk import clock
 from memory.emotion import Emotion
+from memory.models import Change, Pursuit
 
 register = template.Library()
 
@@ -116,4 +118,23 @@ def _deeds() -> dict[str, str]:
         "feel": _("changed how it feels"),
         "write_diary": _("wrote a page of its diary"),
         "pursue": _("went on with a goal or an idea"),
+    }
+
+
+@register.filter
+def is_open(change: Change) -> bool:
+    """Whether it is a contradiction that can be settled: both memories are there and hold."""
+    both = [change.memory, *change.others.all()]
+    is_there = change.kind == Change.Kind.CONTRADICTION and not change.settled and len(both) == 2
+    return is_there and all(memory.closed_at is None for memory in both)
+
+
+@register.filter
+def stands(change: Change, when: str) -> str:
+    """How a goal or an idea stood before ("before"), or what it became ("became")."""
+    told = change.before["became"] if when == "became" else change.before
+    return _("%(status)s, %(progress)s, excitement %(excitement)d of 10") % {
+        "status": Pursuit.Status(told["status"]).label,
+        "progress": as_percent(told["progress"] / 100),
+        "excitement": told["excitement"],
     }

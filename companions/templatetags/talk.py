@@ -1,4 +1,4 @@
-"""How the talk is put into words and classes on a page."""
+"""How times, memories and what was said are put into words and classes on a page."""
 
 from datetime import date, datetime, timedelta
 
@@ -11,13 +11,20 @@ from django.utils.translation import pgettext
 
 from companions.conversations.markdown import as_html
 from companions.memories.reasons import Named, as_percent, factors_of, in_words, parts_of
-from companions.pages.forms.companions import PRESET_HUES, find_nearest_preset
 from companions.replies.frames import describe_failure
 from memory.emotion import depth
-from memory.models import Memory, Recalled
+from memory.models import DiaryEntry, Memory, Recalled
 from memory.recall.recall import Found
 
 register = template.Library()
+
+HUE_STEP, FIRST_HUE = 30, 10
+PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
+
+
+def find_nearest_preset(hue: int) -> int:
+    """Return the preset next to a hue in degrees, round the circle."""
+    return PRESET_HUES[round((hue - FIRST_HUE) / HUE_STEP) % len(PRESET_HUES)]
 
 
 @register.filter
@@ -98,6 +105,16 @@ def clock(moment: datetime) -> str:
 def moment(at: datetime) -> str:
     """Date and time where the reader lives."""
     return date_format(timezone.localtime(at), pgettext("date and time", "j F Y, H:i"))
+
+
+@register.filter
+def span(entry: DiaryEntry) -> str:
+    """From when until when, where the reader lives; the day once where it is the same."""
+    began, ended = timezone.localtime(entry.started_at), timezone.localtime(entry.ended_at)
+    if began.date() != ended.date():
+        return f"{moment(began)} – {moment(ended)}"
+    same_minute = clock(began) == clock(ended)
+    return moment(began) if same_minute else f"{moment(began)}–{clock(ended)}"
 
 
 @register.filter

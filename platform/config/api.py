@@ -30,10 +30,7 @@ from companions.api import (
     memories,
     messages,
     portrait,
-    replies,
-    revisions,
     timers,
-    transfer,
 )
 from integrations.push import api as push
 from memory.errors import PolicyError
@@ -41,24 +38,24 @@ from voice import api as voice
 
 log = structlog.get_logger(__name__)
 api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
-for module in (
-    companions,
-    messages,
-    memories,
-    transfer,
-    consolidation,
-    diary,
-    revisions,
-    documents,
-    jobs,
-    core_memory,
-    timers,
-    life,
-    goals,
-    portrait,
+for router in (
+    companions.router,
+    messages.router,
+    memories.router,
+    companions.transfer_router,
+    consolidation.router,
+    diary.router,
+    diary.revisions_router,
+    documents.router,
+    jobs.router,
+    core_memory.router,
+    timers.router,
+    life.router,
+    goals.router,
+    portrait.router,
 ):
-    api.add_router("/companions", module.router)
-api.add_router("/replies", replies.router)
+    api.add_router("/companions", router)
+api.add_router("/replies", messages.replies_router)
 api.add_router("", life.my_router)
 api.add_router("/push", push.router)
 api.add_router("/files", files.router)

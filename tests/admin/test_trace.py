@@ -9,7 +9,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ModelCall
-from companions.admin import trace
+from companions.admin.reply import measure_stretches, pretty
 from companions.models import Prompt, Reply
 from memory.admin.memories import RECALLS_PER_PAGE
 from memory.models import Memory, Recall, Recalled
@@ -76,14 +76,14 @@ def test_what_a_person_wrote_is_text_and_nothing_else(desk: Client, scene: Scene
 
 
 def test_stretches_add_up(scene: Scene) -> None:
-    assert [stretch.milliseconds for stretch in trace.stretches(scene.reply)] == [40, 700, 1500]
+    assert [stretch.milliseconds for stretch in measure_stretches(scene.reply)] == [40, 700, 1500]
     scene.reply.first_piece_at = None
-    assert [stretch.milliseconds for stretch in trace.stretches(scene.reply)] == [40, 2200]
+    assert [stretch.milliseconds for stretch in measure_stretches(scene.reply)] == [40, 2200]
 
 
 def test_json_in_a_string_is_opened_and_other_text_is_left() -> None:
-    assert trace.pretty('{"cue": "猫"}') == '{\n  "cue": "猫"\n}'
-    assert trace.pretty("not json") == "not json"
+    assert pretty('{"cue": "猫"}') == '{\n  "cue": "猫"\n}'
+    assert pretty("not json") == "not json"
 
 
 def test_a_memorys_page_shows_its_sources_and_its_recalls(desk: Client, scene: Scene) -> None:

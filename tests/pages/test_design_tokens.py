@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from companions.pages.forms.companions import PRESET_HUES
+from companions.templatetags.talk import PRESET_HUES
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKENS = (ROOT / "static" / "css" / "tokens.css").read_text()

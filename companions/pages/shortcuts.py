@@ -1,11 +1,14 @@
 """How pages list things: by a cursor in `?cursor=`, or by what a question in the reader's words finds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.rates import admit_to
 from accounts.usage import Payer, allowance
@@ -13,6 +16,21 @@ from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
+
+View = TypeVar("View", bound=Callable[..., Any])
+UNPROCESSABLE = 422  # a form comes back with its errors
+
+
+def page_view(view: View) -> View:
+    return require_safe(login_required(never_cache(view)))
+
+
+def form_view(view: View) -> View:
+    return require_http_methods(["GET", "HEAD", "POST"])(login_required(never_cache(view)))
+
+
+def post_view(view: View) -> View:
+    return require_POST(login_required(view))
 
 
 def list_page(
