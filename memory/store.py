@@ -48,14 +48,14 @@ def keep_said(
         Memory(
             companion_id=companion_id,
             kind=Memory.Kind.SAID,
-            text=storable(one.text),
-            speaker=one.speaker,
-            happened_at=one.happened_at,
+            text=storable(line.text),
+            speaker=line.speaker,
+            happened_at=line.happened_at,
             learnt_at=now,
-            message_id=one.message_id,
-            entry=entry_of(one.text, one.speaker, one.happened_at, zone),
+            message_id=line.message_id,
+            entry=entry_of(line.text, line.speaker, line.happened_at, zone),
         )
-        for one in said
+        for line in said
     ]
     Memory.objects.bulk_create(memories, BATCH)
     nudge(companion_id)
@@ -110,8 +110,8 @@ def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | No
         memory.edited_at = now
         memory.happened_at = happened_at or memory.happened_at
         page = Page.objects.filter(companion_id=memory.companion_id, memory=memory).first()
-        told, zone = page.text if page else "", memory.companion.user.zone
-        memory.entry = entry_of(text, memory.speaker, memory.happened_at, zone, page=told)
+        zone = memory.companion.user.zone
+        memory.entry = entry_of(text, memory.speaker, memory.happened_at, zone, page.text if page else "")
         memory.save(update_fields=["text", "edited_at", "happened_at", "entry"])
         if page:
             Page.objects.filter(companion_id=memory.companion_id, pk=page.pk).update(gist=memory.text)

@@ -16,7 +16,7 @@ from memory.emotion import Emotion
 from memory.errors import PolicyError
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
-from memory.recall.novelty import ALIKE, MOST_OBSERVATIONS
+from memory.recall.novelty import ALIKE, MAX_OBSERVATIONS
 from memory.recall.ranking import MAX_FOUND
 from memory.scoring import CHOICES, by_name
 from text.storable import is_storable
@@ -277,7 +277,7 @@ class DeletedOut(Schema):
 
 class NewsIn(Schema):
     observations: list[Annotated[Told, StringConstraints(max_length=8_000)]] = Field(
-        max_length=MOST_OBSERVATIONS
+        max_length=MAX_OBSERVATIONS
     )
     threshold: float = Field(
         ALIKE, ge=0, le=1, allow_inf_nan=False, description="The likeness, a cosine, from which it is known."

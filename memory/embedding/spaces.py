@@ -4,6 +4,7 @@ The wanted space serves where all of a companion lies in it, until then the full
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -29,7 +30,8 @@ log = structlog.get_logger(__name__)
 
 CACHE_SECONDS = 30.0  # for so long a process may not know of a space that another one made or removed
 MAX_SETTLED = 100_000
-MAX_CUE_WINDOWS = 8  # of a pasted page the beginning and the end say what it is about
+MAX_WINDOWS = 8  # of a pasted page the beginning and the end say what it is about
+MAX_TEXTS = 128  # at once: where there are many, each is known by its beginning and its end
 UNKNOWN_CHARACTER = "\ufffd"  # what stands for a character that could not be kept
 IDENTITY = ("model", "query_prefix", "document_prefix", "query_fields", "document_fields")
 EVERYDAY_TYPE = "<f4"  # of the numbers in Space.everyday
@@ -74,12 +76,39 @@ def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> Cu
             embedder = embedder_of(space) if space else None
             if space is None or embedder is None:
                 return None
-            windows = ends(embedder.windows(cue), MAX_CUE_WINDOWS)
+            windows = ends(embedder.windows(cue), MAX_WINDOWS)
             vector = normalised(check_width(space, embedder.embed_queries(windows)).mean(axis=0))
             return CueVector(space, vector) if vector.any() else None
     except (ProviderError, WidthError) as error:
         log.warning("cue_not_embedded", code=error.code)
         return None
+
+
+def embed_texts(
+    companion_id: UUID, texts: Sequence[str], payer: Payer | None = None
+) -> tuple[Space, Floats] | None:
+    """Return what the texts mean in the space that serves the companion; None where no embedder answers.
+
+    A vector of length 1 for each, (n, width): of a long text the mean of its windows.
+    """
+    space = serving_space(companion_id)
+    embedder = embedder_of(space) if space else None
+    if space is None or embedder is None:
+        return None
+    if not texts:
+        return space, np.zeros((0, space.width), dtype=np.float32)
+    most = max(1, min(MAX_WINDOWS, MAX_TEXTS // len(texts)))
+    try:
+        windows = [ends(embedder.windows(text), most) or [text] for text in texts]
+        with charged(payer, ModelCall.Purpose.EMBEDDING):
+            vectors = embedder.embed_documents([window for of_text in windows for window in of_text])
+        if vectors.shape != (sum(map(len, windows)), space.width):
+            raise WidthError(space.model, space.width, vectors.shape)
+    except (ProviderError, WidthError) as error:
+        log.warning("texts_not_embedded", code=error.code)
+        return None
+    starts = np.cumsum([0, *map(len, windows[:-1])])
+    return space, normalised(np.add.reduceat(vectors, starts, axis=0))
 
 
 def check_width(space: Space, vectors: Floats) -> Floats:

@@ -6,26 +6,18 @@ from itertools import zip_longest
 from uuid import UUID
 
 import numpy as np
-import structlog
 from pgvector import Vector
 
-from accounts.models import ModelCall
-from accounts.usage import Payer, charged
+from accounts.usage import Payer
 from database.queries import fetch_binary_from
-from memory.embedding.spaces import embedder_of, serving_space
-from memory.errors import WidthError
-from memory.models import Memory, Space
+from memory.embedding.spaces import embed_texts
+from memory.models import Memory
 from memory.models.memory import MemoryQuerySet
 from memory.recall.candidates import PackedIndex
-from memory.recall.novelty import vectors
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
 from memory.recall.ranking import best as best_of
 from memory.recall.relevance import match_words
-from providers.embedding.embedder import Floats
-from providers.errors import ProviderError
 from text.storable import storable
-
-log = structlog.get_logger(__name__)
 
 MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
 BY_MEANING, BY_WORDS = 16, 4  # of one line; the first number stands in NEAREST too
@@ -93,12 +85,13 @@ def _by_meaning(
     companion_id: UUID, texts: Sequence[str], ids: Sequence[UUID], known: MemoryQuerySet, payer: Payer | None
 ) -> list[list[int]]:
     """For each text the places of the memories nearest in meaning; none where no embedder answers."""
-    space, meant = _vectors(companion_id, texts, payer)
-    if space is None or meant is None:
-        return [[] for _ in texts]
-    given = list(range(len(texts))), [Vector(one).to_text() for one in meant], companion_id, space.pk
-    places = {id: place for place, id in enumerate(ids)}
     near: list[list[int]] = [[] for _ in texts]
+    embedded = embed_texts(companion_id, texts, payer)
+    if embedded is None:
+        return near
+    space, vectors = embedded
+    given = list(range(len(texts))), [Vector(vector).to_text() for vector in vectors], companion_id, space.pk
+    places = {id: place for place, id in enumerate(ids)}
     for row, nearest in fetch_binary_from(known.values_list("id"), NEAREST, *given):
         near[row] = [places[id] for id in nearest if id in places]
     return near
@@ -120,19 +113,3 @@ def _in_turn(meaning: Sequence[list[int]], words: Sequence[list[int]]) -> Iterat
     """The places in the order in which the texts bring them, one at a time."""
     for round_ in zip_longest(*_in_turns_of(meaning, words)):
         yield from (place for place in round_ if place is not None)
-
-
-def _vectors(
-    companion_id: UUID, texts: Sequence[str], payer: Payer | None
-) -> tuple[Space | None, Floats | None]:
-    """What the texts mean, (n, width), in the space that serves the companion; None where nobody answers."""
-    space = serving_space(companion_id)
-    serving = embedder_of(space) if space else None
-    if space is None or serving is None:
-        return None, None
-    try:
-        with charged(payer, ModelCall.Purpose.EMBEDDING):
-            return space, vectors(serving, space, texts)
-    except (ProviderError, WidthError) as error:
-        log.warning("lines_not_embedded", code=error.code)
-        return space, None

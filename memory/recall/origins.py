@@ -12,7 +12,7 @@ from memory.recall.recall import Found
 from memory.recall.traits import DENIAL, terms
 from text.storable import folded
 
-SUMS = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)  # they sum up much and repeat nothing
+SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)  # they sum up much and repeat nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
     """
     if not memories:
         return NOWHERE
-    said = {one.message_id: one.pk for one in memories if one.message_id}
-    learnt = {one.pk for one in memories if not one.message_id}
+    said = {memory.message_id: memory.pk for memory in memories if memory.message_id}
+    learnt = {memory.pk for memory in memories if not memory.message_id}
     mine = Change.objects.filter(companion=companion_id, kind=Change.Kind.MERGED, undone_at=None)
     merged = mine.filter(others=OuterRef("memory"))
     drawn = Memory.sources.through.objects.filter(memory__companion=companion_id)
@@ -51,9 +51,8 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
         .values_list("memory", "message", "memory__closed_at", "memory__replaced_by", "is_merged")  # type: ignore[misc]
     )
     sources: dict[UUID, set[UUID]] = defaultdict(set)
-    replaced_by: dict[UUID, set[UUID]] = defaultdict(
-        set
-    )  # of each line, what took the place of what was learnt from it
+    # Of each line, what took the place of what was learnt from it, and what was learnt from it and still holds.
+    replaced_by: dict[UUID, set[UUID]] = defaultdict(set)
     holding: dict[UUID, set[UUID]] = defaultdict(set)
     for memory_id, message_id, closed_at, replacement, is_merged in rows:
         if memory_id in learnt:
@@ -63,35 +62,36 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
             holding[line].add(memory_id)
         elif line and replacement and not is_merged:
             replaced_by[line].add(replacement)
+    gists = [memory.pk for memory in memories if memory.kind == Memory.Kind.GIST]
+    pages = (
+        Page.objects.filter(document__companion=companion_id, memory__in=gists)
+        if gists
+        else Page.objects.none()
+    )
     return Origins(
         {id: frozenset(ids) for id, ids in sources.items()},
         frozenset(replaced_by),
         frozenset(line for line, replacements in replaced_by.items() if holding[line] - replacements),
-        _load_pages(companion_id, memories),
+        {
+            id: (title, number)
+            for id, title, number in pages.values_list("memory", "document__title", "number")
+            if id
+        },
     )
 
 
-def _load_pages(companion_id: UUID, memories: Iterable[Memory]) -> dict[UUID, tuple[str, int]]:
-    gists = [one.pk for one in memories if one.kind == Memory.Kind.GIST]
-    if not gists:
-        return {}
-    pages = Page.objects.filter(document__companion=companion_id, memory__in=gists)
-    rows = pages.values_list("memory", "document__title", "number")
-    return {id: (title, number) for id, title, number in rows if id}
-
-
 @dataclass(frozen=True, slots=True)
-class Saying:
+class Statement:
     """What a text says, as far as words tell: its terms, and how often it denies something."""
 
     words: frozenset[str]
     denials: int
 
     @classmethod
-    def of(cls, text: str) -> "Saying":
+    def of(cls, text: str) -> "Statement":
         return cls(frozenset(terms(text)), len(DENIAL.findall(folded(text))))
 
-    def is_within(self, other: "Saying") -> bool:
+    def is_within(self, other: "Statement") -> bool:
         """Return whether the other says all of this, and denies as much."""
         return self.words <= other.words and self.denials == other.denials
 
@@ -103,49 +103,47 @@ def drop_repetitions(
 
     `messages` and `texts` stand there. What was learnt goes where all messages behind it stand there, or where one of
     the texts says all of it. Of what was learnt and the line that it was learnt from that stays which says more of what
-    the cue said, and of equals what was learnt. Of the same words in another form the first stays.
+    the cue said, and of equals what was learnt. Of the same words in another form the first stays, unless one speaker
+    asks what the other says.
     """
-    standing = [Saying.of(text) for text in texts]
-    kept: list[tuple[Found, Saying]] = []
-    for one in found:
-        sources = origins.sources.get(one.memory.pk, frozenset())
-        if sources and sources <= set(messages) and one.memory.kind not in SUMS:
+    in_prompt = [Statement.of(text) for text in texts]
+    kept: list[tuple[Found, Statement]] = []
+    for hit in found:
+        sources = origins.sources.get(hit.memory.pk, frozenset())
+        if sources and sources <= set(messages) and hit.memory.kind not in SUMMARIES:
             continue
-        saying = Saying.of(one.memory.text)
-        if any(saying.is_within(other) for other in standing):
+        statement = Statement.of(hit.memory.text)
+        if any(statement.is_within(other) for other in in_prompt):
             continue
-        if not any(saying == other and _are_of_one(one, before) for before, other in kept):
-            kept.append((one, saying))
-    return _without_pairs([one for one, _ in kept], origins)
+        if not any(
+            statement == other and len({hit.memory.speaker, before.memory.speaker} - {""}) < 2
+            for before, other in kept
+        ):
+            kept.append((hit, statement))
+    return _drop_pairs([hit for hit, _ in kept], origins)
 
 
-def _are_of_one(found: Found, other: Found) -> bool:
-    """Return whether the two may say the same thing: not where one speaker asks what the other says."""
-    speakers = {found.memory.speaker, other.memory.speaker}
-    return len(speakers - {""}) < 2
-
-
-def _without_pairs(found: Sequence[Found], origins: Origins) -> list[Found]:
+def _drop_pairs(found: Sequence[Found], origins: Origins) -> list[Found]:
     """Return them without lines that what was learnt from them says as well, and the other way round."""
-    place = {one.memory.pk: number for number, one in enumerate(found)}
-    lines = {one.memory.message_id: one for one in found if one.memory.message_id}
+    place = {hit.memory.pk: number for number, hit in enumerate(found)}
+    lines = {hit.memory.message_id: hit for hit in found if hit.memory.message_id}
     learnt: dict[UUID, list[Found]] = defaultdict(list)
-    for one in found:
-        if one.memory.kind not in SUMS:
-            for message_id in origins.sources.get(one.memory.pk, frozenset()) & lines.keys():
-                learnt[message_id].append(one)
+    for hit in found:
+        if hit.memory.kind not in SUMMARIES:
+            for message_id in origins.sources.get(hit.memory.pk, frozenset()) & lines.keys():
+                learnt[message_id].append(hit)
     dropped: set[UUID] = set()
     for message_id, facts in learnt.items():
         line = lines[message_id]
-        is_told = _matched([line]) <= _matched(facts)
-        is_first = place[line.memory.pk] < min(place[one.memory.pk] for one in facts)
-        if is_told and (_matched(facts) or not is_first):
+        is_told = _matched(line) <= _matched(*facts)
+        is_first = place[line.memory.pk] < min(place[fact.memory.pk] for fact in facts)
+        if is_told and (_matched(*facts) or not is_first):
             dropped.add(line.memory.pk)
         else:
-            dropped |= {one.memory.pk for one in facts if _matched([one]) <= _matched([line])}
-    return [one for one in found if one.memory.pk not in dropped]
+            dropped |= {fact.memory.pk for fact in facts if _matched(fact) <= _matched(line)}
+    return [hit for hit in found if hit.memory.pk not in dropped]
 
 
-def _matched(found: Iterable[Found]) -> set[str]:
+def _matched(*found: Found) -> set[str]:
     """Return the terms of the cue that these say."""
-    return {term for one in found for term in one.reasons.get("matched") or ()}
+    return {term for hit in found for term in hit.reasons.get("matched") or ()}

@@ -13,7 +13,7 @@ from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.errors import NoveltyError
 from memory.models import Memory
-from memory.recall.novelty import MOST_SAME, Novelty, find_novel
+from memory.recall.novelty import MAX_SAME, Novelty, find_novel
 from memory.recall.traits import sign_facts
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer, Say
@@ -83,7 +83,7 @@ def test_the_same_day_in_other_words_is_the_same(mira: Companion, say: Say) -> N
 
 def test_of_what_was_said_ten_thousand_times_only_the_newest_are_looked_at(mira: Companion) -> None:
     ate = "I had noodles yesterday."
-    days = [NOW - timedelta(days=days) for days in range(MOST_SAME + 1)]
+    days = [NOW - timedelta(days=days) for days in range(MAX_SAME + 1)]
     same = [Memory(companion=mira, kind="fact", text=ate, happened_at=day, learnt_at=day) for day in days]
     Memory.objects.bulk_create(same)
     tea = keep_fact(mira.pk, "Tea at four.", NOW - timedelta(days=99), NOW)
