@@ -3,7 +3,7 @@
 import pytest
 
 from text.sentences import cut_sentences, join_sentences, split_sentences
-from text.shorten import shorten
+from text.storable import shorten
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ from companions.life.eligibility import (
 from companions.models import Companion, Life, Waking
 from memory.models import Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
+from text.dates import days_ahead, days_told, in_year
 from text.sentences import split_sentences
-from text.shorten import shorten
-from text.upcoming_days import days_ahead, days_told, in_year
+from text.storable import shorten
 
 QUOTED_CHARACTERS = 300  # of a memory in a note
 ANY_DAY = 2  # how far off what has no day is: after what is today or tomorrow

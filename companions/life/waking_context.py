@@ -23,7 +23,7 @@ from companions.prompting.turn_prompt import RULES, Line, load_last_time, render
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from providers.tokens import beginning
-from text.ages import render_age
+from text.dates import render_age
 from text.quoting import block, neutral, one_line, quoted
 
 

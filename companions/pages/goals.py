@@ -20,7 +20,7 @@ from companions.memories import goals as pursued
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
 from memory.models import Memory, Pursuit
-from text.shorten import shorten
+from text.storable import shorten
 
 MAX_GOAL_CHARACTERS = 80  # of a goal in the list to choose from
 

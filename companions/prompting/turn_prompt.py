@@ -23,7 +23,7 @@ from memory.models import DiaryEntry, Memory
 from memory.recall.origins import NOWHERE, Origins
 from memory.recall.recall import Found
 from providers.tokens import beginning, estimate
-from text.ages import render_age
+from text.dates import render_age
 from text.quoting import block, neutral, one_line, quoted
 
 FIRST_TURNS = 3  # of a session: later it has a course of its own

@@ -10,7 +10,7 @@ from companions.life import timers
 from companions.models import Timer
 from companions.tools.bounds import fitting, room
 from companions.tools.tool import Tool, ToolContext, ToolError
-from text.shorten import shorten
+from text.storable import shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other
 NOTE_SHOWN = 200

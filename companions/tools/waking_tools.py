@@ -15,7 +15,7 @@ from memory.emotion import Emotion
 from memory.goals import begin_goal, find_goals, update_goal
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.models import Memory, Pursuit
-from text.shorten import shorten
+from text.storable import shorten
 
 THOUGHT_CHARACTERS = 4000  # of a waking in all
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
 from memory.emotion import Emotion
-from text.shorten import shorten
-from text.storable import is_storable
+from text.storable import is_storable, shorten
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from memory.models import Revision
 from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
-from text.shorten import shorten
+from text.storable import shorten
 
 Sentences = Sequence[Mapping[str, Any]]
 

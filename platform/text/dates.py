@@ -1,56 +1,53 @@
-"""Dates that a text names, and dates of what was said, as terms: `@2023-05-02`, `@05-02`, `@2023-05`."""
+"""Dates that a text names, as terms (`@2023-05-02`, `@05-02`, `@2023-05`) and as days to come; and ages in words. Pure.
 
+How days are named is data, a file for each language in `language`.
+"""
+
+import tomllib
 from calendar import monthrange
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
 
 import regex
 
 from text.storable import folded
 
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-NUMERALS = {
-    "一": 1,
-    "二": 2,
-    "两": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-    "六": 6,
-    "七": 7,
-    "八": 8,
-    "九": 9,
-    "日": 7,
-    "天": 7,
-}
-
-MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+LANGUAGES: list[dict[str, Any]] = [
+    tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((Path(__file__).parent / "language").glob("*.toml"))
+]
+MONTHS: list[str] = [month for language in LANGUAGES for month in language.get("months", ())]
+WEEKDAYS: list[str] = [weekday for language in LANGUAGES for weekday in language.get("weekdays", ())]
+NUMERALS: dict[str, int] = {k: n for language in LANGUAGES for k, n in language.get("numerals", {}).items()}
+LENGTHS: dict[str, int] = {k: n for language in LANGUAGES for k, n in language.get("lengths", {}).items()}
+TELLS_PAST, TELLS_FUTURE = (
+    regex.compile("|".join(language[key] for language in LANGUAGES if key in language))
+    for key in ("tells_past", "tells_future")
 )
-WEEKDAY = r"(?P<weekday>mon|tues?|wednes|thurs?|fri|satur|sun)day\b"
-DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\b(?!\s*(?:%|km\b|am\b|pm\b|:\d))"
-YEAR = r"(?P<year>(?:19|20)\d\d)"
-HAN = r"[一二三四五六七八九十\d]{1,3}"
+YEARS_BACK = 10  # in which a day without a year is looked for
+MAX_DAYS_AGO = 399
+MAX_DAYS_ON = 366
+FEW_WEEKS = timedelta(days=30)
 
-YEARS_BACK = 10
-
-Reader = Callable[["regex.Match[str]", date | None], Iterator[str]]
+TermReader = Callable[["regex.Match[str]", date | None], Iterator[str]]
+DayReader = Callable[["regex.Match[str]", date], Iterator[date]]
+Reader = TypeVar("Reader", TermReader, DayReader)
 
 
 def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
-    """Terms of the dates that `text` (NFKC, case folded) names, and the text without them.
+    """Return terms of the dates that `text` (NFKC, case folded) names, and the text without them.
 
     Words such as "yesterday" count from `when`, in the speaker's own zone; without it they stay words.
     """
     found: list[str] = []
     today = when.date() if when else None
-    for pattern, reader in READERS:
+    for pattern, read in NAMED:
 
-        def take(match: "regex.Match[str]", reader: Reader = reader) -> str:
-            terms = list(reader(match, today))
+        def take(match: "regex.Match[str]", read: TermReader = read) -> str:
+            terms = list(read(match, today))
             found.extend(terms)
             return " " if terms else match.group()
 
@@ -59,7 +56,9 @@ def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
 
 
 def days_named(text: str, when: datetime) -> list[tuple[date, date]]:
-    """The stretches, first and last day, that `text` names; words such as "yesterday" only where no date is written."""
+    """Return the stretches, first and last day, that `text` names; words such as "yesterday" only where no date is
+    written.
+    """
     text = folded(text)
     written, _ = read_dates(text, None)
     named = written or read_dates(text, when)[0]
@@ -79,54 +78,115 @@ def _stretches(term: str, today: date) -> Iterator[tuple[date, date]]:
                 yield (day := date(year, *numbers)), day
 
 
-def number(text: str) -> int:
-    """The value of "12" or "十二"; the numerals up to 99."""
+def days_ahead(text: str, said_on: date) -> list[date]:
+    """Return the days from `said_on` on that the text names, the nearest first; months and spans are no days.
+
+    A day without a year is the next one, but where it was a few weeks ago, or where the text tells of what was.
+    """
+    return [day for day in days_told(text, said_on) if day >= said_on]
+
+
+def days_told(text: str, said_on: date) -> list[date]:
+    """Return those days, and those that were past as it was said, as far as they are written out.
+
+    "On 5/2" is the second of May or the fifth of February: nobody is to be wished luck on the wrong one.
+    """
+    text = SLASHED.sub(lambda match: " " if _has_two_readings(match) else match.group(), folded(text))
+    is_past = bool(TELLS_PAST.search(text)) and not TELLS_FUTURE.search(text)
+    terms, rest = read_dates(text, None)
+    found = set(_days_of(terms, said_on, is_past))
+    for pattern, read in UPCOMING if is_past else (*UPCOMING, *PRESENT):
+        for match in pattern.finditer(rest):
+            found.update(read(match, said_on))
+    return sorted(found)
+
+
+def _has_two_readings(match: "regex.Match[str]") -> bool:
+    first, second = match["first"], match["second"]
+    return first != second and int(first) <= 12 and int(second) <= 12
+
+
+def _days_of(terms: list[str], said_on: date, is_past: bool) -> Iterator[date]:
+    for term in terms:
+        numbers = [int(part) for part in term[1:].split("-")]
+        if len(numbers) == 3:
+            yield date(*numbers)
+        elif len(term) == len("@05-02"):
+            month, day = numbers
+            there = in_year(month, day, said_on.year)
+            last = there if there <= said_on else in_year(month, day, said_on.year - 1)
+            is_last = is_past or said_on - last <= FEW_WEEKS
+            yield last if is_last else in_year(month, day, last.year + 1)
+
+
+def in_year(month: int, day: int, year: int) -> date:
+    """Return that day in that year: the 28th of February where there is no 29th."""
+    with suppress(ValueError):
+        return date(year, month, day)
+    return date(year, 2, 28)
+
+
+def render_age(gap: timedelta) -> str:
+    """Return how long ago, in the largest unit that fits: "2 days ago", "just now"."""
+    for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        amount = int(gap.total_seconds() // seconds)
+        if amount:
+            return f"{amount} {unit}{'s' if amount > 1 else ''} ago"
+    return "just now"
+
+
+def _read_number(text: str) -> int:
+    """Return the value of "12", "seven" or "十二"; the Chinese numerals up to 99."""
     if text.isdecimal():
         return int(text)
     tens, ten, ones = text.rpartition("十")
     return (NUMERALS.get(tens, 1) * 10 if ten else 0) + NUMERALS.get(ones, 0)
 
 
+def _read_month_number(name: str) -> int:
+    return MONTHS.index(name[:3]) + 1 if name[:3] in MONTHS else _read_number(name)
+
+
+def _read_weekday_number(name: str) -> int:
+    """Return the day of the week, from 0 for Monday."""
+    return WEEKDAYS.index(name[:3]) if name[:3] in WEEKDAYS else NUMERALS[name] - 1
+
+
+# -- what a match of a pattern names, as terms
+
+
 def _calendar_day(year: int | None, month: int, day: int) -> Iterator[str]:
-    try:
+    with suppress(ValueError):
         real = date(year or 2000, month, day)  # 2000 has a 29th of February
-    except ValueError:
-        return
-    yield f"@{real:%Y-%m-%d}" if year else f"@{real:%m-%d}"
+        yield f"@{real:%Y-%m-%d}" if year else f"@{real:%m-%d}"
 
 
-def _numbers(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    year = match["year"]
-    yield from _calendar_day(int(year) if year else None, number(match["month"]), number(match["day"]))
+def _read_day(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+    year = int(match["year"]) if match["year"] else None
+    yield from _calendar_day(year, _read_month_number(match["month"]), _read_number(match["day"]))
 
 
-def _named(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    month = MONTHS.index(match["month"][:3]) + 1
-    yield from _calendar_day(int(match["year"]) if match["year"] else None, month, int(match["day"]))
-
-
-def _slashed(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+def _read_slashed(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     """Both readings of "on 5/2": nobody can tell which is meant."""
     first, second = int(match["first"]), int(match["second"])
     yield from dict.fromkeys([*_calendar_day(None, first, second), *_calendar_day(None, second, first)])
 
 
-def _month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+def _read_month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     """A month with its year, or the latest such month."""
-    name = match["month"]
-    month = MONTHS.index(name[:3]) + 1 if name[:3] in MONTHS else number(name)
+    month = _read_month_number(match["month"])
     year = int(match["year"]) if match["year"] else (today.year - (month > today.month) if today else 0)
     if year and 1 <= month <= 12:
         yield f"@{year:04}-{month:02}"
 
 
-def _ago(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    days = number(match["days"])
-    if today and days < 400:
+def _read_days_ago(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+    days = _read_number(match["days"])
+    if today and days <= MAX_DAYS_AGO:
         yield f"@{today - timedelta(days):%Y-%m-%d}"
 
 
-def _back(days: int) -> Reader:
+def _days_back(days: int) -> TermReader:
     def read(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
         if today:
             yield f"@{today - timedelta(days):%Y-%m-%d}"
@@ -134,46 +194,96 @@ def _back(days: int) -> Reader:
     return read
 
 
-def _weekday(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+def _read_last_weekday(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     """The latest such day before today."""
-    name = match["weekday"]
-    place = WEEKDAYS.index(name[:3]) if name[:3] in WEEKDAYS else NUMERALS[name] - 1
     if today:
-        yield f"@{today - timedelta((today.weekday() - place - 1) % 7 + 1):%Y-%m-%d}"
+        days = (today.weekday() - _read_weekday_number(match["weekday"]) - 1) % 7 + 1
+        yield f"@{today - timedelta(days):%Y-%m-%d}"
 
 
-def _last_week(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+def _read_last_week(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     if today:
         monday = today - timedelta(today.weekday() + 7)
         yield from (f"@{monday + timedelta(n):%Y-%m-%d}" for n in range(7))
 
 
-def _last_month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+def _read_last_month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     if today:
         yield f"@{today.replace(day=1) - timedelta(1):%Y-%m}"
 
 
-READERS: tuple[tuple["regex.Pattern[str]", Reader], ...] = tuple(
-    (regex.compile(pattern), reader)
-    for pattern, reader in (
-        (rf"\b{YEAR}(?P<gap>[-/.])(?P<month>\d{{1,2}})(?P=gap)(?P<day>\d{{1,2}})\b", _numbers),
-        (rf"(?:{YEAR}\s*年\s*)?(?P<month>{HAN})\s*月\s*(?P<day>{HAN})\s*[日号號]", _numbers),
-        (rf"\b{MONTH}\s+(?:the\s+)?{DAY}(?:,?\s+{YEAR}\b)?", _named),
-        (rf"\b{DAY}\s+(?:of\s+)?{MONTH}(?:,?\s+{YEAR}\b)?", _named),
-        (r"\bon\s+(?P<first>\d{1,2})/(?P<second>\d{1,2})\b(?!/)", _slashed),
-        (
-            rf"\b(?:(?:in|during|since|early|late|last)\s+{MONTH}|{MONTH}(?=,?\s+{YEAR}))(?:,?\s+{YEAR}\b)?",
-            _month,
-        ),
-        (rf"(?:{YEAR}\s*年\s*)?(?P<month>{HAN})\s*月份?", _month),
-        (r"\b(?P<days>\d{1,3})\s+days\s+ago\b", _ago),
-        (r"(?P<days>[一二两三四五六七八九十\d]{1,3})\s*天(?:以?前|之前)", _ago),
-        (r"\bday\s+before\s+yesterday\b|(?<!大)前天|一昨日", _back(2)),
-        (r"\byesterday\b|\blast\s+night\b|昨天|昨日|昨晚", _back(1)),
-        (r"\btoday\b|\btonight\b|今天|今日|今晚", _back(0)),
-        (rf"\b(?:on|last)\s+{WEEKDAY}", _weekday),
-        (r"(?<![一两每\d])(?:上个?)?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])", _weekday),
-        (r"\blast\s+week\b|上个?(?:周|星期|礼拜)", _last_week),
-        (r"\blast\s+month\b|上个?月", _last_month),
-    )
+# -- and as days to come
+
+
+def _days_later(days: int) -> DayReader:
+    def read(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
+        yield said_on + timedelta(days)
+
+    return read
+
+
+def _read_days_on(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
+    days = _read_number(match["many"]) * LENGTHS[match["length"]]
+    if days <= MAX_DAYS_ON:
+        yield said_on + timedelta(days)
+
+
+def _read_weekday_of_next_week(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
+    yield said_on + timedelta(7 - said_on.weekday() + _read_weekday_number(match["weekday"]))
+
+
+def _read_next_weekday(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
+    """The next such day after today, or today where this week is named."""
+    least = 0 if match["this"] else 1
+    days = (_read_weekday_number(match["weekday"]) - said_on.weekday() - least) % 7 + least
+    yield said_on + timedelta(days)
+
+
+def _read_day_of_next_month(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
+    first = (said_on.replace(day=1) + timedelta(32)).replace(day=1)
+    with suppress(ValueError):
+        yield first.replace(day=_read_number(match["day"]))
+
+
+def _compile(table: str, readers: Mapping[str, Reader]) -> list[tuple["regex.Pattern[str]", Reader]]:
+    """Return the languages' patterns in that table, each with what reads its matches, in the order of the readers."""
+    parts = {name: part for language in LANGUAGES for name, part in language["parts"].items()}
+    compiled = []
+    for name, reader in readers.items():
+        for language in LANGUAGES:
+            for pattern in language.get(table, {}).get(name, ()):
+                for part, text in parts.items():
+                    pattern = pattern.replace(f"{{{part}}}", text)
+                compiled.append((regex.compile(pattern), reader))
+    return compiled
+
+
+NAMED = _compile(
+    "named",
+    {
+        "numbers": _read_day,
+        "names": _read_day,
+        "slashed": _read_slashed,
+        "month": _read_month,
+        "days_ago": _read_days_ago,
+        "day_before_yesterday": _days_back(2),
+        "yesterday": _days_back(1),
+        "today": _days_back(0),
+        "weekday": _read_last_weekday,
+        "last_week": _read_last_week,
+        "last_month": _read_last_month,
+    },
 )
+SLASHED = next(pattern for pattern, read in NAMED if read is _read_slashed)
+UPCOMING = _compile(
+    "upcoming",
+    {
+        "tomorrow": _days_later(1),
+        "day_after_tomorrow": _days_later(2),
+        "three_days_on": _days_later(3),
+        "days_on": _read_days_on,
+        "day_of_next_month": _read_day_of_next_month,
+        "weekday_of_next_week": _read_weekday_of_next_week,
+    },
+)
+PRESENT = _compile("present", {"today": _days_later(0), "next_weekday": _read_next_weekday})

@@ -14,8 +14,8 @@ DRESSED = [
 ]
 
 
-def _letter(plain: str, alike: str = "") -> str:
-    dressed = (one for one in DRESSED if unicodedata.normalize("NFKC", one).casefold() == plain)
+def _letter(plain: str, alike: str) -> str:
+    dressed = (letter for letter in DRESSED if unicodedata.normalize("NFKC", letter).casefold() == plain)
     return f"[{plain}{alike}{''.join(dressed)}]"
 
 
@@ -34,20 +34,20 @@ LINE_END = re.compile("[\x85\u2028\u2029]")  # those that JSON leaves as they ar
 
 
 def neutral(text: str) -> str:
-    """The text with nothing in it that could pass for a block of Kith's own; as long as it was."""
+    """Return the text with nothing in it that could pass for a block of Kith's own; as long as it was."""
     return MARK.sub("(", text)
 
 
 def one_line(text: str) -> str:
-    """The text, neutral, in one line: a name cannot begin a rule or a memory of its own."""
+    """Return the text, neutral, in one line: a name cannot begin a rule or a memory of its own."""
     return " ".join(neutral(text).split())
 
 
 def quoted(text: str) -> str:
-    """The text as one line in quotation marks."""
+    """Return the text as one line in quotation marks."""
     return LINE_END.sub(" ", json.dumps(neutral(text), ensure_ascii=False))
 
 
 def block(name: str, lines: list[str]) -> str:
-    """Lines as a block of Kith's own; nothing for no lines."""
+    """Return lines as a block of Kith's own; nothing for no lines."""
     return "\n".join([f"<kith-{name}>", *lines, f"</kith-{name}>"]) if lines else ""

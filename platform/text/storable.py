@@ -15,20 +15,25 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def is_storable(text: str) -> bool:
-    """Whether PostgreSQL can keep it: no NUL, no lone surrogate."""
+    """Return whether PostgreSQL can keep it: no NUL, no lone surrogate."""
     return not UNSTORABLE.search(text)
 
 
 def storable(text: str) -> str:
-    """The text without what PostgreSQL cannot keep: NULs are left out, lone surrogates become U+FFFD."""
+    """Return the text without what PostgreSQL cannot keep: NULs are left out, lone surrogates become U+FFFD."""
     return text if is_storable(text) else SURROGATE.sub("\ufffd", text.replace("\x00", ""))
 
 
 def folded(text: str) -> str:
-    """The text as it is compared: in NFKC, case folded, with a plain apostrophe."""
+    """Return the text as it is compared: in NFKC, case folded, with a plain apostrophe."""
     return unicodedata.normalize("NFKC", MANY_MARKS.sub(r"\1", text)).replace("’", "'").casefold()
 
 
 def ends(parts: list[Part], most: int) -> list[Part]:
-    """All parts where they are not too many, else the first and the last, half of each."""
+    """Return all parts where they are not too many, else the first and the last, half of each."""
     return parts if len(parts) <= most else parts[: most // 2] + parts[-(most // 2) :]
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return the text, or as much of its beginning as fits into `limit` characters with "…" for the rest."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"

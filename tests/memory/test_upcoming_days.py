@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from text.upcoming_days import days_ahead, days_told
+from text.dates import days_ahead, days_told
 
 MONDAY = date(2026, 5, 4)
 

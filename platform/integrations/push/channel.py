@@ -23,7 +23,7 @@ from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_on
 from providers.guarded_http import OutboundError, send_request
 from providers.web_push import WebPushError, browser_keys, encrypted, signed
-from text.shorten import shorten
+from text.storable import shorten
 
 BODY_CHARACTERS = 200
 # Every payload is this long, so that its length tells nothing of its words; a push service takes 4096 encrypted.
