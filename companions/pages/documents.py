@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
-from accounts.usage import GateError, admit_work
+from accounts.errors import GateError
+from accounts.usage import admit_work
 from companions.access import get_companion, get_document
 from companions.memories import editing
 from companions.models import Companion

@@ -1,4 +1,9 @@
-"""What one person, or one address where nobody is signed in, may have under way at once."""
+"""What one person, or one address where nobody is signed in, may have under way at once.
+
+Before it is known whose a request is, it is counted in this process as one of its address. Then it is a visit of
+somebody's: how many they have under way is counted in Redis, and whoever has too many is refused (429). A visit is
+worked on in a place, of which a process has few; the others wait their turn, person after person.
+"""
 
 import asyncio
 import contextlib
@@ -8,7 +13,7 @@ import time
 import uuid
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,10 +25,10 @@ from redis.exceptions import RedisError
 
 from accounts.errors import GateError
 
-LEASE_SECONDS = 60
-RENEWED_SECONDS = 20
-REDIS_RESTS_SECONDS = 5.0  # before Redis is asked again after it failed
 RETRY_AFTER_SECONDS = 2
+LEASE_SECONDS = 60
+RENEWAL_SECONDS = 20
+REDIS_RETRY_SECONDS = 5.0  # before Redis is asked again after it failed
 TAKE = """
 local now = tonumber(redis.call('TIME')[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -37,7 +42,58 @@ local now = tonumber(redis.call('TIME')[1])
 redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[2])
 redis.call('EXPIRE', KEYS[1], ARGV[1])
 """
-_here: Counter[tuple[str, str]] = Counter()
+
+
+# -- of one address, before it is known whose it is ---------------------------------------------------
+
+_arrived: Counter[tuple[str, str]] = Counter()
+
+
+def address_of(scope: Mapping[str, Any]) -> str:
+    """Return where a request or a socket comes from, as the proxies that KITH_PROXIES counts say; of IPv6 the network."""
+    forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    hops, proxies = forwarded.decode("latin-1").split(","), settings.ALLAUTH_TRUSTED_PROXY_COUNT
+    peer = (scope.get("client") or ("",))[0]
+    is_forwarded = forwarded and 0 < proxies <= len(hops)
+    try:
+        address = ipaddress.ip_address(hops[-proxies].strip() if is_forwarded else peer)
+    except ValueError:
+        return "unknown"
+    if (
+        address.version == 6 and address.ipv4_mapped
+    ):  # an IPv4 address, as a server sees it that listens to both
+        return str(address.ipv4_mapped)
+    return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+
+
+def arrive(kind: str, address: str) -> bool:
+    """Count one more of the kind from the address; False where there are as many as may be."""
+    if settings.LIMITS and _arrived[kind, address] >= settings.OF_ONE_ADDRESS[kind]:
+        return False
+    _arrived[kind, address] += 1
+    return True
+
+
+def leave(kind: str, address: str) -> None:
+    """Count one less."""
+    _arrived[kind, address] -= 1
+    if not _arrived[kind, address]:
+        del _arrived[kind, address]
+
+
+@contextmanager
+def arriving(kind: str, address: str) -> Iterator[None]:
+    """Count one more of the kind from the address within the block; GateError (429) where there are too many."""
+    if not arrive(kind, address):
+        detail = _("Too much comes from your address at once. Wait a moment, then try again.")
+        raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
+    try:
+        yield
+    finally:
+        leave(kind, address)
+
+
+# -- places at work in this process -------------------------------------------------------------------
 
 
 class Places:
@@ -73,9 +129,21 @@ class Places:
         self._busy[whose] -= 1
         if not self._busy[whose]:
             del self._busy[whose]
-        for one in list(self._waiting):
-            if self._is_free(one) and self._serve(one):
+        for person in list(self._waiting):
+            if self._is_free(person) and self._serve(person):
                 return
+
+    @asynccontextmanager
+    async def at(self, whose: str) -> AsyncIterator[None]:
+        """Take a place for the block."""
+        await self.acquire(whose)
+        try:
+            yield
+        finally:
+            self.release(whose)
+
+    def _is_free(self, whose: str) -> bool:
+        return self._busy.total() < self._most and self._busy[whose] < self._most_each
 
     def _serve(self, whose: str) -> bool:
         """Give a place to the person's first; False where those who waited have all just been cancelled."""
@@ -90,18 +158,6 @@ class Places:
                 return True
         return False
 
-    @asynccontextmanager
-    async def at(self, whose: str) -> AsyncIterator[None]:
-        """Take a place for the block."""
-        await self.acquire(whose)
-        try:
-            yield
-        finally:
-            self.release(whose)
-
-    def _is_free(self, whose: str) -> bool:
-        return self._busy.total() < self._most and self._busy[whose] < self._most_each
-
     def _forget(self, whose: str, turn: asyncio.Future[None]) -> None:
         turns = self._waiting.get(whose, deque())
         if turn in turns:
@@ -114,39 +170,18 @@ _places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Places]] = WeakK
 
 
 def places(kind: str) -> Places:
-    """Return those of the running event loop: `visits` of people, `turns` of their companions, or `looks`
-    for what a message brings to mind, which turns wait for."""
+    """Return those of the running event loop: `visits` of people, or `turns` of their companions."""
     mine = _places.setdefault(asyncio.get_running_loop(), {})
     if kind not in mine:
         mine[kind] = Places(*settings.AT_WORK[kind])
     return mine[kind]
 
 
-def arrive(kind: str, address: str) -> bool:
-    """Count one more of the kind from the address; False where there are as many as may be."""
-    if settings.LIMITS and _here[kind, address] >= settings.OF_ONE_ADDRESS[kind]:
-        return False
-    _here[kind, address] += 1
-    return True
+def _place_for_visit(whose: str) -> AbstractAsyncContextManager[None]:
+    return places("visits").at(whose) if settings.LIMITS else contextlib.nullcontext()
 
 
-def leave(kind: str, address: str) -> None:
-    """Count one less."""
-    _here[kind, address] -= 1
-    if not _here[kind, address]:
-        del _here[kind, address]
-
-
-@contextmanager
-def arriving(kind: str, address: str) -> Iterator[None]:
-    """Count one more of the kind from the address within the block; GateError (429) where there are too many."""
-    if not arrive(kind, address):
-        detail = _("Too much comes from your address at once. Wait a moment, then try again.")
-        raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
-    try:
-        yield
-    finally:
-        leave(kind, address)
+# -- shares: how much somebody has under way, over all processes --------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,28 +198,30 @@ class Lease:
 
 
 class Shares:
-    """The leases of one event loop."""
+    """The leases of one event loop, counted in Redis; without Redis, in this process by itself.
+
+    A lease ends by itself where its process dies.
+    """
 
     def __init__(self) -> None:
         self._redis = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
         self._held: set[Lease] = set()
-        self._here: Counter[tuple[str, str]] = Counter()
+        self._here: Counter[str] = Counter()  # by the leases' keys, with those that are being taken
         self._away_until = 0.0
         self._renewing: asyncio.Task[None] | None = None
 
     async def take(self, kind: str, whose: str) -> Lease:
         """Return a lease of the kind, to be given back; GateError (429) where there are as many as may be."""
         lease, most = Lease(kind, whose), settings.AT_ONCE[kind]
-        of = (kind, whose)
-        self._here[of] += 1
+        self._here[lease.key] += 1
         try:
-            if self._here[of] > most or not await self._is_free(lease, most):
+            if self._here[lease.key] > most or not await self._is_free(lease, most):
                 detail = _(
                     "You have too much under way at once. Wait until some of it is done, then try again."
                 )
                 raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
         except BaseException:
-            self._leave(of)
+            self._leave(lease)
             raise
         self._held.add(lease)
         if self._renewing is None or self._renewing.done():
@@ -195,7 +232,7 @@ class Shares:
         """End the lease; without Redis it ends there by itself."""
         if lease in self._held:
             self._held.discard(lease)
-            self._leave((lease.kind, lease.whose))
+            self._leave(lease)
             with contextlib.suppress(RedisError, OSError):
                 if time.monotonic() >= self._away_until:
                     await self._redis.zrem(lease.key, lease.id)
@@ -206,18 +243,18 @@ class Shares:
         try:
             return bool(await self._redis.eval(TAKE, 1, lease.key, str(most), str(LEASE_SECONDS), lease.id))
         except (RedisError, OSError):
-            self._away_until = time.monotonic() + REDIS_RESTS_SECONDS
+            self._away_until = time.monotonic() + REDIS_RETRY_SECONDS
             return True
 
-    def _leave(self, of: tuple[str, str]) -> None:
-        self._here[of] -= 1
-        if not self._here[of]:
-            del self._here[of]
+    def _leave(self, lease: Lease) -> None:
+        self._here[lease.key] -= 1
+        if not self._here[lease.key]:
+            del self._here[lease.key]
 
     async def _renew(self) -> None:
         """Keep the leases of what takes long; it ends when nothing is held."""
         while self._held:
-            await asyncio.sleep(RENEWED_SECONDS)
+            await asyncio.sleep(RENEWAL_SECONDS)
             with contextlib.suppress(RedisError, OSError):
                 for lease in list(self._held):
                     if lease in self._held:
@@ -228,11 +265,14 @@ _shares: WeakKeyDictionary[asyncio.AbstractEventLoop, Shares] = WeakKeyDictionar
 
 
 def shares() -> Shares:
-    """Those of the running event loop."""
+    """Return those of the running event loop."""
     loop = asyncio.get_running_loop()
     if loop not in _shares:
         _shares[loop] = Shares()
     return _shares[loop]
+
+
+# -- visits -------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -278,21 +318,6 @@ class Visit:
             await shares().give_back(self.leases.pop())
 
 
-def address_of(scope: Mapping[str, Any]) -> str:
-    """Return where a request or a socket comes from, as the proxies that KITH_PROXIES counts say; of IPv6 the network."""
-    forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
-    hops, proxies = forwarded.decode("latin-1").split(","), settings.ALLAUTH_TRUSTED_PROXY_COUNT
-    peer = (scope.get("client") or ("",))[0]
-    told = hops[-proxies].strip() if proxies and len(hops) >= proxies and forwarded else peer
-    try:
-        address = ipaddress.ip_address(told)
-    except ValueError:
-        return "unknown"
-    if address.version == 4:
-        return str(address)
-    return str(ipaddress.ip_network((address, 64), strict=False))
-
-
 _visit: contextvars.ContextVar[Visit | None] = contextvars.ContextVar("visit", default=None)
 
 
@@ -308,41 +333,39 @@ async def visiting(address: str) -> AsyncIterator[Visit]:
         await asyncio.shield(visit.end())
 
 
-def visit() -> Visit | None:
+def get_visit() -> Visit | None:
     """Return the visit under way; None outside of a web server's, and where limits are off."""
     return _visit.get() if settings.LIMITS else None
 
 
 async def take(kind: str) -> None:
     """Count one more of the kind as under way, until the visit ends; GateError (429) where there are too many."""
-    if one := visit():
-        await one.take(kind)
+    if visit := get_visit():
+        await visit.take(kind)
 
 
 def step_aside() -> None:
     """Let others of this person be worked on, since what follows waits for something else."""
-    if one := visit():
-        one.step_aside()
+    if visit := get_visit():
+        visit.step_aside()
 
 
 @asynccontextmanager
 async def identifying() -> AsyncIterator[Visit | None]:
     """Within the block it is looked up whose the visit under way is, which then begins."""
-    one = visit()
-    async with being_identified(one) if one else contextlib.nullcontext():
-        yield one
+    visit = get_visit()
+    async with being_identified(visit) if visit else contextlib.nullcontext():
+        yield visit
 
 
-@asynccontextmanager
-async def being_identified(one: Visit) -> AsyncIterator[None]:
+def being_identified(visit: Visit) -> AbstractAsyncContextManager[None]:
     """Within the block it is looked up whose the visit is, in a place of its address."""
-    async with places("visits").at(f"address:{one.address}") if settings.LIMITS else contextlib.nullcontext():
-        yield
+    return _place_for_visit(f"address:{visit.address}")
 
 
 @asynccontextmanager
 async def at_work(user_id: int) -> AsyncIterator[None]:
     """Within the block something is done for the person, in a place of theirs; a visit under way leaves its own."""
     step_aside()
-    async with places("visits").at(f"user:{user_id}") if settings.LIMITS else contextlib.nullcontext():
+    async with _place_for_visit(f"user:{user_id}"):
         yield

@@ -22,6 +22,16 @@ from accounts.models import Token, User
 from accounts.models.token import digest_of
 from database.threads import in_request_thread
 
+API_PREFIX = "/api/"
+Response = HttpResponseBase
+GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
+
+
+class SignedInRequest(HttpRequest):
+    """A request of a person whom `login_required` or a bearer token has let through."""
+
+    user: User
+
 
 def activate_locale(user: User) -> None:
     """Activate this person's language and time zone from here on, and put their id on every log line.
@@ -35,25 +45,17 @@ def activate_locale(user: User) -> None:
     structlog.contextvars.bind_contextvars(user_id=user.pk)
 
 
-class SignedInRequest(HttpRequest):
-    """A request of a person whom `login_required` or a bearer token has let through."""
-
-    user: User
+# -- by session -------------------------------------------------------------------------------------
 
 
-API = "/api/"
-Response = HttpResponseBase
-GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
-
-
-def person(request: HttpRequest) -> User | None:
-    """Who is signed in; a request without a session cookie costs no query."""
+def find_signed_in(request: HttpRequest) -> User | None:
+    """Return who is signed in; a request without a session cookie costs no query."""
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return None
     return request.user if request.user.is_authenticated else None
 
 
-def wait(request: HttpRequest, error: GateError) -> HttpResponse:
+def render_wait(request: HttpRequest, error: GateError) -> HttpResponse:
     """Return the page that asks somebody to wait."""
     response = render(request, "429.html", {"detail": error.detail}, status=error.status)
     for name, value in error.headers.items():
@@ -76,39 +78,37 @@ class PersonMiddleware:
     def __call__(self, request: HttpRequest) -> Response | Awaitable[Response]:
         if self.is_async:
             return self.__acall__(request)
-        self._enter(person(request))
+        self._activate(find_signed_in(request))
         return self.get_response(request)
 
     async def __acall__(self, request: HttpRequest) -> Response:
         try:
-            self._enter(await self._begin(request))
+            has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+            async with identifying() as visit:
+                user = await in_request_thread(find_signed_in, request) if has_session else None
+            if visit and not request.path.startswith(API_PREFIX):  # the API begins it, by the token
+                await visit.begin(user.pk if user else None)
         except GateError as error:
-            return await in_request_thread(wait, request, error)
+            return await in_request_thread(render_wait, request, error)
+        self._activate(user)
         return await cast(Awaitable[Response], self.get_response(request))
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Ask to wait where a page's work is refused."""
-        return wait(request, exception) if isinstance(exception, GateError) else None
+        return render_wait(request, exception) if isinstance(exception, GateError) else None
 
     @staticmethod
-    async def _begin(request: HttpRequest) -> User | None:
-        """Who is signed in; the visit is theirs. The API begins it itself, by the token."""
-        is_known = settings.SESSION_COOKIE_NAME in request.COOKIES
-        async with identifying() as visit:
-            user = await in_request_thread(person, request) if is_known else None
-        if visit and not request.path.startswith(API):
-            await visit.begin(user.pk if user else None)
-        return user
-
-    @staticmethod
-    def _enter(user: User | None) -> None:
+    def _activate(user: User | None) -> None:
         timezone.deactivate()  # a thread keeps the zone of the request before
         if user is not None:
             activate_locale(user)
 
 
+# -- by bearer token --------------------------------------------------------------------------------
+
+
 def token_user(plaintext: str, now: datetime) -> User | None:
-    """Whose live token this is; its use is recorded at most once a minute. TokenExpiredError past its end."""
+    """Return whose live token this is; its use is recorded at most once a minute. TokenExpiredError past its end."""
     if not plaintext.isascii():
         return None
     token = Token.objects.matching(plaintext)
@@ -123,15 +123,18 @@ def token_user(plaintext: str, now: datetime) -> User | None:
 
 
 def token_holders(plaintexts: Iterable[str], now: datetime) -> dict[str, int]:
-    """The keys of the users of those that are live tokens; their use is recorded as `token_user` does."""
-    plain = {digest_of(one): one for one in plaintexts if one.isascii()}
-    live = Token.objects.live().unexpired(now).filter(digest__in=plain)
+    """Return the user's id of each that is a live token; their use is recorded as `token_user` does."""
+    by_digest = {digest_of(plaintext): plaintext for plaintext in plaintexts if plaintext.isascii()}
+    live = Token.objects.live().unexpired(now).filter(digest__in=by_digest)
     live.touch(now)
-    return {plain[digest]: user for digest, user in live.values_list("digest", "user")}
+    return {by_digest[digest]: user for digest, user in live.values_list("digest", "user")}
 
 
 class BearerToken(HttpBearer):
-    """`Authorization: Bearer TOKEN`; `request.user` and `request.auth` become the token's user."""
+    """`Authorization: Bearer TOKEN` and nothing else: a session's cookie opens nothing in the API.
+
+    `request.user` and `request.auth` become the token's user.
+    """
 
     async def authenticate(self, request: HttpRequest, token: str) -> User | None:
         async with identifying() as visit:

@@ -1,10 +1,11 @@
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from allauth.account import forms as allauth
 from django import forms
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
+from django.core.validators import MaxLengthValidator
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -16,8 +17,8 @@ from accounts.models import Token, User
 from accounts.models.user import list_time_zones
 from accounts.signup import use_invitation
 
-LONGEST_EMAIL = 254
-LONGEST_PASSWORD = 1000
+MAX_EMAIL_CHARACTERS = 254
+MAX_PASSWORD_CHARACTERS = 1000
 
 
 class ZoneField(forms.CharField):
@@ -44,8 +45,11 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, longest in (("email", LONGEST_EMAIL), ("password1", LONGEST_PASSWORD)):
-            shorten(self.fields[name], longest)
+        for name, limit in (("email", MAX_EMAIL_CHARACTERS), ("password1", MAX_PASSWORD_CHARACTERS)):
+            field = self.fields[name]
+            field.max_length = limit
+            field.validators.append(MaxLengthValidator(limit))
+            field.widget.attrs["maxlength"] = limit
 
     def validate_unique_email(self, value: str) -> str:
         """Take the address; that it is known is told by `clean`, after the work that a new one causes."""
@@ -69,11 +73,10 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
         """Make the user, or write to the owner of a known address, with the same work for both."""
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
-        made: tuple[User | None, HttpResponse | None] = super().try_save(request)
-        return made
+        return cast(tuple[User | None, HttpResponse | None], super().try_save(request))
 
     def save(self, request: HttpRequest) -> User:
-        """The new user; AccountExistsError or InvitationError, and no user, where someone was faster."""
+        """Return the new user; AccountExistsError or InvitationError, and no user, where someone was faster."""
         try:
             with transaction.atomic():
                 user: User = super().save(request)
@@ -84,13 +87,6 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
                 gettext("Someone signed up with this e-mail address just now.")
             ) from error
         return user
-
-
-def shorten(field: forms.Field, longest: int) -> None:
-    """Let a text field take at most so many characters."""
-    field.max_length = longest  # type: ignore[attr-defined]
-    field.validators.append(forms.CharField(max_length=longest).validators[0])
-    field.widget.attrs["maxlength"] = longest
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -167,7 +163,7 @@ class DeletionForm(forms.Form):
 
     typed_email = forms.CharField(
         label=_("Your e-mail address"),
-        max_length=LONGEST_EMAIL,
+        max_length=MAX_EMAIL_CHARACTERS,
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
 

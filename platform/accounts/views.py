@@ -56,7 +56,7 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
 
 
 def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -> HttpResponse:
-    """The one settings page; `changed` puts in a form with its errors, or a token to be shown this once."""
+    """Answer with the one settings page; `changed` puts in a form with its errors, or a token to be shown this once."""
     context = {
         "profile_form": ProfileForm(instance=request.user),
         "token_form": TokenForm(),
@@ -91,7 +91,7 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
 @login_required
 @never_cache
 def make_token(request: SignedInRequest) -> HttpResponse:
-    """The settings page with the new token on it: it is shown here and nowhere again."""
+    """Answer with the settings page and the new token on it: it is shown here and nowhere again."""
     form = TokenForm(request.POST)
     if Token.objects.owned_by(request.user).live().count() >= settings.TOKENS_EACH:
         form.add_error(None, _("You have many tokens already. Revoke one first."))
@@ -124,10 +124,6 @@ def delete_account(request: SignedInRequest) -> HttpResponse:
     except ProtectedError:
         form.add_error(None, _("The record of what operators opened names you, so this account has to stay."))
         return settings_page(request, 409, deletion_form=form)
-    return say_goodbye(request)
-
-
-def say_goodbye(request: HttpRequest) -> HttpResponse:
     logout(request)
     messages.success(request, _("Your account and everything in it is deleted."))
     return redirect("welcome")

@@ -1,8 +1,8 @@
 """The cache, which holds the limits of sign-in and sign-up: in Redis, and in this process while Redis is away."""
 
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import Any
 
 import orjson
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
@@ -12,7 +12,6 @@ from redis.exceptions import RedisError
 
 AWAY_SECONDS = 5.0
 LOCAL_ENTRIES = 10_000
-T = TypeVar("T")
 
 
 class JSONSerializer:
@@ -36,52 +35,37 @@ class RedisOrLocalCache(RedisCache):
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
-        self._local = LocMemCache(
-            "while-redis-is-away", {**params, "OPTIONS": {"MAX_ENTRIES": LOCAL_ENTRIES}}
-        )
+        options = {**params, "OPTIONS": {"MAX_ENTRIES": LOCAL_ENTRIES}}
+        self._local = LocMemCache("while-redis-is-away", options)
 
     def add(
         self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
     ) -> bool:
-        return self._ask(
-            lambda: super(RedisOrLocalCache, self).add(key, value, timeout, version),
-            lambda: self._local.add(key, value, timeout, version),
-        )
+        return bool(self._ask("add", key, value, timeout, version))
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        return self._ask(
-            lambda: super(RedisOrLocalCache, self).get(key, default, version),
-            lambda: self._local.get(key, default, version),
-        )
+        return self._ask("get", key, default, version)
 
     def set(
         self, key: str, value: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
     ) -> None:
-        self._ask(
-            lambda: super(RedisOrLocalCache, self).set(key, value, timeout, version),
-            lambda: self._local.set(key, value, timeout, version),
-        )
+        self._ask("set", key, value, timeout, version)
 
     def delete(self, key: str, version: int | None = None) -> bool:
-        return self._ask(
-            lambda: super(RedisOrLocalCache, self).delete(key, version),
-            lambda: self._local.delete(key, version),
-        )
+        return bool(self._ask("delete", key, version))
 
     def clear(self) -> None:
         """Forget what is cached, and leave alone what else lies in Redis, which Django's own would drop."""
-        self._ask(self._clear_redis, lambda: None)
+        with suppress(RedisError):
+            client = self._cache.get_client(write=True)
+            for key in client.scan_iter(f"{self.key_prefix}:*"):
+                client.delete(key)
         self._local.clear()
 
-    def _clear_redis(self) -> None:
-        client = self._cache.get_client(write=True)
-        for key in client.scan_iter(f"{self.key_prefix}:*"):
-            client.delete(key)
-
-    def _ask(self, redis: Callable[[], T], local: Callable[[], T]) -> T:
+    def _ask(self, method: str, *arguments: Any) -> Any:
         if time.monotonic() >= type(self).away_until:
             try:
-                return redis()
+                return getattr(super(), method)(*arguments)
             except RedisError:
                 type(self).away_until = time.monotonic() + AWAY_SECONDS
-        return local()
+        return getattr(self._local, method)(*arguments)

@@ -235,10 +235,6 @@ AT_WORK = {  # in a process: in all, and of one person; the others wait for thei
         env.int("KITH_TURNS_AT_ONCE", max(2, POOL["max_size"] // 4)),
         env.int("KITH_TURNS_AT_ONCE_EACH", max(1, POOL["max_size"] // 8)),
     ),  # of companions, not while their model speaks
-    "looks": (
-        max(2, POOL["max_size"] // 4),
-        max(1, POOL["max_size"] // 8),
-    ),  # for what a message brings to mind
 }
 RATES = {  # of one person: how often, and in how many seconds
     "recalls": [(240, 60)],

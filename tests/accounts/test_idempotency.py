@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.idempotency import IdempotencyConflictError, IdempotencyKeyError, drop_old_keys, once
+from accounts.errors import IdempotencyConflictError, IdempotencyKeyError
+from accounts.idempotency import drop_old_keys, once
 from accounts.models import IdempotencyKey, Invitation, User
 from accounts.tasks import drop_old_keys as drop_old_keys_task
 

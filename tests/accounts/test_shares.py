@@ -78,7 +78,9 @@ async def test_what_a_visit_held_is_given_back_when_it_ends() -> None:
         ([b"203.0.113.1, 198.51.100.7"], 1, "198.51.100.7"),
         ([b"203.0.113.1", b"198.51.100.7"], 2, "203.0.113.1"),
         ([b"2001:db8:1:2:3::4"], 1, "2001:db8:1:2::/64"),
+        ([b"::ffff:198.51.100.7"], 1, "198.51.100.7"),
         ([b"made up"], 1, "unknown"),
+        ([], 1, "192.0.2.9"),
     ],
 )
 def test_an_address_is_told_by_the_proxies_that_are_counted(

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.errors import GateError
 from accounts.models import SoundCall, User
-from accounts.usage import admit_hearing, admit_speech, note_sound, sound_allowance
+from accounts.usage import admit_hearing, admit_speech, note_sound
 from providers.errors import ProviderRefused, ProviderUnavailable
 
 SPEECH, TRANSCRIPTION = SoundCall.Capability.SPEECH, SoundCall.Capability.TRANSCRIPTION
@@ -90,7 +90,7 @@ def test_a_call_is_noted_however_it_ended_and_what_failed_is_not_used(
     call.refresh_from_db()
     assert (call.outcome, call.milliseconds, call.model) == (outcome, 1_500, "kokoro")
     assert call.said == getattr(error, "said", "")
-    assert sound_allowance(alice, NOON).characters_today == (12 if counts else 0)
+    assert SoundCall.objects.used()["characters"] == (12 if counts else 0)
 
 
 def test_a_long_address_is_cut(alice: User) -> None:
@@ -101,10 +101,10 @@ def test_a_long_address_is_cut(alice: User) -> None:
     assert call.milliseconds == 0
 
 
-def test_the_allowance_is_one_query(alice: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_the_gate_is_one_query(alice: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     note(alice, SPEECH, characters=7)
     note(alice, TRANSCRIPTION, seconds=3.5)
     with django_assert_num_queries(1):
-        allowed = sound_allowance(alice, NOON)
-    assert (allowed.characters_today, allowed.seconds_today) == (7, 3.5)
-    assert allowed.resets_at == datetime(2026, 3, 10, 23, tzinfo=UTC)
+        admit_speech(alice, 1, NOON)
+    used = SoundCall.objects.used()
+    assert (used["characters"], used["seconds_heard"]) == (7, 3.5)

@@ -4,8 +4,11 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from allauth.account.models import EmailAddress
+from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import FloatField, OuterRef, QuerySet, Subquery, Sum
@@ -13,9 +16,13 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminSelectWidget
 
-from accounts.admin import EmailAddressAdmin, UserAdmin, is_above
+from accounts.admin import PlainLookups
 from accounts.models import SoundCall, User
+from accounts.models.user import list_time_zones
 from safety import operators
 from safety.admin.private import PrivateAdmin, link_to, moment
 from safety.audit import record
@@ -24,9 +31,14 @@ from safety.models import AuditEntry, OperatorAccess
 SOUND_PERIOD = timedelta(days=30)
 MAY_SET_PASSWORD = "accounts.set_password"  # noqa: S105 - a right
 MAY_CHANGE_ADDRESS = "accounts.change_address"
+RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
-admin.site.unregister(User)
-admin.site.unregister(EmailAddress)
+admin.site.unregister(EmailAddress)  # allauth's own
+
+
+def is_above(request: HttpRequest, person: User | None) -> bool:
+    """Return whether the person is a superuser and who asks is none."""
+    return person is not None and person.is_superuser and not request.user.is_superuser
 
 
 def annotate_sound(people: QuerySet[User], since: datetime) -> QuerySet[User]:
@@ -45,11 +57,60 @@ def get_operator(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
-@admin.register(User)
-class RecordedUserAdmin(UserAdmin):
-    """People as the room of accounts shows them; who deletes one, or sets a password, does it on record."""
+class NewUserForm(UserCreationForm):  # type: ignore[misc]
+    """An account opened by an operator; its e-mail address is kept in lower case, as signing up does."""
 
-    list_display: Any = (*UserAdmin.list_display, "characters_spoken", "seconds_heard")
+    class Meta:
+        model = User
+        fields = ("email",)
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"].lower()
+        of_somebody = EmailAddress.objects.filter(email__iexact=email)
+        if User.objects.filter(email__iexact=email).exists() or of_somebody.exists():
+            raise forms.ValidationError(_("Someone has an account with this e-mail address."))
+        return email
+
+
+class KnownUserForm(UserChangeForm):  # type: ignore[misc]
+    """A person's row; zone and language are chosen from what there is."""
+
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        choices=lambda: [(zone, zone) for zone in list_time_zones()],
+        widget=UnfoldAdminSelectWidget,
+    )
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        choices=[("", "–"), *settings.LANGUAGES],
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+@admin.register(User)
+class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
+    """People; who deletes one, or sets a password, does it on record."""
+
+    add_form = NewUserForm
+    form = KnownUserForm
+    change_password_form = AdminPasswordChangeForm
+    list_display: Any = (
+        *("email", "name", "is_active", "is_staff", "language", "time_zone"),
+        *("last_login", "date_joined", "characters_spoken", "seconds_heard"),
+    )
+    list_filter = ("is_active", "is_staff", "is_superuser", "language")
+    search_fields = ("email", "name")
+    ordering = ("-date_joined",)
+    date_hierarchy = "date_joined"
+    fieldsets = (
+        (None, {"fields": ("email", "password", "name")}),
+        (_("Where and how they read"), {"fields": ("language", "time_zone")}),
+        (_("What they may use"), {"fields": ("messages_per_minute", "tokens_per_day")}),
+        (_("What they may do"), {"fields": ("is_active", *RIGHTS)}),
+        (_("When"), {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return annotate_sound(super().get_queryset(request), timezone.now() - SOUND_PERIOD)
@@ -63,9 +124,25 @@ class RecordedUserAdmin(UserAdmin):
         seconds: float = person.seconds_heard
         return round(seconds)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        """The e-mail address is the person's to change; rights are given by superusers alone."""
+        fixed = ("last_login", "date_joined") + (("email",) if obj else ())
+        return fixed if request.user.is_superuser else fixed + RIGHTS
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Whoever may change people may still not touch a superuser, whose password would be theirs then."""
+        return not is_above(request, obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return not is_above(request, obj) and super().has_delete_permission(request, obj)
+
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """The people alone: what is theirs is counted, for its names are their words."""
-        _going, counts, needed, protected = super().get_deleted_objects(objs, request)
+        """Return the people alone: what is theirs is counted, for its names are their words.
+
+        Who may delete people may delete what is theirs, read-only or not.
+        """
+        _going, counts, _needed, protected = super().get_deleted_objects(objs, request)
+        needed = {str(person) for person in objs if not self.has_delete_permission(request, person)}
         return [str(person) for person in objs], counts, needed, protected
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
@@ -95,9 +172,11 @@ class RecordedUserAdmin(UserAdmin):
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Keep the person; whoever opens an account knows its password until it is changed."""
+        """Keep the person. The address of a new one counts as verified; whoever opens an account knows its password."""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
+            if not change:
+                EmailAddress.objects.create(user=obj, email=obj.email, verified=True, primary=True)
             if not change and obj.has_usable_password():
                 operators.record_password_set(get_operator(request), obj, timezone.now(), is_new=True)
 
@@ -112,8 +191,14 @@ class RecordedUserAdmin(UserAdmin):
 
 
 @admin.register(EmailAddress)
-class RecordedEmailAddressAdmin(EmailAddressAdmin):
+class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Addresses, by which people sign in and get new passwords: to change them is a right of its own, and on record."""
+
+    list_display = ("email", "user", "verified", "primary")
+    list_filter = ("verified", "primary")
+    list_select_related = ("user",)
+    search_fields = ("email", "user__email")
+    autocomplete_fields = ("user",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._may(request) and super().has_add_permission(request)

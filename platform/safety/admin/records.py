@@ -3,12 +3,10 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from accounts.admin import ModelCallAdmin, PlainLookups
+from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import ModelCall, SoundCall
 from files.models import StoredFile
 from safety.admin.private import PrivateAdmin, link_to, moment
@@ -17,7 +15,7 @@ from safety.models import AuditEntry, ContinuousUse, Notice
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Who opened what of whom; nobody changes it, nobody deletes it."""
 
     list_display = (moment("at", _("when")), "operator", "deed", "kind", "thing", "owner")
@@ -39,22 +37,10 @@ class AuditEntryAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     def asked_for(self, entry: AuditEntry) -> str:
         return str(read_search(entry))
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-
-admin.site.unregister(ModelCall)
-
 
 @admin.register(ModelCall)
-class PrivateModelCallAdmin(PrivateAdmin, ModelCallAdmin):
-    """Calls as the room of accounts lists them; what a provider said of one may quote the person, so it is private."""
+class ModelCallAdmin(PrivateAdmin):
+    """One request to a chat or embedding model; what the provider said of it may quote the person."""
 
     owner_path = "user"
     words = ("said",)
@@ -67,8 +53,9 @@ class PrivateModelCallAdmin(PrivateAdmin, ModelCallAdmin):
         *("prompt_tokens", "completion_tokens", "cached_tokens", "is_estimated"),
         *("first_piece_milliseconds", "milliseconds"),
     )
-    search_fields: Any = PrivateAdmin.search_fields
     search_ids = ("pk", "companion", "reply")
+    list_filter = ("outcome", "purpose", "is_estimated", "started_at", "model")
+    date_hierarchy = "started_at"
 
     @admin.display(description=_("reply"))
     def of_reply(self, call: ModelCall) -> str:

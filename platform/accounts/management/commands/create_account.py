@@ -19,20 +19,18 @@ class Command(BaseCommand):
         parser.add_argument("--superuser", action="store_true", help="May do everything there.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        password = options["password"]
+        email, password = options["email"], options["password"]
         if password == "":
             raise CommandError("The password is empty.")
-        self._open(options, password or (made := secrets.token_urlsafe(12)))
-        if password is None:
-            self.stdout.write(made)
-
-    def _open(self, options: dict[str, Any], password: str) -> None:
-        email, is_superuser = options["email"], options["superuser"]
+        is_superuser = options["superuser"]
         is_staff = options["staff"] or is_superuser
+        given = password or secrets.token_urlsafe(12)
         try:
             User._meta.get_field("email").clean(email, None)
-            create_account(email, password, is_staff=is_staff, is_superuser=is_superuser)
+            create_account(email, given, is_staff=is_staff, is_superuser=is_superuser)
         except ValidationError as error:
             raise CommandError(f"{email!r} is not an e-mail address.") from error
         except AccountExistsError as error:
             raise CommandError(str(error)) from error
+        if password is None:
+            self.stdout.write(given)
