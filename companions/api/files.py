@@ -11,7 +11,7 @@ from companions import access
 from companions.pagination import PageQuery, paginate
 from files.contents import used_bytes
 from files.models import StoredFile
-from files.responses import served
+from files.responses import serve
 
 router = Router(tags=["files"])
 BINARY: dict[str, Any] = {
@@ -58,10 +58,10 @@ def list_files(request: SignedInRequest, query: PageQuery) -> dict[str, Any]:
     openapi_extra=BINARY,
 )
 def get_file(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
-    return served(request, access.get_file(request.user, file_id))
+    return serve(request, access.get_file(request.user, file_id))
 
 
 # It says of GET what HTTP says of every GET, so the contract does not name it beside that.
 @router.api_operation(["HEAD"], "/{uuid:file_id}", operation_id="head_file", include_in_schema=False)
 def head_file(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
-    return served(request, access.get_file(request.user, file_id))
+    return serve(request, access.get_file(request.user, file_id))

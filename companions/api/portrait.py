@@ -22,8 +22,8 @@ from companions.face.portraits import (
     put_picture,
 )
 from companions.models import Companion, Picture
-from files.pictures import MOST_BYTES
-from files.uploads import uploaded
+from files.pictures import MAX_BYTES
+from files.uploads import read_upload
 from memory.emotion import Emotion
 
 router = Router(tags=["face"])
@@ -139,7 +139,7 @@ def list_pictures(request: SignedInRequest, companion_id: UUID) -> Out:
 )
 def add_picture(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
     companion = get_companion(request.user, companion_id)
-    content = uploaded(request, MOST_BYTES)
+    content = read_upload(request, MAX_BYTES)
     picture = put_picture(companion, _emotion(request.POST.get("emotion", "")), content, timezone.now())
     return Status(201, picture_out(picture))
 

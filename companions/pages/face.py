@@ -37,9 +37,9 @@ from companions.face.portraits import (
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from files.errors import FilesError
-from files.pictures import MOST_BYTES
-from files.responses import served
-from files.uploads import uploaded
+from files.pictures import MAX_BYTES
+from files.responses import serve
+from files.uploads import read_upload
 from memory.emotion import Emotion
 
 Words = dict[str, Any]  # of texts that wait for a reader's language
@@ -242,7 +242,7 @@ def image(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
             request, render_portrait(get_features(companion), express(emotion), companion.tint)
         )
     try:
-        return served(request, picture.file)
+        return serve(request, picture.file)
     except FilesError as error:
         return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)
 
@@ -254,7 +254,7 @@ def add_picture(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             put_picture(
-                companion, form.cleaned_data["emotion"], uploaded(request, MOST_BYTES), timezone.now()
+                companion, form.cleaned_data["emotion"], read_upload(request, MAX_BYTES), timezone.now()
             )
         except (FilesError, CompanionsError) as error:
             form.add_error(None, str(error.detail))

@@ -5,18 +5,18 @@ from django.urls import include, path
 
 from config.api import api, show_openapi
 from config.health import healthz, livez, readyz
+from files.views import give
 
 urlpatterns = [
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),
     path("healthz", healthz, name="healthz"),
-    path(
-        "api/v1/openapi.json", show_openapi
-    ),  # instead of Ninja's, which makes the document for each request
+    # Instead of Ninja's, which makes the document for each request.
+    path("api/v1/openapi.json", show_openapi),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
-    path("", include("files.urls")),
+    path("files/<uuid:file_id>/", give, name="file"),
     path("", include("companions.pages.urls")),
     path("", include("voice.urls")),
     path("", include("integrations.push.urls")),

@@ -21,13 +21,8 @@ ORIENTATION = 0x0112  # of EXIF
 FORMATS = ["PNG", "JPEG", "WEBP", "GIF"]
 
 
-def limit() -> None:
-    """Limit this process, before Pillow is loaded."""
-    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
-
-
 def draw(content: bytes, most_pixels: int, side: int) -> tuple[dict[str, object], bytes]:
-    """What to tell, and the drawing."""
+    """Return what to tell, and the drawing."""
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None  # judged here, and exactly
@@ -48,7 +43,7 @@ def draw(content: bytes, most_pixels: int, side: int) -> tuple[dict[str, object]
 
 
 def turn_of(opened: "Image.Image") -> "Image.Transpose | None":
-    """How the camera says that it was held; nothing where it says it in a way that cannot be read."""
+    """Return how the camera says that it was held; nothing where it says it in a way that cannot be read."""
     from PIL import Image
 
     turn = Image.Transpose
@@ -67,7 +62,7 @@ def turn_of(opened: "Image.Image") -> "Image.Transpose | None":
 
 
 def main() -> None:
-    limit()
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)  # before Pillow is loaded
     content = sys.stdin.buffer.read()
     try:
         head, drawing = draw(content, int(sys.argv[1]), int(sys.argv[2]))

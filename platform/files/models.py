@@ -4,11 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.models.owned import OwnedQuerySet
-
-
-class StoredFileQuerySet(OwnedQuerySet["StoredFile"]):
-    owner = "user"
+from accounts.models.owned import UserOwnedQuerySet
 
 
 class StoredFile(models.Model):
@@ -39,7 +35,7 @@ class StoredFile(models.Model):
     created_at = models.DateTimeField(_("stored"))
     missed_at = models.DateTimeField(_("content found missing"), null=True, blank=True, editable=False)
 
-    objects = StoredFileQuerySet.as_manager()
+    objects = UserOwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("file")

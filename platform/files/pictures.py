@@ -1,22 +1,22 @@
 """Pictures that people send: drawn anew in a process of its own, so that nothing of what was sent is kept or run."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from threading import BoundedSemaphore
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from files.errors import BusyError, ContentError, FilesError, TooLargeError
-from files.uploads import judged
+from files.errors import BusyError, ContentError, TooLargeError
+from files.uploads import detect_type
 from jobs.sandbox import SANDBOX_TIMEOUT_SECONDS, SandboxError, module_command, run_in_sandbox
 
-MOST_BYTES = 10_000_000
-MOST_PIXELS = 40_000_000
+MAX_BYTES = 10_000_000
+MAX_PIXELS = 40_000_000
 SIDE = 1024  # pixels of what is kept
 FORMATS = {"image/png", "image/jpeg", "image/webp", "image/gif"}
 COMMAND = module_command("files.drawing")
-AT_ONCE = BoundedSemaphore(2)  # in one process: each may take as much memory as drawing.py lets it
+DRAWN_AT_ONCE = BoundedSemaphore(2)  # in one process: each may take as much memory as drawing.py lets it
+NO_PICTURE = _("This is no picture that Kith can read. Send a whole PNG, JPEG, WebP or GIF.")
 
 
 class Drawn(NamedTuple):
@@ -30,48 +30,29 @@ class Drawn(NamedTuple):
 def picture(
     content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = SANDBOX_TIMEOUT_SECONDS
 ) -> Drawn:
-    """The picture drawn anew, upright; an animation's first. The calling thread waits for it.
+    """Return the picture drawn anew, upright; an animation's first. The calling thread waits for it.
 
     ContentError `no_picture`; TooLargeError `too_large` (10 MB), `too_many_pixels` (40 million); BusyError.
     """
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         raise TooLargeError("too_large", _("A picture can have at most 10 MB."))
-    if judged(content) not in FORMATS:
-        raise _refusal("no_picture")
-    with _one_of_few(wait_seconds):
-        try:
-            head, drawing = run_in_sandbox([*command, str(MOST_PIXELS), str(SIDE)], content, wait_seconds)
-        except SandboxError:
-            raise _refusal("no_picture") from None
-    return _checked(head, drawing)
-
-
-@contextmanager
-def _one_of_few(wait_seconds: float) -> Iterator[None]:
-    """BusyError where those before are not done in time: threads that wait are threads that others lack."""
-    if not AT_ONCE.acquire(timeout=wait_seconds):
+    if detect_type(content) not in FORMATS:
+        raise ContentError("no_picture", NO_PICTURE)
+    # Threads that wait are threads that others lack: those before have so long to be done.
+    if not DRAWN_AT_ONCE.acquire(timeout=wait_seconds):
         raise BusyError("busy", _("Kith is drawing other pictures right now. Try again in a moment."))
     try:
-        yield
+        head, drawing = run_in_sandbox([*command, str(MAX_PIXELS), str(SIDE)], content, wait_seconds)
+    except SandboxError:
+        raise ContentError("no_picture", NO_PICTURE) from None
     finally:
-        AT_ONCE.release()
-
-
-def _checked(head: dict[str, Any], drawing: bytes) -> Drawn:
-    """Return the drawing if it is one."""
+        DRAWN_AT_ONCE.release()
     if head.get("code") == "too_many_pixels":
-        raise _refusal("too_many_pixels")
+        raise TooLargeError("too_many_pixels", _("A picture can have at most 40 million pixels."))
     try:
         drawn = Drawn(drawing, int(head["width"]), int(head["height"]))
     except (ValueError, KeyError, TypeError):
-        raise _refusal("no_picture") from None
-    if judged(drawing) != "image/webp" or not (0 < drawn.width <= SIDE and 0 < drawn.height <= SIDE):
-        raise _refusal("no_picture")
+        raise ContentError("no_picture", NO_PICTURE) from None
+    if detect_type(drawing) != "image/webp" or not (0 < drawn.width <= SIDE and 0 < drawn.height <= SIDE):
+        raise ContentError("no_picture", NO_PICTURE)
     return drawn
-
-
-def _refusal(code: str) -> FilesError:
-    if code == "too_many_pixels":
-        return TooLargeError(code, _("A picture can have at most 40 million pixels."))
-    words = _("This is no picture that Kith can read. Send a whole PNG, JPEG, WebP or GIF.")
-    return ContentError(code, words)

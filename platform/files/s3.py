@@ -15,7 +15,7 @@ from files.storage import AWAY, LOST, Content, NoLinks, Part
 
 log = structlog.get_logger(__name__)
 GONE = {"NoSuchKey", "404", "InvalidRange"}  # a range that the content does not reach: it was cut
-AT_ONCE = 1000  # keys that S3 removes in one call
+MAX_REMOVED_AT_ONCE = 1000  # keys that S3 removes in one call
 
 
 class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
@@ -48,16 +48,16 @@ class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
                 raise ContentLostError(*LOST)
             return Watched(key, found["Body"])
 
-    def contents(self, folder: str) -> Iterator[Content]:
-        with failures(folder):
+    def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
+        with failures(kind):
             pages = self.client.get_paginator("list_objects_v2")
-            for page in pages.paginate(Bucket=self.bucket_name, Prefix=f"{folder}/"):
-                for one in page.get("Contents", ()):
-                    yield Content(one["Key"], one["LastModified"])
+            for page in pages.paginate(Bucket=self.bucket_name, Prefix=f"{kind}/{beginning}"):
+                for content in page.get("Contents", ()):
+                    yield Content(content["Key"], content["LastModified"])
 
     def remove(self, keys: Iterable[str]) -> None:
         left = iter(keys)
-        while some := list(islice(left, AT_ONCE)):
+        while some := list(islice(left, MAX_REMOVED_AT_ONCE)):
             named = {"Objects": [{"Key": key} for key in some], "Quiet": True}
             with failures(some[0]):
                 told = self.client.delete_objects(Bucket=self.bucket_name, Delete=named)

@@ -42,8 +42,8 @@ class Private(Protocol):
     def part(self, key: str, start: int, end: int, of: int) -> Part:
         """A stream that gives the bytes from `start` up to, not with, `end` of a content of `of` bytes."""
 
-    def contents(self, folder: str) -> Iterator[Content]:
-        """All under that folder, by name."""
+    def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
+        """All of that kind, or those whose folder begins so."""
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove them; one that is not there is as good as removed."""
@@ -69,17 +69,17 @@ class PrivateFolder(NoLinks, FileSystemStorage):
 
     def put(self, key: str, content: bytes, content_type: str) -> None:
         """Written beside its place and moved there, so that a content is there whole or not at all."""
-        place = Path(self.path(key))
-        beside = place.with_name(f".{uuid4().hex}")
+        path = Path(self.path(key))
+        new = path.with_name(f".{uuid4().hex}")
         with failures(key):
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
-                with open(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                     file.write(content)
-                beside.rename(place)
+                new.rename(path)
             except OSError:
                 with suppress(OSError):
-                    beside.unlink(missing_ok=True)
+                    new.unlink(missing_ok=True)
                 raise
 
     def part(self, key: str, start: int, end: int, of: int) -> Part:
@@ -91,14 +91,16 @@ class PrivateFolder(NoLinks, FileSystemStorage):
             file.seek(start)
             return file
 
-    def contents(self, folder: str) -> Iterator[Content]:
+    def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
         """What was begun and never moved to its place is among them: it has no row, and is swept."""
-        with failures(folder):
-            for part in sorted(one.path for one in _within(self.path(folder)) if one.is_dir()):
-                for place in sorted(one.path for one in _within(part) if one.is_file()):
-                    with suppress(FileNotFoundError):  # removed meanwhile
-                        at = datetime.fromtimestamp(Path(place).stat().st_mtime, UTC)
-                        yield Content(Path(place).relative_to(self.location).as_posix(), at)
+        with failures(kind):
+            for folder in _scan(self.path(kind)):
+                if folder.is_dir() and folder.name.startswith(beginning):
+                    for file in _scan(folder.path):
+                        with suppress(FileNotFoundError):  # removed meanwhile
+                            if file.is_file():
+                                at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+                                yield Content(f"{kind}/{folder.name}/{file.name}", at)
 
     def remove(self, keys: Iterable[str]) -> None:
         for key in keys:
@@ -106,8 +108,8 @@ class PrivateFolder(NoLinks, FileSystemStorage):
                 Path(self.path(key)).unlink(missing_ok=True)
 
 
-def _within(folder: str) -> list[os.DirEntry[str]]:
-    """What stands in it; a folder that is not there yet has nothing in it."""
+def _scan(folder: str) -> list[os.DirEntry[str]]:
+    """Return what stands in it; a folder that is not there yet has nothing in it."""
     try:
         return list(os.scandir(folder))
     except FileNotFoundError:

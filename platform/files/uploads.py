@@ -9,35 +9,8 @@ from accounts.models import User
 from accounts.rates import admit_to
 from files.errors import ContentError, TooLargeError
 
-SLACK = 100_000  # the parts of the form around the file
-
-
-def uploaded(request: HttpRequest, most_bytes: int, name: str = "file") -> bytes:
-    """The content of the form's one file of that name. TooLargeError, where its length is declared before anything of
-    it is read; ContentError where there is none, or nothing in it; GateError where the person gave too many.
-    """
-    if isinstance(request.user, User):
-        admit_to(request.user, "uploads", timezone.now())
-    declared = request.headers.get("Content-Length", "")
-    if declared.isdecimal() and int(declared) > most_bytes + SLACK:
-        raise _too_large(most_bytes)
-    file = request.FILES.get(name) if request.content_type == "multipart/form-data" else None
-    if not isinstance(file, UploadedFile):
-        raise ContentError("no_file", _("Choose a file first."))
-    if (file.size or 0) > most_bytes:
-        raise _too_large(most_bytes)
-    if not file.size:
-        raise ContentError("empty", _("There is nothing in this file."))
-    content: bytes = file.read()
-    return content
-
-
-def _too_large(most_bytes: int) -> TooLargeError:
-    words = _("This file is too large: it can have at most %(most)s MB.")
-    return TooLargeError("too_large", words % {"most": most_bytes // 1_000_000})
-
-
-SIGNS: list[tuple[int, bytes, str]] = [  # where, what, and what it then is
+FORM_OVERHEAD_BYTES = 100_000  # the parts of the form around the file
+SIGNATURES: list[tuple[int, bytes, str]] = [  # where, what, and what it then is
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
     (0, b"GIF87a", "image/gif"),
@@ -53,10 +26,39 @@ SIGNS: list[tuple[int, bytes, str]] = [  # where, what, and what it then is
 RIFF = {"image/webp", "audio/wav"}
 
 
-def judged(content: bytes) -> str:
-    """The content type of a picture or sound that Kith may read; "" for everything else."""
-    for at, sign, content_type in SIGNS:
-        if content[at : at + len(sign)] == sign:
+def read_upload(request: HttpRequest, most_bytes: int, name: str = "file") -> bytes:
+    """Return the content of the form's one file of that name.
+
+    TooLargeError, where its length is declared before anything of it is read; ContentError where there is none, or
+    nothing in it; GateError where the person gave too many.
+    """
+    if isinstance(request.user, User):
+        admit_to(request.user, "uploads", timezone.now())
+    declared = request.headers.get("Content-Length", "")
+    too_large = TooLargeError(
+        "too_large",
+        _("This file is too large: it can have at most %(most)s MB.") % {"most": most_bytes // 1_000_000},
+    )
+    if declared.isdecimal() and int(declared) > most_bytes + FORM_OVERHEAD_BYTES:
+        raise too_large
+    file = request.FILES.get(name) if request.content_type == "multipart/form-data" else None
+    if not isinstance(file, UploadedFile):
+        raise ContentError("no_file", _("Choose a file first."))
+    if (file.size or 0) > most_bytes:
+        raise too_large
+    if not file.size:
+        raise ContentError("empty", _("There is nothing in this file."))
+    content: bytes = file.read()
+    return content
+
+
+def detect_type(content: bytes) -> str:
+    """Return the content type of a picture or sound that Kith may read; "" for everything else.
+
+    It is told by the first bytes alone: names and headers say what somebody wished it to be.
+    """
+    for at, signature, content_type in SIGNATURES:
+        if content[at : at + len(signature)] == signature:
             return content_type if content_type not in RIFF or content[:4] == b"RIFF" else ""
     return "audio/mpeg" if _is_mpeg_frame(content) else ""
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from accounts.authentication import SignedInRequest
 from files.errors import FilesError
 from files.models import StoredFile
-from files.responses import served
+from files.responses import serve
 
 
 @require_safe
@@ -18,6 +18,6 @@ def give(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
     """A file of who is signed in; another's is a 404."""
     file = get_object_or_404(StoredFile.objects.owned_by(request.user), pk=file_id)
     try:
-        return served(request, file)
+        return serve(request, file)
     except FilesError as error:
         return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.owned import UserOwnedQuerySet
 
 
 class AuditEntry(models.Model):
@@ -53,10 +53,6 @@ class AuditEntry(models.Model):
         super().save(*args, **kwargs)
 
 
-class AuditKeyQuerySet(OwnedQuerySet["AuditKey"]):
-    owner = "user"
-
-
 class AuditKey(models.Model):
     """What seals the values that operators searched a person's things by: when the account goes, nobody reads them."""
 
@@ -64,14 +60,10 @@ class AuditKey(models.Model):
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     sealed = models.BinaryField(editable=False)
 
-    objects: Any = AuditKeyQuerySet.as_manager()
+    objects: Any = UserOwnedQuerySet.as_manager()
 
     def __str__(self) -> str:
         return str(self.pk)
-
-
-class NoticeQuerySet(OwnedQuerySet["Notice"]):
-    owner = "user"
 
 
 class Notice(models.Model):
@@ -91,7 +83,7 @@ class Notice(models.Model):
     made_at = models.DateTimeField(_("made"))
     seen_at = models.DateTimeField(_("seen"), null=True, blank=True)
 
-    objects = NoticeQuerySet.as_manager()
+    objects = UserOwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("notice")
@@ -101,10 +93,6 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.made_at:%Y-%m-%d %H:%M}"
-
-
-class ContinuousUseQuerySet(OwnedQuerySet["ContinuousUse"]):
-    owner = "user"
 
 
 class ContinuousUse(models.Model):
@@ -121,7 +109,7 @@ class ContinuousUse(models.Model):
     told_at = models.DateTimeField(_("last told of a break"), null=True, blank=True)
     ai_told_on = models.DateField(_("last told that this is an AI"), null=True, blank=True)
 
-    objects = ContinuousUseQuerySet.as_manager()
+    objects = UserOwnedQuerySet.as_manager()
 
     class Meta:
         db_table = "safety_together"
@@ -130,10 +118,6 @@ class ContinuousUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.begun_at:%Y-%m-%d %H:%M}"
-
-
-class OperatorAccessQuerySet(OwnedQuerySet["OperatorAccess"]):
-    owner = "user"
 
 
 class OperatorAccess(models.Model):
@@ -150,7 +134,7 @@ class OperatorAccess(models.Model):
     is_address_changed = models.BooleanField(_("an address was changed"), default=False)
     at = models.DateTimeField(_("since"))
 
-    objects: Any = OperatorAccessQuerySet.as_manager()
+    objects: Any = UserOwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("operator's access")

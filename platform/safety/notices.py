@@ -12,6 +12,7 @@ from django.utils.translation import ngettext_lazy
 from accounts.models import User
 from safety.models import ContinuousUse, Notice
 
+PAUSE = timedelta(minutes=30)  # whoever is silent for so long has had a break
 AI_TEXT = _("You are talking with an AI, not with a person.")
 BREAK_TEXT = _("A break would do good. And remember that this is an AI, not a person.")
 ACCOUNT_TEXTS = {
@@ -28,6 +29,32 @@ ACCOUNT_TEXTS = {
         " You are told each time until only your own addresses are left and you have had a new password sent to you."
     ),
 }
+
+
+@transaction.atomic
+def record_use(user: User, said_at: datetime, now: datetime) -> list[Notice]:
+    """Count that the person talked from `said_at` until `now`; save and return the notices that are due by it.
+
+    Whatever they talk through, and with whom: there is one count a person. A message that comes out of order moves
+    nothing back.
+    """
+    use, _is_new = ContinuousUse.objects.select_for_update().get_or_create(
+        user=user, defaults={"begun_at": said_at, "last_at": said_at}
+    )
+    if said_at - use.last_at >= PAUSE:
+        use.begun_at, use.told_at = said_at, None
+    use.last_at = max(use.last_at, now)
+    notices = []
+    today = now.astimezone(user.zone).date()
+    if use.ai_told_on is None or use.ai_told_on < today:
+        use.ai_told_on = today
+        notices.append(Notice(user=user, kind=Notice.Kind.AI, made_at=now))
+    if now - (use.told_at or use.begun_at) >= settings.BREAK_AFTER:
+        use.told_at = now
+        minutes = int((now - use.begun_at).total_seconds() // 60)
+        notices.append(Notice(user=user, kind=Notice.Kind.BREAK, minutes=minutes, made_at=now))
+    use.save()
+    return Notice.objects.bulk_create(notices)
 
 
 def list_unseen(user: User, now: datetime) -> list[Notice]:
@@ -62,32 +89,3 @@ def describe(notice: Notice) -> str | Promise:
 def as_frame(notice: Notice) -> dict[str, str]:
     """Return the notice as sockets give it, in the active language."""
     return {"type": "notice", "id": str(notice.pk), "kind": notice.kind, "text": str(describe(notice))}
-
-
-PAUSE = timedelta(minutes=30)  # whoever is silent for so long has had a break
-
-
-@transaction.atomic
-def record_use(user: User, said_at: datetime, now: datetime) -> list[Notice]:
-    """Count that the person talked from `said_at` until `now`; save and return the notices that are due by it.
-
-    Whatever they talk through, and with whom: there is one count a person. A message that comes out of order moves
-    nothing back.
-    """
-    use, _is_new = ContinuousUse.objects.select_for_update().get_or_create(
-        user=user, defaults={"begun_at": said_at, "last_at": said_at}
-    )
-    if said_at - use.last_at >= PAUSE:
-        use.begun_at, use.told_at = said_at, None
-    use.last_at = max(use.last_at, now)
-    notices = []
-    today = now.astimezone(user.zone).date()
-    if use.ai_told_on is None or use.ai_told_on < today:
-        use.ai_told_on = today
-        notices.append(Notice(user=user, kind=Notice.Kind.AI, made_at=now))
-    if now - (use.told_at or use.begun_at) >= settings.BREAK_AFTER:
-        use.told_at = now
-        minutes = int((now - use.begun_at).total_seconds() // 60)
-        notices.append(Notice(user=user, kind=Notice.Kind.BREAK, minutes=minutes, made_at=now))
-    use.save()
-    return Notice.objects.bulk_create(notices)

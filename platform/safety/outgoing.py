@@ -52,9 +52,13 @@ def check_outgoing(payer: Payer | None, text: str) -> str:
     rule = find_broken_rule(text)
     if rule or not settings.CHECK_BY_MODEL:
         return rule
+    half = MAX_MODEL_CHARACTERS // 2
+    shown = text if len(text) <= MAX_MODEL_CHARACTERS else f"{text[:half]} … {text[-half:]}"
+    quoted = f"<kith-text>\n{json.dumps(shown, ensure_ascii=False)}\n</kith-text>"
+    messages: Messages = [{"role": "system", "content": TASK}, {"role": "user", "content": quoted}]
     try:
         with charged(payer, ModelCall.Purpose.CHECK):
-            judgement = ask("check", _messages(text), Judgement)
+            judgement = ask("check", messages, Judgement)
     except ProviderError as error:
         log.warning("check_by_model_failed", error=error.code)
         return ""
@@ -62,8 +66,13 @@ def check_outgoing(payer: Payer | None, text: str) -> str:
 
 
 def find_broken_rule(text: str) -> str:
-    """Return the name of the first hard rule, of any language, that the text breaks; "" where it breaks none."""
-    plain = _normalise(text)
+    """Return the name of the first hard rule, of any language, that the text breaks; "" where it breaks none.
+
+    The text is read in small letters of the ordinary width, without what is invisible, its spaces single.
+    """
+    whole = text.encode("utf-8", "replace").decode()  # half of a surrogate pair is no letter
+    visible = INVISIBLE.sub("", unicodedata.normalize("NFKC", whole).translate(STRAIGHT))
+    plain = regex.sub(r"[^\S\n]+", " ", visible).strip().lower()
     return next((name for name, pattern in load_rules() if pattern.search(plain)), "")
 
 
@@ -74,21 +83,4 @@ def load_rules() -> list[tuple[str, regex.Pattern[str]]]:
         (name, regex.compile("|".join(patterns)))
         for path in sorted(RULES.glob("*.toml"))
         for name, patterns in tomllib.loads(path.read_text(encoding="utf-8")).items()
-    ]
-
-
-def _normalise(text: str) -> str:
-    """Return the text in small letters of the ordinary width, without what is invisible, its spaces single."""
-    whole = text.encode("utf-8", "replace").decode()  # half of a surrogate pair is no letter
-    visible = INVISIBLE.sub("", unicodedata.normalize("NFKC", whole).translate(STRAIGHT))
-    return regex.sub(r"[^\S\n]+", " ", visible).strip().lower()
-
-
-def _messages(text: str) -> Messages:
-    """Return the prompt that puts the text before the model; of a long one the beginning and the end."""
-    half = MAX_MODEL_CHARACTERS // 2
-    shown = text if len(text) <= MAX_MODEL_CHARACTERS else f"{text[:half]} … {text[-half:]}"
-    return [
-        {"role": "system", "content": TASK},
-        {"role": "user", "content": f"<kith-text>\n{json.dumps(shown, ensure_ascii=False)}\n</kith-text>"},
     ]

@@ -117,6 +117,19 @@ def test_a_search_that_finds_nothing_is_on_record_too(client: Client, scene: Sce
     assert (entry.owner, read_search(entry)) == (None, "q=nobody@example.org")
 
 
+def test_a_search_does_not_hide_behind_a_long_parameter(client: Client, scene: Scene, opal: User) -> None:
+    client.force_login(opal)
+    asked = {"_popup": "x" * 4_000, "q": "nobody@example.org"}
+    assert client.get(listing(Memory), asked).status_code == 200
+    assert str(read_search(AuditEntry.objects.latest("pk"))).endswith("\nq=nobody@example.org")
+
+
+def test_each_value_of_a_filter_is_on_record(client: Client, scene: Scene, opal: User) -> None:
+    client.force_login(opal)
+    assert client.get(listing(Memory), {"kind__exact": [scene.fact.kind, ""]}).status_code == 200
+    assert read_search(AuditEntry.objects.latest("pk")) == f"kind__exact={scene.fact.kind}"
+
+
 def test_a_look_at_a_list_and_at_its_second_page_asks_for_nothing(
     client: Client, scene: Scene, opal: User
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from files.errors import BusyError, FilesError
-from files.pictures import AT_ONCE, SIDE, Drawn, picture
+from files.pictures import DRAWN_AT_ONCE, SIDE, Drawn, picture
 from jobs.sandbox import SOURCE_ROOT
 from tests.files.hostile import EITHER, HARMLESS, REFUSED, drawn, with_gps
 
@@ -113,7 +113,7 @@ def test_one_that_hangs_is_ended() -> None:
 
 def test_those_who_wait_too_long_are_told_so() -> None:
     """Two are drawn at once; a third that comes waits so long and no longer, and the next one is drawn."""
-    with AT_ONCE, AT_ONCE, pytest.raises(BusyError):
+    with DRAWN_AT_ONCE, DRAWN_AT_ONCE, pytest.raises(BusyError):
         picture(drawn(), wait_seconds=0.1)
     assert picture(drawn()).width == 60
 

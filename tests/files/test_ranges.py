@@ -1,6 +1,6 @@
 import pytest
 
-from files.responses import Span, UnsatisfiableError, asked_span
+from files.responses import Span, UnsatisfiableError, find_span
 
 SIZE, ETAG = 1000, '"etag"'
 
@@ -20,22 +20,33 @@ SIZE, ETAG = 1000, '"etag"'
     ],
 )
 def test_a_part_is_read_as_it_is_written(sent: str, start: int, end: int) -> None:
-    assert asked_span({"Range": sent}, SIZE, ETAG) == Span(start, end)
+    assert find_span({"Range": sent}, SIZE, ETAG) == Span(start, end)
 
 
 @pytest.mark.parametrize("sent", ["bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=999999999999999999-"])
 def test_a_part_beyond_the_end_cannot_be_given(sent: str) -> None:
     with pytest.raises(UnsatisfiableError):
-        asked_span({"Range": sent}, SIZE, ETAG)
+        find_span({"Range": sent}, SIZE, ETAG)
 
 
-WHOLE = ["", "bytes=", "bytes=-", "bytes=5-2", "bytes=a-b", "lines=1-2", "bytes=0-1,5-6", "bytes=1", "0-1"]
+WHOLE = [
+    "",
+    "bytes=",
+    "bytes=-",
+    "bytes= -",
+    "bytes=5-2",
+    "bytes=a-b",
+    "lines=1-2",
+    "bytes=0-1,5-6",
+    "bytes=1",
+    "0-1",
+]
 WHOLE += [f"bytes={'9' * 5000}-", "bytes=١-٢", "bytes=--5", "bytes=0-1\n"]
 
 
 @pytest.mark.parametrize("sent", WHOLE)
 def test_what_is_no_part_is_the_whole(sent: str) -> None:
-    assert asked_span({"Range": sent}, SIZE, ETAG) is None
+    assert find_span({"Range": sent}, SIZE, ETAG) is None
 
 
 @pytest.mark.parametrize(
@@ -43,5 +54,5 @@ def test_what_is_no_part_is_the_whole(sent: str) -> None:
     [(ETAG, True), ('"other"', False), (f"W/{ETAG}", False), ("Sat, 21 Nov 2026 20:00:00 GMT", False)],
 )
 def test_a_part_is_given_of_the_same_content_alone(if_range: str, is_part: bool) -> None:
-    span = asked_span({"Range": "bytes=0-9", "If-Range": if_range}, SIZE, ETAG)
+    span = find_span({"Range": "bytes=0-9", "If-Range": if_range}, SIZE, ETAG)
     assert (span is not None) == is_part

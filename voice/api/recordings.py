@@ -14,7 +14,7 @@ from companions.api.schemas import ClientId, IdempotencyKey, MessageOut, Told
 from companions.pagination import PageQuery, paginate
 from companions.replies import frames
 from database.threads import in_thread
-from files.uploads import uploaded
+from files.uploads import read_upload
 from voice.access import get_recording as load_recording
 from voice.api.multipart import describe_form
 from voice.hearing import messages, recordings, transcription
@@ -85,7 +85,7 @@ class RecordingPatch(Schema):
     openapi_extra=SOUND,
 )
 async def transcribe_sound(request: SignedInRequest) -> Out:
-    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    content = await asyncio.to_thread(read_upload, request, settings.AUDIO_BYTES)
     sound = await recordings.read_sound(request.user, content)
     language = request.POST.get("language", "")[:16]
     found = await transcription.transcribe_sound(request.user, sound, timezone.now, language=language)
@@ -101,7 +101,7 @@ async def transcribe_sound(request: SignedInRequest) -> Out:
 )
 async def add_recording(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
     companion = await in_thread(get_companion, request.user, companion_id)
-    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    content = await asyncio.to_thread(read_upload, request, settings.AUDIO_BYTES)
     recording = await recordings.add_recording(companion, content, timezone.now())
     language = request.POST.get("language", "")
     return Status(201, await transcription.try_to_transcribe(recording, timezone.now, language))

@@ -11,7 +11,7 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.models import Companion
 from database.threads import in_thread
-from files.uploads import uploaded
+from files.uploads import read_upload
 from voice import voices
 from voice.api.multipart import describe_form
 from voice.models.voice import MAX_SPEED, MIN_SPEED
@@ -81,7 +81,7 @@ async def change_voice(request: SignedInRequest, companion_id: UUID, body: Voice
 )
 async def set_reference(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
     companion = await in_thread(get_companion, request.user, companion_id)
-    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    content = await asyncio.to_thread(read_upload, request, settings.AUDIO_BYTES)
     text, consent = request.POST.get("text", ""), request.POST.get("consent", "")
     await in_thread(voices.set_reference, companion, content, text, consent, timezone.now())
     return Status(201, await _describe(companion))

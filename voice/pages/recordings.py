@@ -19,7 +19,7 @@ from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.replies import frames
 from database.threads import in_thread
-from files.uploads import uploaded
+from files.uploads import read_upload
 from voice.access import get_recording
 from voice.hearing.messages import send_recording
 from voice.hearing.recordings import add_recording, as_json, correct_recording
@@ -34,7 +34,7 @@ from voice.pages.refusals import refusals_as_json
 async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """201 with what was heard; also where nothing could be heard now, with why: the recording is kept."""
     companion = await in_thread(get_companion, request.user, companion_id)
-    content = await asyncio.to_thread(uploaded, request, settings.AUDIO_BYTES)
+    content = await asyncio.to_thread(read_upload, request, settings.AUDIO_BYTES)
     recording = await add_recording(companion, content, timezone.now())
     language = request.POST.get("language", "")
     return JsonResponse(await try_to_transcribe(recording, timezone.now, language), status=201)

@@ -22,7 +22,7 @@ from accounts.errors import RefusedError
 from companions.access import get_companion
 from companions.models import Companion
 from database.threads import in_thread
-from files.uploads import uploaded
+from files.uploads import read_upload
 from voice.models import Voice
 from voice.models.voice import MAX_SPEED, MIN_SPEED
 from voice.pages.refusals import refusals_as_json
@@ -104,7 +104,7 @@ def reference(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _render(request, companion, reference_form=form)
     try:
-        content = uploaded(request, settings.AUDIO_BYTES)
+        content = read_upload(request, settings.AUDIO_BYTES)
         set_reference(companion, content, form.cleaned_data["text"], str(CONSENT), timezone.now())
     except RefusedError as error:
         form.add_error("file", str(error.detail))

@@ -1,11 +1,7 @@
 from django.db import models
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.owned import UserOwnedQuerySet
 from accounts.models.user import User
-
-
-class IdempotencyKeyQuerySet(OwnedQuerySet["IdempotencyKey"]):
-    owner = "user"
 
 
 class IdempotencyKey(models.Model):
@@ -21,7 +17,7 @@ class IdempotencyKey(models.Model):
     made_id = models.UUIDField()
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = IdempotencyKeyQuerySet.as_manager()
+    objects = UserOwnedQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -3,13 +3,11 @@ from datetime import datetime
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.owned import UserOwnedQuerySet
 from accounts.models.user import User
 
 
-class ModelCallQuerySet(OwnedQuerySet["ModelCall"]):
-    owner = "user"
-
+class ModelCallQuerySet(UserOwnedQuerySet["ModelCall"]):
     def since(self, moment: datetime) -> "ModelCallQuerySet":
         return self.filter(started_at__gte=moment)
 

@@ -14,3 +14,9 @@ class OwnedQuerySet(models.QuerySet[Row]):
 
     def owned_by(self, user: User) -> Self:
         return self.filter(**{self.owner: user})
+
+
+class UserOwnedQuerySet(OwnedQuerySet[Row]):
+    """Rows that name their person themselves."""
+
+    owner = "user"

@@ -4,13 +4,11 @@ from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.owned import UserOwnedQuerySet
 from accounts.models.user import User
 
 
-class SoundCallQuerySet(OwnedQuerySet["SoundCall"]):
-    owner = "user"
-
+class SoundCallQuerySet(UserOwnedQuerySet["SoundCall"]):
     def since(self, moment: datetime) -> "SoundCallQuerySet":
         return self.filter(started_at__gte=moment)
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.owned import UserOwnedQuerySet
 from accounts.models.user import User
 
 PREFIX_LENGTH = 12
@@ -17,9 +17,7 @@ def digest_of(plaintext: str) -> str:
     return hashlib.sha256(plaintext.encode()).hexdigest()
 
 
-class TokenQuerySet(OwnedQuerySet["Token"]):
-    owner = "user"
-
+class TokenQuerySet(UserOwnedQuerySet["Token"]):
     def live(self) -> "TokenQuerySet":
         return self.filter(revoked_at=None, user__is_active=True)
 

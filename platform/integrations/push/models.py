@@ -11,11 +11,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.encryption import decrypt, encrypt
-from accounts.models.owned import OwnedQuerySet
-
-
-class SubscriptionQuerySet(OwnedQuerySet["Subscription"]):
-    owner = "user"
+from accounts.models.owned import UserOwnedQuerySet
 
 
 class Subscription(models.Model):
@@ -34,7 +30,7 @@ class Subscription(models.Model):
     created_at = models.DateTimeField(_("made"))
     used_at = models.DateTimeField(_("last reached"), null=True, blank=True)
 
-    objects = SubscriptionQuerySet.as_manager()
+    objects = UserOwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("subscription")

@@ -31,7 +31,9 @@ from safety.models import AuditEntry
 
 View = Callable[..., HttpResponseBase]
 UNRECORDED_PARAMETERS = {"p", "o", "all", "e"}  # which page, in which order
-MAX_SEARCH_CHARACTERS = 2_000
+MAX_SEARCH_CHARACTERS = (
+    64_000  # as many as a request's head has: what is asked cannot hide behind what is not
+)
 FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
 
 
@@ -58,16 +60,6 @@ def moment(name: str, description: Any) -> Callable[[Any], str]:
 def marks(thing: Any, claims: dict[str, Any]) -> str:
     """Return the words for those claims that are true of the thing; `claims` goes from a field's name to its word."""
     return ", ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
-
-
-def _read_search(request: HttpRequest) -> str:
-    """Return what a list was searched and filtered by, a line each."""
-    lines = [
-        f"{name}={value}"
-        for name, value in request.GET.items()
-        if value and name not in UNRECORDED_PARAMETERS
-    ]
-    return "\n".join(lines)[:MAX_SEARCH_CHARACTERS]
 
 
 class PrivateChangeList(ChangeList):  # type: ignore[misc]
@@ -124,13 +116,19 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     def _record_look(self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None) -> None:
         operator = cast(User, request.user)
+        asked = [
+            f"{name}={value}"
+            for name, values in request.GET.lists()
+            for value in values
+            if value and name not in UNRECORDED_PARAMETERS
+        ]
         if quoted_id is not None:
             object_id = unquote(quoted_id)
             record(operator, AuditEntry.Deed.OPENED, self.model, object_id, self.owner_of(object_id))
-        elif search := _read_search(request):
+        elif asked:
             shown = (getattr(response, "context_data", None) or {}).get("cl")
             owners = {thing.owner_id for thing in shown.result_list} if shown else set()
-            record_search(operator, self.model, search, owners)
+            record_search(operator, self.model, "\n".join(asked)[:MAX_SEARCH_CHARACTERS], owners)
         else:
             record(operator, AuditEntry.Deed.LISTED, self.model)
 
@@ -238,6 +236,5 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Delete one after another: the first may take a later one with it."""
         for pk in list(queryset.values_list("pk", flat=True)):
-            thing = self.model._base_manager.filter(pk=pk).first()
-            if thing is not None:
+            if thing := self.model._base_manager.filter(pk=pk).first():
                 self.delete_model(request, thing)
