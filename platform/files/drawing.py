@@ -21,6 +21,11 @@ ORIENTATION = 0x0112  # of EXIF
 FORMATS = ["PNG", "JPEG", "WEBP", "GIF"]
 
 
+def limit() -> None:
+    """Limit this process, before Pillow is loaded."""
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
+
+
 def draw(content: bytes, most_pixels: int, side: int) -> tuple[dict[str, object], bytes]:
     """Return what to tell, and the drawing."""
     from PIL import Image
@@ -62,7 +67,7 @@ def turn_of(opened: "Image.Image") -> "Image.Transpose | None":
 
 
 def main() -> None:
-    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)  # before Pillow is loaded
+    limit()
     content = sys.stdin.buffer.read()
     try:
         head, drawing = draw(content, int(sys.argv[1]), int(sys.argv[2]))
