@@ -4,7 +4,6 @@ import base64
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from email.utils import parseaddr
-from typing import Any
 
 import orjson
 import structlog
@@ -18,117 +17,22 @@ from django.utils.translation import gettext as _
 from accounts.errors import DecryptionError
 from accounts.models import User
 from companions.life.outreach import Sent
-from companions.models import Companion, Delivery, Life, Message
+from companions.models import Delivery, Life, Message
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_on
 from providers.guarded_http import OutboundError, send_request
 from providers.web_push import WebPushError, browser_keys, encrypted, signed
 from text.storable import shorten
 
+log = structlog.get_logger(__name__)
 BODY_CHARACTERS = 200
 # Every payload is this long, so that its length tells nothing of its words; a push service takes 4096 encrypted.
 PAYLOAD_BYTES = 3072
-
-
-def payload(message: Message) -> bytes:
-    """The notification of a message, as JSON with blanks behind it. Call it in the person's language."""
-    companion = message.companion
-    told = orjson.dumps(_told(companion, message))
-    return told.ljust(PAYLOAD_BYTES)
-
-
-def _told(companion: Companion, message: Message) -> dict[str, Any]:
-    return {
-        "title": _one_line(companion.name),
-        "body": cut(message.text),
-        "url": reverse("talk", args=[companion.pk]),
-        "tag": f"companion-{companion.pk}",
-        "companion": str(companion.pk),
-        "mute": {"title": _("Mute"), "url": reverse("life_mute", args=[companion.pk])},
-        "life": reverse("life", args=[companion.pk]),
-    }
-
-
-def cut(text: str) -> str:
-    """The text in one line, of 200 characters at most."""
-    return shorten(_one_line(text), BODY_CHARACTERS)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-log = structlog.get_logger(__name__)
-KEPT_FOR = timedelta(days=1)  # by the push service, for a browser that is closed
-MOST_SECONDS = 5.0  # one slow push service holds up everybody's messages
-MOST_FAILURES = 10
+LIFETIME = timedelta(days=1)  # at the push service, for a browser that is closed
+TIMEOUT_SECONDS = 5.0  # one slow push service holds up everybody's messages
+MAX_FAILURES = 10
 GONE = {404, 410}
 OK = range(200, 300)
-
-
-def send(subscription: Subscription, message: Message, now: datetime) -> str:
-    """Send it once; the code of what went wrong, or nothing."""
-    try:
-        address = Address.opened(subscription.sealed)
-        authorization = signed(address.endpoint, settings.VAPID_KEY, _contact(), now)
-    except (DecryptionError, WebPushError) as error:  # the browser is not to blame
-        code = "sealed_otherwise" if isinstance(error, DecryptionError) else "not_signed"
-        log.error("push_not_sent", code=code, subscription=str(subscription.pk))
-        return code
-    try:
-        status = _sent(address, authorization, message)
-    except (OutboundError, WebPushError) as error:
-        return _failed(subscription, getattr(error, "code", "bad_keys"))
-    if status in GONE:
-        subscription.delete()
-        return "gone"
-    if status not in OK:
-        return _failed(subscription, f"status_{status}")
-    # Sealed anew, it opens with the newest key when the older ones are taken away.
-    fields = {"used_at": now, "failures": 0, "sealed": address.sealed()}
-    Subscription.objects.filter(pk=subscription.pk, sealed=subscription.sealed).update(**fields)
-    return ""
-
-
-def _sent(address: Address, authorization: str, message: Message) -> int:
-    """The status that the push service answers."""
-    point, secret = browser_keys(address.p256dh, address.auth)
-    with translation.override(message.companion.user.language or "en"):
-        body = encrypted(payload(message), point, secret)
-    headers = {
-        "Authorization": authorization,
-        "Content-Encoding": "aes128gcm",
-        "Content-Type": "application/octet-stream",
-        "TTL": str(int(KEPT_FOR.total_seconds())),
-        "Urgency": "normal",
-        "Topic": _topic(message),
-    }
-    return send_request(
-        "POST", address.endpoint, body=body, headers=headers, timeout_seconds=MOST_SECONDS
-    ).status
-
-
-def _topic(message: Message) -> str:
-    """Waiting at the push service, a companion's newer message takes the place of its older one.
-
-    It is 22 characters that tell companions apart and name none.
-    """
-    digest = salted_hmac("push.topic", str(message.companion_id), algorithm="sha256").digest()
-    return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
-
-
-def _contact() -> str:
-    """Whom a push service may write to: who sends Kith's mail."""
-    return parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
-
-
-def _failed(subscription: Subscription, code: str) -> str:
-    """Count it; whoever fails often is dropped."""
-    mine = Subscription.objects.filter(pk=subscription.pk)
-    mine.update(failures=F("failures") + 1)
-    if mine.filter(failures__gte=MOST_FAILURES).delete()[0]:
-        log.info("push_dropped", subscription=str(subscription.pk), code=code)
-    return code[:40]
 
 
 class Push:
@@ -152,3 +56,81 @@ class Push:
         if subscription is None:
             return Sent("gone")
         return Sent(send(subscription, delivery.message, now))
+
+
+def send(subscription: Subscription, message: Message, now: datetime) -> str:
+    """Send it once; return the code of what went wrong, or nothing."""
+    contact = parseaddr(settings.DEFAULT_FROM_EMAIL)[
+        1
+    ]  # whom a push service may write to: who sends Kith's mail
+    try:
+        address = Address.opened(subscription.sealed)
+        authorization = signed(address.endpoint, settings.VAPID_KEY, contact, now)
+    except (DecryptionError, WebPushError) as error:  # the browser is not to blame
+        code = "sealed_otherwise" if isinstance(error, DecryptionError) else "not_signed"
+        log.error("push_not_sent", code=code, subscription=str(subscription.pk))
+        return code
+    try:
+        status = _post(address, authorization, message)
+    except (OutboundError, WebPushError) as error:
+        return _note_failure(subscription, getattr(error, "code", "bad_keys"))
+    if status in GONE:
+        subscription.delete()
+        return "gone"
+    if status not in OK:
+        return _note_failure(subscription, f"status_{status}")
+    # Sealed anew, it opens with the newest key when the older ones are taken away.
+    fields = {"used_at": now, "failures": 0, "sealed": address.sealed()}
+    Subscription.objects.filter(pk=subscription.pk, sealed=subscription.sealed).update(**fields)
+    return ""
+
+
+def _post(address: Address, authorization: str, message: Message) -> int:
+    """Return the status that the push service answers."""
+    point, secret = browser_keys(address.p256dh, address.auth)
+    with translation.override(message.companion.user.language or "en"):
+        body = encrypted(payload(message), point, secret)
+    # Waiting at the push service, a companion's newer message takes the place of its older one, by 22 characters that
+    # tell companions apart and name none.
+    digest = salted_hmac("push.topic", str(message.companion_id), algorithm="sha256").digest()
+    headers = {
+        "Authorization": authorization,
+        "Content-Encoding": "aes128gcm",
+        "Content-Type": "application/octet-stream",
+        "TTL": str(int(LIFETIME.total_seconds())),
+        "Urgency": "normal",
+        "Topic": base64.urlsafe_b64encode(digest[:16]).decode().rstrip("="),
+    }
+    answer = send_request(
+        "POST", address.endpoint, body=body, headers=headers, timeout_seconds=TIMEOUT_SECONDS
+    )
+    return answer.status
+
+
+def _note_failure(subscription: Subscription, code: str) -> str:
+    """Count the failure, and drop a browser that fails often."""
+    mine = Subscription.objects.filter(pk=subscription.pk)
+    mine.update(failures=F("failures") + 1)
+    if mine.filter(failures__gte=MAX_FAILURES).delete()[0]:
+        log.info("push_dropped", subscription=str(subscription.pk), code=code)
+    return code[:40]
+
+
+def payload(message: Message) -> bytes:
+    """Return the notification of a message, as JSON with blanks behind it. Call it in the person's language."""
+    companion = message.companion
+    notification = {
+        "title": " ".join(companion.name.split()),
+        "body": cut(message.text),
+        "url": reverse("talk", args=[companion.pk]),
+        "tag": f"companion-{companion.pk}",
+        "companion": str(companion.pk),
+        "mute": {"title": _("Mute"), "url": reverse("life_mute", args=[companion.pk])},
+        "life": reverse("life", args=[companion.pk]),
+    }
+    return orjson.dumps(notification).ljust(PAYLOAD_BYTES)
+
+
+def cut(text: str) -> str:
+    """Return the text in one line, of 200 characters at most."""
+    return shorten(" ".join(text.split()), BODY_CHARACTERS)

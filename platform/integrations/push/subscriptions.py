@@ -13,15 +13,14 @@ from integrations.push.models import Address, Subscription
 from providers.guarded_http import OutboundError, require_public
 from providers.web_push import WebPushError, browser_keys, public_key
 
-
-class PushError(RefusedError):
-    pass
-
-
-MOST = 20  # of a person
+MAX_DEVICES = 20  # of a person
 ENDPOINT_CHARACTERS = 2000
 CONFLICT = 409
 Require = Callable[[str], None]
+
+
+class PushError(RefusedError):
+    """The browser's subscription cannot be kept: wrong address or keys, too many, or none at all here."""
 
 
 def is_on() -> bool:
@@ -37,20 +36,32 @@ def key_of_kith() -> str | None:
 def subscribe(
     user: User, address: Address, browser: str, now: datetime, *, require: Require = require_public
 ) -> Subscription:
-    """The subscription of this browser, which is kept once however often it comes; PushError where it cannot be.
+    """Return the subscription of this browser, which is kept once however often it comes; PushError where it cannot be.
 
     A browser's earlier owner, signed out by now, is not notified there any more.
     """
     if not is_on():
         raise PushError("push_off", _("Notifications are not set up on this Kith."), CONFLICT)
-    _check(address, require)
+    try:
+        browser_keys(address.p256dh, address.auth)
+    except WebPushError as error:
+        raise PushError("bad_keys", _("These are not the keys of a browser's subscription.")) from error
+    bad_address = _("This is not the address of a push service.")
+    if len(address.endpoint) > ENDPOINT_CHARACTERS or not address.endpoint.isascii():
+        raise PushError("bad_address", bad_address)
+    try:
+        require(address.endpoint)
+    except OutboundError as error:
+        raise PushError(error.code, bad_address) from error
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # two at once are counted one after the other
         _take_from_others(user, address)
         kept = {"sealed": address.sealed(), "browser": browser, "failures": 0}
         mine = Subscription.objects.owned_by(user)
         if mine.filter(endpoint_digest=address.digest).update(**kept) == 0:
-            _require_room(user)
+            if mine.count() >= MAX_DEVICES:
+                detail = _("You have notifications on %(most)s devices already. Remove one first.")
+                raise PushError("too_many_devices", detail % {"most": MAX_DEVICES}, CONFLICT)
             return Subscription.objects.create(
                 user=user, endpoint_digest=address.digest, created_at=now, **kept
             )
@@ -61,25 +72,6 @@ def unsubscribe(user: User, endpoint: str) -> None:
     """Notify the person's browser that has this endpoint no more."""
     digest = Address(endpoint, "", "").digest
     Subscription.objects.owned_by(user).filter(endpoint_digest=digest).delete()
-
-
-def _check(address: Address, require: Require) -> None:
-    try:
-        browser_keys(address.p256dh, address.auth)
-    except WebPushError as error:
-        raise PushError("bad_keys", _("These are not the keys of a browser's subscription.")) from error
-    if len(address.endpoint) > ENDPOINT_CHARACTERS or not address.endpoint.isascii():
-        raise PushError("bad_address", _("This is not the address of a push service."))
-    try:
-        require(address.endpoint)
-    except OutboundError as error:
-        raise PushError(error.code, _("This is not the address of a push service.")) from error
-
-
-def _require_room(user: User) -> None:
-    if Subscription.objects.owned_by(user).count() >= MOST:
-        detail = _("You have notifications on %(most)s devices already. Remove one first.") % {"most": MOST}
-        raise PushError("too_many_devices", detail, CONFLICT)
 
 
 def _take_from_others(user: User, address: Address) -> None:

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from accounts.encryption import decrypt
 from accounts.models import User
 from integrations.push.models import Address, Subscription
-from integrations.push.subscriptions import MOST, PushError, subscribe, unsubscribe
+from integrations.push.subscriptions import MAX_DEVICES, PushError, subscribe, unsubscribe
 from providers.guarded_http import OutboundError, require_public
 from tests.companions.life.waking import NOON
 from tests.fixtures.push_service import Browser, PushService
@@ -86,14 +86,14 @@ def test_the_same_browser_is_kept_once_and_anew(
 
 
 def test_the_twenty_first_is_refused_but_not_one_that_is_there(alice: User, service: PushService) -> None:
-    browsers = [Browser(service.url) for _ in range(MOST)]
+    browsers = [Browser(service.url) for _ in range(MAX_DEVICES)]
     for one in browsers:
         subscribe(alice, one.address, "", NOON)
     with pytest.raises(PushError) as refused:
         subscribe(alice, Browser(service.url).address, "", NOON)
     assert (refused.value.code, refused.value.status) == ("too_many_devices", 409)
     assert subscribe(alice, browsers[0].address, "again", NOON)
-    assert Subscription.objects.owned_by(alice).count() == MOST
+    assert Subscription.objects.owned_by(alice).count() == MAX_DEVICES
 
 
 @pytest.mark.django_db(transaction=True)
@@ -107,14 +107,14 @@ def test_many_at_once_are_twenty(alice: User, service: PushService) -> None:
             connections.close_all()
 
     codes: list[str] = []
-    for _ in range(MOST - 2):
+    for _ in range(MAX_DEVICES - 2):
         subscribe(alice, Browser(service.url).address, "", NOON)
     threads = [threading.Thread(target=one, args=(codes,)) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert Subscription.objects.owned_by(alice).count() == MOST
+    assert Subscription.objects.owned_by(alice).count() == MAX_DEVICES
     assert codes == ["too_many_devices"] * 4
 
 
