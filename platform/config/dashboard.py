@@ -1,6 +1,6 @@
-"""What operators see of the whole: the sidebar, the numbers of the day, and what waits for them."""
+"""What operators see of the whole: the sidebar, the numbers of the day, and what has failed for good."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,91 +21,61 @@ from memory.admin.spaces import alarms
 from memory.models import Consolidation
 
 RECENT_WINDOW = timedelta(days=7)
+FAILED_CALLS = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
 
 
-def find_failed_closings() -> QuerySet[Closing]:
-    """Those of sessions that are open still and that nobody tries again."""
-    open_still = Closing.objects.filter(state=Closing.State.FAILED, session__ended_at=None)
-    return open_still.exclude(session__closings__state=Closing.State.WAITING)
+# -- what has failed for good and waits for an operator -----------------------------------------------
 
 
-def find_failed_consolidations() -> QuerySet[Consolidation]:
-    """Those of the last week: a later night looks at what an earlier one did not."""
+def find_failed() -> dict[str, QuerySet[Any]]:
+    """Return what waits for an operator, by its model's label."""
     since = timezone.now() - RECENT_WINDOW
-    return Consolidation.objects.filter(state=Consolidation.State.FAILED, asked_at__gte=since)
-
-
-def find_failed_wakings() -> QuerySet[Waking]:
-    """Those of the last week."""
-    since = timezone.now() - RECENT_WINDOW
-    return Waking.objects.filter(state=Waking.State.FAILED, due_at__gte=since)
-
-
-def find_dead_timers() -> QuerySet[Timer]:
-    """Those that nobody looks for any more."""
-    return Timer.objects.filter(state=Timer.State.DEAD_LETTER)
+    closings = Closing.objects.filter(state=Closing.State.FAILED, session__ended_at=None)
+    return {
+        "companions.Closing": closings.exclude(session__closings__state=Closing.State.WAITING),
+        # A later night looks at what an earlier one did not.
+        "memory.Consolidation": Consolidation.objects.filter(
+            state=Consolidation.State.FAILED, asked_at__gte=since
+        ),
+        "companions.Waking": Waking.objects.filter(state=Waking.State.FAILED, due_at__gte=since),
+        "companions.Timer": Timer.objects.filter(state=Timer.State.DEAD_LETTER),
+    }
 
 
 def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
-    """For each kind of which there is any, and that one may see, a sentence and where to look."""
-    closings, nights = find_failed_closings().count(), find_failed_consolidations().count()
-    wakings, timers = find_failed_wakings().count(), find_dead_timers().count()
-    told = [
-        (
-            closings,
-            ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
-            "companions_closing",
-            "failed",
-        ),
-        (
+    """Return for each kind of which there is any, and that one may see, a sentence and where to look."""
+    closings, nights, wakings, timers = counts = [failed.count() for failed in find_failed().values()]
+    sentences = [
+        ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
+        ngettext(
+            "%(n)d night of the last week came to nothing.",
+            "%(n)d nights of the last week came to nothing.",
             nights,
-            ngettext(
-                "%(n)d night of the last week came to nothing.",
-                "%(n)d nights of the last week came to nothing.",
-                nights,
-            ),
-            "memory_consolidation",
-            "failed",
         ),
-        (
+        ngettext(
+            "%(n)d waking of the last week came to nothing.",
+            "%(n)d wakings of the last week came to nothing.",
             wakings,
-            ngettext(
-                "%(n)d waking of the last week came to nothing.",
-                "%(n)d wakings of the last week came to nothing.",
-                wakings,
-            ),
-            "companions_waking",
-            "failed",
         ),
-        (
-            timers,
-            ngettext("%(n)d timer was set aside.", "%(n)d timers were set aside.", timers),
-            "companions_timer",
-            "set_aside",
-        ),
+        ngettext("%(n)d timer was set aside.", "%(n)d timers were set aside.", timers),
+    ]
+    lists = [
+        ("companions", "closing", Closing.State.FAILED),
+        ("memory", "consolidation", Consolidation.State.FAILED),
+        ("companions", "waking", Waking.State.FAILED),
+        ("companions", "timer", Timer.State.DEAD_LETTER),
     ]
     return [
         {
-            "sentence": words % {"n": count},
-            "link": f"{reverse(f'admin:{name}_changelist')}?state__exact={state}",
+            "sentence": sentence % {"n": count},
+            "link": f"{reverse(f'admin:{app}_{model}_changelist')}?state__exact={state.value}",
         }
-        for count, words, name, state in told
-        if count and may(name.replace("_", ".view_", 1))
+        for count, sentence, (app, model, state) in zip(counts, sentences, lists, strict=True)
+        if count and may(f"{app}.view_{model}")
     ]
 
 
-def count_badges() -> dict[str, str]:
-    """The number to stand beside a table's name, by its label; none for nothing."""
-    counted = {
-        "companions.Closing": find_failed_closings().count(),
-        "memory.Consolidation": find_failed_consolidations().count(),
-        "companions.Waking": find_failed_wakings().count(),
-        "companions.Timer": find_dead_timers().count(),
-    }
-    return {label: str(count) for label, count in counted.items() if count}
-
-
-Entry = dict[str, Any]
+# -- the sidebar --------------------------------------------------------------------------------------
 
 
 def logo(request: HttpRequest) -> str:
@@ -116,8 +86,8 @@ def style(request: HttpRequest) -> str:
     return static("admin/kith.css")
 
 
-def navigation(request: HttpRequest) -> list[Entry]:
-    """The groups that hold something this operator may see."""
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the groups of tables that hold something this operator may see."""
     rooms = {
         _("People"): {
             "accounts.User": "person",
@@ -181,47 +151,46 @@ def navigation(request: HttpRequest) -> list[Entry]:
         },
     }
     home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
-    counted = count_badges()
+    failed = {label: things.count() for label, things in find_failed().items()}
     groups = [
-        {"title": title, "separator": True, "items": _seen(models, request, counted)}
+        {"title": title, "separator": True, "items": _list_tables(models, request, failed)}
         for title, models in rooms.items()
     ]
     if request.user.has_perm("accounts.view_soundcall"):
-        groups.append({"title": _("Services"), "separator": True, "items": [_sound_page()]})
+        sound = {"title": _("Speaking and hearing"), "icon": "hearing", "link": reverse("admin:sound")}
+        groups.append({"title": _("Services"), "separator": True, "items": [sound]})
     return [{"items": [home]}, *(group for group in groups if group["items"])]
 
 
-def _sound_page() -> Entry:
-    return {"title": _("Speaking and hearing"), "icon": "hearing", "link": reverse("admin:sound")}
-
-
-def _seen(models: dict[str, str], request: HttpRequest, counted: Mapping[str, str]) -> list[Entry]:
+def _list_tables(icons: dict[str, str], request: HttpRequest, failed: dict[str, int]) -> list[dict[str, Any]]:
+    """Return an entry for each table, by its label, that the operator may see; with how many failed there."""
+    options = {label: apps.get_model(label)._meta for label in icons}
     return [
         {
-            "badge": counted.get(model._meta.label),
+            "badge": str(failed[label]) if failed.get(label) else None,
             "badge_variant": "danger",
-            "title": str(model._meta.verbose_name_plural).capitalize(),
-            "icon": icon,
-            "link": reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"),
+            "title": str(meta.verbose_name_plural).capitalize(),
+            "icon": icons[label],
+            "link": reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist"),
         }
-        for model, icon in ((apps.get_model(label), icon) for label, icon in models.items())
-        if request.user.has_perm(f"{model._meta.app_label}.view_{model._meta.model_name}")
+        for label, meta in options.items()
+        if request.user.has_perm(f"{meta.app_label}.view_{meta.model_name}")
     ]
 
 
-FAILED = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
+# -- the numbers of the day ---------------------------------------------------------------------------
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """The page's context with today's numbers, in the operator's time zone, and with what answers now.
+    """Return the page's context with today's numbers, in the operator's time zone, and with what answers now.
 
     Each number is for those alone who may see the things that it counts.
     """
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     health, may = async_to_sync(checks)(), request.user.has_perm
     return context | {
-        "numbers": [one for right, count in NUMBERS.items() if may(right) for one in count(midnight)],
-        "replies": replies(midnight) if may("companions.view_reply") else [],
+        "numbers": [number for right, count in NUMBERS.items() if may(right) for number in count(midnight)],
+        "replies": count_replies(midnight) if may("companions.view_reply") else [],
         "health": health,
         "alarms": [*list_alerts(may), *(alarms() if may("memory.view_space") else [])],
         "is_well": set(health.values()) == {"ok"},
@@ -253,7 +222,7 @@ def _messages(since: datetime) -> list[dict[str, Any]]:
 def _calls(since: datetime) -> list[dict[str, Any]]:
     calls = ModelCall.objects.since(since).aggregate(
         all=Count("pk"),
-        failed=Count("pk", filter=Q(outcome__in=FAILED)),
+        failed=Count("pk", filter=Q(outcome__in=FAILED_CALLS)),
         sent=Sum("prompt_tokens", default=0),
         cached=Sum("cached_tokens", default=0),
         received=Sum("completion_tokens", default=0),
@@ -282,15 +251,11 @@ NUMBERS: dict[str, Callable[[datetime], list[dict[str, Any]]]] = {
 }
 
 
-def replies(since: datetime) -> list[dict[str, Any]]:
-    """Today's replies by state, in the order of a reply's life."""
-    counted = dict(
-        Reply.objects.filter(created_at__gte=since)
-        .order_by()
-        .values_list("state")
-        .annotate(count=Count("pk"))
-    )
+def count_replies(since: datetime) -> list[dict[str, Any]]:
+    """Return the replies since then by state, in the order of a reply's life."""
+    replies = Reply.objects.filter(created_at__gte=since).order_by()
+    counts = dict(replies.values_list("state").annotate(count=Count("pk")))
     return [
-        {"state": state.value, "name": state.label, "number": counted.get(state.value, 0)}
+        {"state": state.value, "name": state.label, "number": counts.get(state.value, 0)}
         for state in Reply.State
     ]

@@ -151,13 +151,11 @@ POOL = {"min_size": 1, "max_size": env.int("DATABASE_POOL", 24), "timeout": 5, "
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
     "CONN_HEALTH_CHECKS": True,
-    "OPTIONS": {
-        **DATABASES["default"].get("OPTIONS", {}),
-        "pool": POOL,
-    },  # DATABASE_URL may say sslmode and more
+    # DATABASE_URL may say sslmode and more.
+    "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": POOL},
 }
 #: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for one query; `0`: as long as it takes
-STATEMENT_SECONDS = env.float("KITH_STATEMENT_SECONDS", 0)  # of one query; 0: as long as it takes
+STATEMENT_SECONDS = env.float("KITH_STATEMENT_SECONDS", 0)
 if STATEMENT_SECONDS:
     options = DATABASES["default"]["OPTIONS"].get("options", "")
     DATABASES["default"]["OPTIONS"]["options"] = (
@@ -176,7 +174,7 @@ CACHES = {
         },
     }
 }
-# what is published in one of a Redis' databases is heard in all of them
+# What is published in one of a Redis' databases is heard in all of them.
 EVENTS_CHANNEL = f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}:events"
 #: `S3_BUCKET`, `S3_ENDPOINT`, `S3_REGION`, `S3_ACCESS_KEY`, `S3_SECRET_KEY` | a folder in `KITH_HOME` | a bucket of
 #:   this Kith's own for sound and pictures, private; `docs/files.md`
@@ -196,12 +194,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 #: `KITH_HTTP_HEAD_SECONDS`, `KITH_HTTP_BODY_SECONDS`, `KITH_HTTP_READ_SECONDS` | `20`, `30`, `60` | how long a
 #:   request's head may take, each stretch of its body, and each stretch of reading the answer; then the connection
 #:   is cut off
-# -- patience with whoever asks: how long a request's head may take, and parts of its body, and of reading the answer
 HTTP_HEAD_SECONDS = env.float("KITH_HTTP_HEAD_SECONDS", 20.0)
 HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
 HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
 #: `KITH_LIMITS` | `true` | whether the limits that follow hold, and those of how often each person may ask
-LIMITS = env.bool("KITH_LIMITS", True)  # those that follow
+LIMITS = env.bool("KITH_LIMITS", True)
 #: `KITH_REQUESTS_AT_ONCE` | `120` | how many requests of one person, or of one address where nobody is signed in,
 #:   may be under way, those that wait too
 #: `KITH_STREAMS_AT_ONCE`, `KITH_SOCKETS_AT_ONCE`, `KITH_EXPORTS_AT_ONCE` | `40`, `40`, `4` | what one person may
@@ -234,7 +231,7 @@ AT_WORK = {  # in a process: in all, and of one person; the others wait for thei
     "turns": (
         env.int("KITH_TURNS_AT_ONCE", max(2, POOL["max_size"] // 4)),
         env.int("KITH_TURNS_AT_ONCE_EACH", max(1, POOL["max_size"] // 8)),
-    ),  # of companions, not while their model speaks
+    ),
 }
 RATES = {  # of one person: how often, and in how many seconds
     "recalls": [(240, 60)],
@@ -292,7 +289,7 @@ ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # of one visitor, who could
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 #: `KITH_PROXIES` | `1` in production, else `0` | how many proxies stand in front and add to `X-Forwarded-For`
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)  # to tell visitors apart
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
 
 #: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | sending mail; with it, sign-up asks for
 #:   verification
@@ -304,9 +301,7 @@ else:
     EMAIL_FILE_PATH = KITH_HOME / "mail"
 EMAIL_TIMEOUT = 10  # seconds; whoever waits for a page waits for the letter
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
-ACCOUNT_EMAIL_VERIFICATION = (
-    "mandatory" if EMAIL_URL else "optional"
-)  # without a mail server nobody must wait
+ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "optional"
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | what each person may use; the admin can set
 #:   others for one
 MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
@@ -314,7 +309,7 @@ TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # keys to the API that one person holds at once
 COMPANIONS_EACH = 200
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
-FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000  # what one person's files may take
+FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond
 REPLIES_WAITING = 50  # of one companion
 
@@ -364,18 +359,14 @@ def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str
 EMBEDDING = embedding("EMBEDDING")
 #: `EMBEDDING_PREVIOUS_MODEL` and, like those above, `EMBEDDING_PREVIOUS_…` | none | the remote embedder before this
 #:   one, asked until all is embedded again; its address is this one's where not set, and then its key too
-# The one before it, asked until all is embedded anew: on the same server, where nothing else is said.
-EMBEDDING_PREVIOUS = (
-    embedding(
+EMBEDDING_PREVIOUS: dict[str, str | int] = {}
+if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
+    is_elsewhere = env.str("EMBEDDING_PREVIOUS_BASE_URL", "")  # no key to strangers
+    EMBEDDING_PREVIOUS = embedding(
         "EMBEDDING_PREVIOUS",
         str(EMBEDDING["base_url"]),
-        ""
-        if env.str("EMBEDDING_PREVIOUS_BASE_URL", "")
-        else str(EMBEDDING["api_key"]),  # no key to strangers
+        "" if is_elsewhere else str(EMBEDDING["api_key"]),
     )
-    if env.str("EMBEDDING_PREVIOUS_MODEL", "")
-    else {}
-)
 
 # -- sound ------------------------------------------------------------------------------------------
 
@@ -401,7 +392,6 @@ def json_object(name: str) -> dict[str, Any]:
 #: `SPEECH_FORMAT` | `mp3` | what a server of OpenAI's shape is asked for: `mp3`, `wav`, `opus`, `aac` or `flac`
 #: `SPEECH_AT_ONCE`, `SPEECH_CONNECT_SECONDS`, `SPEECH_SECONDS` | `2`, `5`, `60` | sentences made at once for one
 #:   person; patience with the engine
-# Read when used. `engine` empty: openai where base_url is set, else espeak where it is installed, else the browser.
 SPEECH = {
     "engine": env.str("SPEECH_ENGINE", ""),
     "base_url": env.str("SPEECH_BASE_URL", ""),
@@ -427,12 +417,10 @@ TRANSCRIPTION = {
 }
 #: `KITH_SPEECH_CHARACTERS_PER_DAY`, `KITH_HEARING_SECONDS_PER_DAY` | `200000`, `14400` | what each person may have
 #:   spoken and transcribed
-SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)  # of one person
+SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)
+HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)
 #: `KITH_SPEECH_DAYS` | `30` | how long what was read aloud is kept, to be heard again without the engine
-SPEECH_DAYS = env.int(
-    "KITH_SPEECH_DAYS", 30
-)  # that what was read aloud is kept, to be heard again without its engine
-HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)  # of one person
+SPEECH_DAYS = env.int("KITH_SPEECH_DAYS", 30)
 AUDIO_SECONDS = 300  # of one recording
 AUDIO_BYTES = 20_000_000
 REFERENCE_SECONDS = 60  # of a voice that is imitated
@@ -451,7 +439,7 @@ MESSAGE_CHARACTERS = 32_000
 RECALL_LIMIT = 8
 #: `KITH_FLASHBACK_PROBABILITY` | `0.05` | how often, 0 to 1 of all turns, something comes to a companion's mind
 #:   unasked
-FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)  # of each turn; 0 turns it off
+FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)
 if not 0 <= FLASHBACK_PROBABILITY <= 1:
     raise ImproperlyConfigured(
         f"KITH_FLASHBACK_PROBABILITY is {FLASHBACK_PROBABILITY}; it must be a number from 0 to 1."
@@ -459,9 +447,7 @@ if not 0 <= FLASHBACK_PROBABILITY <= 1:
 TOOL_ROUNDS = 4
 TOOL_CALLS = 16  # in one round
 TOOL_CHARACTERS = 20_000  # of one call's arguments
-ANSWER_CHARACTERS = (
-    100_000  # of one reply, its reasoning counted: whatever goes on longer will not end by itself
-)
+ANSWER_CHARACTERS = 100_000  # of one reply with its reasoning: whatever goes on longer will not end by itself
 #: `KITH_SOCKET_IDLE_SECONDS` | `3600` | when a silent socket is closed
 SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
@@ -473,7 +459,6 @@ LIFE_WAKING_SECONDS = 120.0  # that a companion has to make up its mind
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
 #: `KITH_OUTBOUND_ALLOWED` | none | `host:port` of your own, with commas, that may be asked though not on the open
 #:   Internet, such as a push service
-# Hosts of the operator's own that the guarded client may ask though they are not public: host:port, with commas.
 OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
 #: `KITH_TICK_SECONDS` | `30` | how often it is looked which timers are due and whom to reach
 TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)
@@ -481,7 +466,7 @@ TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
 #: `KITH_CHECK_BY_MODEL` | `false` | what a companion would write unprompted is put to the chat model too, not to
 #:   the hard rules alone
-CHECK_BY_MODEL = env.bool("KITH_CHECK_BY_MODEL", False)  # unprompted texts are also put to the chat model
+CHECK_BY_MODEL = env.bool("KITH_CHECK_BY_MODEL", False)
 
 # -- Celery -----------------------------------------------------------------------------------------
 
@@ -509,94 +494,33 @@ CELERY_TASK_ROUTES = {
     "companions.tasks.work_a_night": {"queue": "learn"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(KITH_HOME / "beat-schedule")
+
+
+def every(seconds: float, task: str, expires: float | None = None) -> dict[str, Any]:
+    """Return the entry of a task that is not worth doing any more when its next is due."""
+    return {"task": task, "schedule": seconds, "options": {"expires": expires or seconds}}
+
+
 CELERY_BEAT_SCHEDULE = {
-    "embed what has no embedding": {
-        "task": "memory.tasks.embed_waiting",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "close silent sessions": {
-        "task": "companions.sessions.tasks.close_waiting",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "learn from long sessions": {
-        "task": "companions.sessions.tasks.digest_waiting",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "let companions reflect": {
-        "task": "companions.life.tasks.reflect_waiting",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "write stale diary entries anew": {
-        "task": "companions.sessions.tasks.rewrite_stale_diary",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "write gists of waiting pages": {
-        "task": "companions.tasks.write_waiting_gists",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "begin the nights that have come": {
-        "task": "companions.tasks.begin_nights",
-        "schedule": 300.0,
-        "options": {"expires": 300},
-    },
-    "tick": {"task": "companions.life.tasks.tick", "schedule": TICK_SECONDS, "options": {"expires": 30}},
-    "reach whoever has not read": {
-        "task": "companions.life.tasks.send_deliveries",
-        "schedule": TICK_SECONDS,
-        "options": {"expires": 30},
-    },
-    "look for drives": {
-        "task": "companions.life.tasks.seek",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "set missing timers": {
-        "task": "companions.life.tasks.set_missing_timers",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "sweep what is stored": {
-        "task": "files.tasks.sweep_contents",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "drop old keys": {
-        "task": "accounts.tasks.drop_old_keys",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "drop old prompts": {
-        "task": "companions.tasks.drop_old_prompts",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "drop old sessions": {
-        "task": "accounts.tasks.drop_old_sessions",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "drop recordings that were not sent": {
-        "task": "voice.tasks.sweep_recordings",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "sweep pictures": {
-        "task": "companions.tasks.sweep_pictures",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "sweep speech": {
-        "task": "voice.tasks.sweep_speech",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "say that beat lives": {"task": "config.celery.pulse", "schedule": 10.0, "options": {"expires": 10}},
+    "embed what has no embedding": every(60, "memory.tasks.embed_waiting"),
+    "close silent sessions": every(60, "companions.sessions.tasks.close_waiting"),
+    "learn from long sessions": every(60, "companions.sessions.tasks.digest_waiting"),
+    "let companions reflect": every(60, "companions.life.tasks.reflect_waiting"),
+    "write stale diary entries anew": every(60, "companions.sessions.tasks.rewrite_stale_diary"),
+    "write gists of waiting pages": every(60, "companions.tasks.write_waiting_gists"),
+    "begin the nights that have come": every(300, "companions.tasks.begin_nights"),
+    "tick": every(TICK_SECONDS, "companions.life.tasks.tick", expires=30),
+    "reach whoever has not read": every(TICK_SECONDS, "companions.life.tasks.send_deliveries", expires=30),
+    "look for drives": every(600, "companions.life.tasks.seek"),
+    "set missing timers": every(3600, "companions.life.tasks.set_missing_timers"),
+    "sweep what is stored": every(3600, "files.tasks.sweep_contents"),
+    "drop old keys": every(3600, "accounts.tasks.drop_old_keys"),
+    "drop old prompts": every(3600, "companions.tasks.drop_old_prompts"),
+    "drop old sessions": every(3600, "accounts.tasks.drop_old_sessions"),
+    "drop recordings that were not sent": every(3600, "voice.tasks.sweep_recordings"),
+    "sweep pictures": every(3600, "companions.tasks.sweep_pictures"),
+    "sweep speech": every(3600, "voice.tasks.sweep_speech"),
+    "say that beat lives": every(10, "config.celery.pulse"),
 }
 
 # -- languages --------------------------------------------------------------------------------------
