@@ -2,13 +2,13 @@
 
 RefusedError(code, detail)    the root of what is told to people, in whichever package
 ├── TokenExpiredError         the token was good until a moment that has passed (401)
-└── GateError                 too much of it at once, or today: `retry_after_seconds` says when (429)
+├── GateError                 too much of it at once, or today: `retry_after_seconds` says when (429)
+├── IdempotencyKeyError       the key itself cannot be used (400)
+└── IdempotencyConflictError  the key came before, with another body (409)
 AccountsError
 ├── AccountExistsError        someone has this e-mail address already
 ├── InvitationError           the invitation is used or was never made
-├── IdempotencyKeyError       the key itself cannot be used (400)
-├── IdempotencyConflictError  the key came before, with another body (409)
-└── DecryptionError                 what was sealed cannot be opened with the keys there are
+└── DecryptionError           what was sealed cannot be opened with the keys there are
 """
 
 from collections.abc import Mapping
@@ -49,6 +49,18 @@ class TokenExpiredError(RefusedError):
     headers = MappingProxyType({"WWW-Authenticate": "Bearer"})
 
 
+class IdempotencyKeyError(RefusedError):
+    """The key is not 1 to 200 printable characters."""
+
+    status = 400
+
+
+class IdempotencyConflictError(RefusedError):
+    """The key was used before, with another body."""
+
+    status = 409
+
+
 class AccountsError(Exception):
     """The root of what this package raises."""
 
@@ -59,14 +71,6 @@ class AccountExistsError(AccountsError):
 
 class InvitationError(AccountsError):
     """The invitation is used, or there never was one."""
-
-
-class IdempotencyKeyError(AccountsError):
-    """The key is not 1 to 200 printable characters."""
-
-
-class IdempotencyConflictError(AccountsError):
-    """The key was used before, with another body."""
 
 
 class DecryptionError(AccountsError):

@@ -33,7 +33,9 @@ def once(
             user=user, operation=operation, key=key, defaults={"digest": digest, "made_id": uuid4()}
         )
         if kept.digest != digest:
-            raise IdempotencyConflictError("This Idempotency-Key was used before, with another body.")
+            raise IdempotencyConflictError(
+                "idempotency_key_taken", "This Idempotency-Key was used before, with another body."
+            )
         if is_new:
             kept.made_id = make()
             kept.save(update_fields=["made_id"])
@@ -43,7 +45,8 @@ def once(
 def checked(key: str | None) -> str | None:
     """Return the key as it came, or None where none came; IdempotencyKeyError where it is none."""
     if key is not None and not (1 <= len(key) <= MAX_KEY_CHARACTERS and key.isprintable()):
-        raise IdempotencyKeyError(f"Idempotency-Key must be 1 to {MAX_KEY_CHARACTERS} printable characters.")
+        detail = f"Idempotency-Key must be 1 to {MAX_KEY_CHARACTERS} printable characters."
+        raise IdempotencyKeyError("bad_idempotency_key", detail)
     return key
 
 

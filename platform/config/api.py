@@ -16,7 +16,7 @@ from ninja.responses import Response
 from redis.exceptions import RedisError
 
 from accounts.authentication import BearerToken
-from accounts.errors import IdempotencyConflictError, IdempotencyKeyError, RefusedError
+from accounts.errors import RefusedError
 from companions.api import (
     companions,
     consolidation,
@@ -83,7 +83,7 @@ def show_openapi(request: HttpRequest) -> HttpResponse:
 
 
 def problem(request: HttpRequest, status: int, code: str, detail: str, **more: object) -> HttpResponse:
-    """The error as `application/problem+json`."""
+    """Return the error as `application/problem+json`."""
     body = {
         "type": "about:blank",
         "title": code.replace("_", " "),
@@ -104,16 +104,6 @@ def refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
     return response
 
 
-@api.exception_handler(IdempotencyKeyError)
-def bad_key(request: HttpRequest, error: IdempotencyKeyError) -> HttpResponse:
-    return problem(request, 400, "bad_idempotency_key", str(error))
-
-
-@api.exception_handler(IdempotencyConflictError)
-def other_body(request: HttpRequest, error: IdempotencyConflictError) -> HttpResponse:
-    return problem(request, 409, "idempotency_key_taken", str(error))
-
-
 @api.exception_handler(AuthenticationError)
 def not_signed_in(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     response = problem(request, 401, "not_signed_in", _("Send a token: Authorization: Bearer TOKEN."))
@@ -128,8 +118,8 @@ def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [{"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors]
-    detail = "; ".join(f"{one['where']}: {one['what']}" for one in errors[:3])
+    errors = [{"where": ".".join(map(str, wrong["loc"])), "what": wrong["msg"]} for wrong in error.errors]
+    detail = "; ".join(f"{wrong['where']}: {wrong['what']}" for wrong in errors[:3])
     return problem(request, 422, "not_valid", detail, errors=errors[:50])
 
 

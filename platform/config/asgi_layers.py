@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import gc
 import resource
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 
 from accounts.admission import address_of, arriving, step_aside, visiting
-from accounts.errors import GateError
+from accounts.errors import GateError, RefusedError
 from companions.replies.turn import beat_on, drain
 from database.threads import in_request_thread
 from providers.clients import aclose_clients
@@ -54,8 +54,15 @@ class OwnContext:
         await self._application(scope, receive, send)
 
 
-class BodyTooLargeError(Exception):
+class BodyTooLargeError(RefusedError):
     """More bytes came than a request may have."""
+
+    status = 413
+
+    def __init__(self) -> None:
+        super().__init__(
+            "too_large", f"A request can hold {settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000} MB."
+        )
 
 
 class BodyLimit:
@@ -69,66 +76,44 @@ class BodyLimit:
         self._application = application
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + FORM_OVERHEAD_BYTES
-        if _declared_length(scope) > most:
-            return await _refuse(send)
-        with ExitStack() as large:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + FORM_OVERHEAD_BYTES
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > limit:
+            return await _refuse(send, BodyTooLargeError(), "too large")
+        with ExitStack() as large_body:
             try:
-                await self._application(scope, _count_bytes(receive, most, large, scope), send)
-            except BodyTooLargeError:
-                await _refuse(send)
+                await self._application(scope, _count_bytes(receive, limit, large_body, scope), send)
+            except BodyTooLargeError as error:
+                await _refuse(send, error, "too large")
             except GateError as error:
-                await _refuse_for_now(send, error)
+                await _refuse(send, error, "too many")
 
 
-def _declared_length(scope: Message) -> int:
-    """The declared length; 0 where none is told, or none that is a number."""
-    told = dict(scope["headers"]).get(b"content-length", b"0")
-    return int(told) if told.isdigit() else 0
-
-
-def _count_bytes(receive: Receive, most: int, large: ExitStack, scope: Message) -> Receive:
-    """Return `receive` with its bytes counted; `large` is entered once the body is a large one."""
-    came, is_large = 0, False
+def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Message) -> Receive:
+    """Return `receive` with its bytes counted; `large_body` is entered once the body is a large one."""
+    count, is_large = 0, False
 
     async def counted() -> Message:
-        nonlocal came, is_large
+        nonlocal count, is_large
         message = await receive()
-        came += len(message.get("body", b""))
-        if came > most:
+        count += len(message.get("body", b""))
+        if count > limit:
             raise BodyTooLargeError
-        if came > settings.LARGE_BODY and not is_large:
+        if count > settings.LARGE_BODY and not is_large:
             is_large = True
-            large.enter_context(arriving("bodies", address_of(scope)))
+            large_body.enter_context(arriving("bodies", address_of(scope)))
         return message
 
     return counted
 
 
-async def _refuse(send: Send) -> None:
-    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000
-    await _send_problem(send, 413, "too large", "too_large", f"A request can hold {limit} MB.")
-
-
-async def _refuse_for_now(send: Send, error: GateError) -> None:
-    """Answer 429 without reading what comes, and without a thread."""
+async def _refuse(send: Send, error: RefusedError, title: str) -> None:
+    """Answer without reading what comes, and without a thread."""
+    problem = {"type": "about:blank", "title": title, "status": error.status, "code": error.code}
     more = [(name.lower().encode(), value.encode()) for name, value in error.headers.items()]
-    await _send_problem(send, error.status, "too many", error.code, str(error.detail), more)
-
-
-async def _send_problem(
-    send: Send, status: int, title: str, code: str, detail: str, more: Iterable[tuple[bytes, bytes]] = ()
-) -> None:
-    body = orjson.dumps(
-        {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
-    )
     headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close"), *more]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _nothing() -> None:
-    """Do nothing, in the thread whose connection is given back."""
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": orjson.dumps(problem | {"detail": str(error.detail)})})
 
 
 class Handler(ASGIHandler):
@@ -151,7 +136,7 @@ class Handler(ASGIHandler):
         """Return the answer, made; what it streams later visits the database anew."""
         response: HttpResponseBase = await super().get_response_async(request)
         step_aside()
-        await in_request_thread(_nothing)
+        await in_request_thread(lambda: None)  # in the thread whose connection is then given back
         return response
 
     async def send_response(self, response: Any, send: Any) -> None:
@@ -163,19 +148,16 @@ class Handler(ASGIHandler):
             raise
 
 
-def _open_many_files() -> None:
-    """Raise the number of files and connections that this process may have open to what the machine lets it."""
-    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, MAX_OPEN_FILES), most))
-
-
 class Lifespan:
     """The part of ASGI that Django's own application refuses."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         await receive()
-        _tune_garbage_collector()
-        _open_many_files()
+        gc.collect()
+        gc.freeze()  # what was imported is looked at no more
+        gc.set_threshold(*COLLECTOR_THRESHOLDS)
+        _soft, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, MAX_OPEN_FILES), limit))
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="visit"))
         heartbeat = loop.create_task(beat_on(timezone.now), context=contextvars.Context())
@@ -185,10 +167,3 @@ class Lifespan:
         heartbeat.cancel()
         await aclose_clients()
         await send({"type": "lifespan.shutdown.complete"})
-
-
-def _tune_garbage_collector() -> None:
-    """Let it look no more at what was imported, and seldom at the rest."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECTOR_THRESHOLDS)

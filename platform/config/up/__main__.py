@@ -20,7 +20,9 @@ def main(arguments: list[str]) -> int:
     stop.listen()
     os.umask(0o077)  # what Kith writes is its own user's: logs, records, schedules
     if "--with-parent" in arguments:
-        _end_with_parent()
+        tie = die_with_parent(signal.SIGTERM, parent=os.getppid())  # the end of `make` is the wish to stop
+        if tie is not None:
+            tie()
     home = Path(os.environ.get("KITH_HOME") or ROOT / ".kith").resolve()
     try:
         _run(home, stop)
@@ -36,9 +38,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(home: Path, stop: Stop) -> None:
-    port = _port(os.environ.get("PORT") or "8000")
+    port = os.environ.get("PORT") or "8000"
+    if not (port.isdecimal() and 0 < int(port) < 1 << 16):
+        raise UpError(f"PORT is {port!r}; it must be a number from 1 to 65535.")
     with hold_home(home):
-        run = Run(home, port, stop)
+        run = Run(home, int(port), stop)
         try:
             run.start()
             run.stay()
@@ -47,19 +51,6 @@ def _run(home: Path, stop: Stop) -> None:
         finally:
             run.end()
     say("Kith has stopped.")
-
-
-def _port(text: str) -> int:
-    if not (text.isdecimal() and 0 < int(text) < 1 << 16):
-        raise UpError(f"PORT is {text!r}; it must be a number from 1 to 65535.")
-    return int(text)
-
-
-def _end_with_parent() -> None:
-    """Make the end of `make`, however it comes, the wish to stop."""
-    tie = die_with_parent(signal.SIGTERM, parent=os.getppid())
-    if tie is not None:
-        tie()
 
 
 if __name__ == "__main__":

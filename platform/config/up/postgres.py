@@ -159,7 +159,9 @@ class Postgres:
         """Whether it answers, recovered from whatever ended it; makes Kith's database and role when first asked."""
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
-                _make_database(connection)
+                known = "SELECT FROM pg_database WHERE datname = %s"
+                if connection.execute(known, [DATABASE]).fetchone() is None:
+                    connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
             if self.role_password:
                 with psycopg.connect(self._url(DATABASE), connect_timeout=2) as connection:
                     hand_over(connection, self.role_password)
@@ -215,15 +217,8 @@ def _works_in(process: psutil.Process, folder: Path) -> bool:
 
 
 def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: bool) -> None:
-    flags = [
-        "-U",
-        SUPERUSER,
-        "-E",
-        "UTF8",
-        "--no-locale",
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
-    ]
+    flags = ["-U", SUPERUSER, "-E", "UTF8", "--no-locale"]
+    flags += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     # The password has 256 random bits: stretching it would only cost time at each connection.
     flags += ["--auth=scram-sha-256", f"--pwfile={password_path}", "-c", "scram_iterations=1"]
     flags += [] if durable else ["--no-sync"]
@@ -236,20 +231,12 @@ def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: 
         **as_account(user),
     )
     if made.returncode:
-        raise UpError(_why_not(folder, made.stderr))
-
-
-def _why_not(folder: Path, complaint: str) -> str:
-    if os.strerror(errno.ENOSPC) in complaint:
-        return f"The disk of {folder.parent} is full: Postgres needs 100 MB to begin. Free some, or set KITH_HOME."
-    last = complaint.strip().splitlines()[-1:] or ["it did not say why"]
-    return f"Postgres could not make its data folder in {folder.parent}: {last[0]}"
-
-
-def _make_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-    found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
-    if found is None:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+        if os.strerror(errno.ENOSPC) in made.stderr:
+            raise UpError(
+                f"The disk of {folder.parent} is full: Postgres needs 100 MB to begin. Free some, or set KITH_HOME."
+            )
+        last = made.stderr.strip().splitlines()[-1:] or ["it did not say why"]
+        raise UpError(f"Postgres could not make its data folder in {folder.parent}: {last[0]}")
 
 
 def hand_over(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> None:

@@ -34,10 +34,6 @@ def as_account(name: str | None) -> Account:
     return {} if name is None else {"user": name, "group": name, "extra_groups": []}
 
 
-def nothing() -> None:
-    """For a program that needs nothing before its start."""
-
-
 @dataclass(frozen=True)
 class Program:
     """How one process is started and ended.
@@ -52,7 +48,7 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     user: str | None = None
-    prepare: Callable[[], None] = nothing
+    prepare: Callable[[], None] = lambda: None
     complaint: re.Pattern[str] = COMPLAINT
     stop_signal: signal.Signals = signal.SIGTERM
     death_signal: signal.Signals = signal.SIGKILL
@@ -66,8 +62,9 @@ class Program:
 def die_with_parent(death_signal: signal.Signals, parent: int = 0) -> Callable[[], None] | None:
     """What a new process runs before its program, so that the kernel sends it `death_signal` when its parent ends.
 
-    Linux only (None elsewhere: see records.py). The kernel watches the thread that made the child, so children are
-    made by the main thread; a change of user would undo the leash, and subprocess changes it before this runs.
+    Linux only; None elsewhere, where the supervisor finds orphans by their records. The kernel watches the thread that
+    made the child, so children are made by the main thread; a change of user would undo the leash, and subprocess
+    changes it before this runs.
     The parent is this process unless another is named.
     """
     if not sys.platform.startswith("linux"):

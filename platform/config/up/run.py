@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ STOP_SECONDS = 15.0  # for those, and for replies to end or be written down as i
 
 
 def web_options(port: int) -> dict[str, Any]:
-    """How uvicorn serves pages, API and sockets there, by the names of its settings."""
+    """Return how uvicorn serves pages, API and sockets there, by the names of its settings."""
     return {
         "host": LOOPBACK,
         "port": port,
@@ -47,28 +47,22 @@ def web_options(port: int) -> dict[str, Any]:
 
 
 def web_program(port: int) -> Program:
-    """Pages, API and sockets; told to stop, it gives replies a little time to finish."""
-    flags = [flag for name, value in web_options(port).items() for flag in _flags(name, value)]
-    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", *flags]
+    """Return pages, API and sockets; told to stop, it gives replies a little time to finish."""
+    command = [sys.executable, "-m", "uvicorn", "config.asgi:application"]
+    for name, value in web_options(port).items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            command.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            command += [f"--{flag}", str(value)]
     return Program("web", command, stop_seconds=STOP_SECONDS)
 
 
-def _flags(name: str, value: Any) -> list[str]:
-    """The option as uvicorn's command line takes it."""
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{flag}" if value else f"--no-{flag}"]
-    return [f"--{flag}", str(value)]
-
-
 def worker_program(*, with_beat: bool = False) -> Program:
-    """What is done in the background, and its clock; a task that is cut off is found again from its rows."""
+    """Return what is done in the background, and its clock; a task that is cut off is found again from its rows."""
     flags = f"worker --pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle"
-    return Program("worker", _celery(flags + " --with-beat" * with_beat), stop_seconds=4)
-
-
-def _celery(flags: str) -> list[str]:
-    return [sys.executable, "-m", "celery", "-A", "config", *flags.split()]
+    command = [sys.executable, "-m", "celery", "-A", "config", *flags.split()]
+    return Program("worker", command + ["--with-beat"] * with_beat, stop_seconds=4)
 
 
 @dataclass
@@ -86,10 +80,26 @@ class Run:
     def start(self) -> None:
         """Bring everything up; returns when Kith answers, raises UpError where it cannot."""
         self.supervisor.end_orphans()
-        self._require_port()
-        self._keep_secrets()
-        self._start_stores()
-        self._start_chat()
+        if not is_free(self.port):
+            raise UpError(f"Port {self.port} is in use by another program; choose another: make up PORT=8001")
+        secrets = load_secrets(self.home)
+        self.environment |= {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "KITH_HOME": str(self.home),
+            "PORT": str(self.port),
+            "PYTHONPATH": str(ROOT / "platform"),
+        }
+        self.environment |= {name: secrets[name] for name in PASSED_ON if not os.environ.get(name)}
+        for store in choose_stores(os.environ, self.home, secrets):
+            say(f"Starting {store.program.name} ...")
+            self.supervisor.start(store.program)
+            self._wait_for(store.program.name, store.is_ready)
+            self.environment |= store.environment
+        chosen = choose_chat(os.environ)
+        say(chosen.line)
+        self.environment |= chosen.environment
+        if chosen.program is not None:
+            self._start(chosen.program)
         write_private_file(self.home / RUNNING_FILE, self.environment)
         self._prepare()
         self._serve()
@@ -105,30 +115,6 @@ class Run:
         (self.home / RUNNING_FILE).unlink(missing_ok=True)
         self.supervisor.stop(("web",), ("worker", "rehearsal"), ("redis", "postgres"))
 
-    def _require_port(self) -> None:
-        if not is_free(self.port):
-            raise UpError(f"Port {self.port} is in use by another program; choose another: make up PORT=8001")
-
-    def _keep_secrets(self) -> None:
-        self.secrets = load_secrets(self.home)
-        settings = {"KITH_HOME": str(self.home), "PORT": str(self.port), "PYTHONPATH": str(ROOT / "platform")}
-        secrets = {name: self.secrets[name] for name in PASSED_ON if not os.environ.get(name)}
-        self.environment |= {"DJANGO_SETTINGS_MODULE": "config.settings", **settings, **secrets}
-
-    def _start_stores(self) -> None:
-        for store in choose_stores(os.environ, self.home, self.secrets):
-            say(f"Starting {store.program.name} ...")
-            self.supervisor.start(store.program)
-            self._wait_for(store.program.name, store.is_ready)
-            self.environment |= store.environment
-
-    def _start_chat(self) -> None:
-        chosen = choose_chat(os.environ)
-        say(chosen.line)
-        self.environment |= chosen.environment
-        if chosen.program is not None:
-            self._start(chosen.program)
-
     def _prepare(self) -> None:
         """Run config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""
         log = self.home / "logs" / "prepare.log"
@@ -137,7 +123,7 @@ class Run:
         with log.open("ab") as errors:
             process = subprocess.Popen(
                 [sys.executable, "-m", "config.up.prepare"],
-                env=self._whole_environment(),
+                env={**os.environ, **self.environment},
                 cwd=ROOT,
                 stderr=errors,
                 start_new_session=True,
@@ -165,16 +151,15 @@ class Run:
     def _start(self, program: Program) -> None:
         self.supervisor.start(program.within(ROOT, self.environment))
 
-    def _whole_environment(self) -> Mapping[str, str]:
-        return {**os.environ, **self.environment}
-
     def _wait_for(self, name: str, is_ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + READY_SECONDS
-        one = self.supervisor.watched[name]
+        child = self.supervisor.watched[name]
         while not is_ready():
             self.supervisor.watch()
-            if one.ends >= ENDS_BEFORE_READY:
-                raise UpError(f"{name} does not start: {last_line(one.tail.path)} (more in {one.tail.path})")
+            if child.ends >= ENDS_BEFORE_READY:
+                raise UpError(
+                    f"{name} does not start: {last_line(child.tail.path)} (more in {child.tail.path})"
+                )
             if time.monotonic() > deadline:
-                raise UpError(f"{name} did not answer within {READY_SECONDS:.0f} s; see {one.tail.path}")
+                raise UpError(f"{name} did not answer within {READY_SECONDS:.0f} s; see {child.tail.path}")
             self.stop.wait(LOOK_SECONDS / 2)

@@ -57,30 +57,24 @@ class Tail:
     def look(self, now: float) -> None:
         """Read on; `now` is in seconds of a clock that never goes back."""
         with suppress(FileNotFoundError):
-            self.untold += [line for line in self._new_lines() if self.complaint.search(line)]
-            self._bound()
+            self.untold += [line for line in self._read_lines() if self.complaint.search(line)]
+            if self.read_bytes > LOG_BYTES:
+                shutil.copyfile(self.path, _previous(self.path))
+                with self.path.open("r+b") as file:  # its writers append, so they go on at the new end
+                    file.truncate(0)
+                self.read_bytes = 0
         if self.untold and now - self.told_at >= SAID_SECONDS:
-            self._tell()
+            count = f"{len(self.untold)} errors, the last: " if len(self.untold) > 1 else ""
+            say(f"{self.name}: {count}{_short(self.untold[-1])} (more in {self.path})")
+            self.untold.clear()
             self.told_at = now
 
-    def _new_lines(self) -> list[str]:
+    def _read_lines(self) -> list[str]:
         with self.path.open("rb") as file:
             file.seek(self.read_bytes)
             new, newline, _ = file.read().rpartition(b"\n")
         self.read_bytes += len(new) + len(newline)
         return new.decode(errors="replace").splitlines()
-
-    def _bound(self) -> None:
-        if self.read_bytes > LOG_BYTES:
-            shutil.copyfile(self.path, _previous(self.path))
-            with self.path.open("r+b") as file:  # its writers append, so they go on at the new end
-                file.truncate(0)
-            self.read_bytes = 0
-
-    def _tell(self) -> None:
-        count = f"{len(self.untold)} errors, the last: " if len(self.untold) > 1 else ""
-        say(f"{self.name}: {count}{_short(self.untold[-1])} (more in {self.path})")
-        self.untold.clear()
 
 
 def _short(line: str) -> str:
@@ -173,14 +167,18 @@ class Supervisor:
         return child
 
     def watch(self) -> None:
-        """Tell what went wrong since the last look, and starts again what has ended and waited long enough."""
+        """Tell what went wrong since the last look, and start again what has ended and waited long enough."""
         now = time.monotonic()
-        for one in self.watched.values():
-            one.tail.look(now)
-            if one.start_again_at is not None:
-                self._start_again(one, now)
-            elif not one.child.is_running():
-                self._note_end(one, now)
+        for watched in self.watched.values():
+            watched.tail.look(now)
+            if watched.start_again_at is None:
+                if not watched.child.is_running():
+                    self._note_end(watched, now)
+            elif now >= watched.start_again_at:
+                watched.child.start()
+                watched.started_at, watched.start_again_at = now, None
+                say(f"{watched.tail.name} is started again.")
+                self._record()
 
     def stop(self, *groups: tuple[str, ...]) -> None:
         """End the children group after group, those of one group together."""
@@ -195,23 +193,16 @@ class Supervisor:
                     )
         self._records.unlink(missing_ok=True)
 
-    def _note_end(self, one: WatchedChild, now: float) -> None:
-        pause = one.pause_seconds(now)
-        one.start_again_at = now + pause
-        last = last_line(one.tail.path)
+    def _note_end(self, watched: WatchedChild, now: float) -> None:
+        pause = watched.pause_seconds(now)
+        watched.start_again_at = now + pause
+        last = last_line(watched.tail.path)
         words = f"; its last words: {last}" if last else ""
-        say(f"{one.tail.name} {one.child.how_it_ended()}; starting it again in {pause:g} s{words}")
-
-    def _start_again(self, one: WatchedChild, now: float) -> None:
-        if one.start_again_at is not None and now >= one.start_again_at:
-            one.child.start()
-            one.started_at, one.start_again_at = now, None
-            say(f"{one.tail.name} is started again.")
-            self._record()
+        say(f"{watched.tail.name} {watched.child.how_it_ended()}; starting it again in {pause:g} s{words}")
 
     @property
     def _records(self) -> Path:
         return self.home / "processes.json"
 
     def _record(self) -> None:
-        write_records(self._records, [one.child for one in self.watched.values()])
+        write_records(self._records, [watched.child for watched in self.watched.values()])
