@@ -1,6 +1,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
 
@@ -9,4 +10,6 @@ class SafetyConfig(AppConfig):
     verbose_name = _("Safety")
 
     def ready(self) -> None:
-        import_module("safety.operators")  # its receivers
+        operators = import_module("safety.operators")  # also for its receivers
+        # Here, after the permissions' own: only then are there rights to give.
+        post_migrate.connect(operators.grant_rights, dispatch_uid="safety.operators")

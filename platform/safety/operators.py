@@ -12,7 +12,6 @@ from django.contrib.auth.models import Group, Permission
 from django.contrib.auth.signals import user_logged_in
 from django.core.mail import send_mail
 from django.db import transaction
-from django.db.models.signals import post_migrate
 from django.dispatch import receiver
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -29,7 +28,6 @@ APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice"
 DELETABLE = ("delete_message", "delete_memory")
 
 
-@receiver(post_migrate, dispatch_uid="safety.operators")
 def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
     """Give the group its rights after each migration, also on what is new. For fewer rights, make another group."""
     if sender.label not in APPS:
