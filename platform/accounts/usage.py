@@ -9,6 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -40,10 +41,12 @@ def allowance(user: User, now: datetime) -> Allowance:
     """Return the person's limits, their own or the platform's, and the tokens of their local day (one query)."""
     began_at, ends_at = local_day(user, now)
     messages, tokens = user.messages_per_minute, user.tokens_per_day
+    calls = ModelCall.objects.filter(user=user, started_at__gte=began_at)
+    today = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))
     return Allowance(
         messages_per_minute=settings.MESSAGES_PER_MINUTE if messages is None else messages,
         tokens_per_day=settings.TOKENS_PER_DAY if tokens is None else tokens,
-        tokens_today=ModelCall.objects.owned_by(user).since(began_at).tokens(),
+        tokens_today=today["all"],
         resets_at=ends_at,
     )
 

@@ -1,10 +1,11 @@
 """The operators' page of what speaks and what listens: how each is set, and buttons that try it."""
 
 from base64 import b64encode
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from django import forms
 from django.conf import settings
@@ -60,79 +61,72 @@ class Outcome:
 
 
 def sound_desk(request: HttpRequest) -> HttpResponse:
-    """The page; a POST tries what its `deed` names: say, hear or voices."""
+    """Answer with the page; a POST tries what its `deed` names: say, hear or voices."""
     if not request.user.has_perm("accounts.view_soundcall"):
         raise PermissionDenied
-    deed = request.POST.get("deed", "")
-    forms_by_deed: dict[str, forms.Form] = {
-        "say": Sentence(request.POST if deed == "say" else None, initial={"text": _("Hello, I can speak.")}),
-        "hear": Recorded(*((request.POST, request.FILES) if deed == "hear" else ())),
+    user, deed, outcome = cast(User, request.user), request.POST.get("deed", ""), None
+    sentence = Sentence(request.POST if deed == "say" else None, initial={"text": _("Hello, I can speak.")})
+    recorded = Recorded(*((request.POST, request.FILES) if deed == "hear" else ()))
+    if deed == "say" and sentence.is_valid():
+        outcome = _try(deed, partial(_say, user, **sentence.cleaned_data))
+    elif deed == "hear" and recorded.is_valid():
+        outcome = _try(deed, partial(_hear, user, **recorded.cleaned_data))
+    elif deed == "voices":
+        outcome = _try(deed, _list_voices)
+    # How each is set, without its key.
+    engine, speech_rows, heard_rows = get_engine(), [(_("engine"), get_engine_name())], []
+    if engine:
+        speech_rows += [(_("where"), engine.place), (_("model"), engine.model)]
+    if transcription.is_offered():
+        heard_rows = [(_("where"), settings.TRANSCRIPTION["base_url"]), (_("model"), transcription.model())]
+    context = {
+        **admin.site.each_context(request),
+        "title": _("Speaking and hearing"),
+        "outcome": outcome,
+        "speech": speech_rows,
+        "heard": heard_rows,
+        "sentence": sentence,
+        "recorded": recorded,
     }
-    given = forms_by_deed.get(deed)
-    outcome = _try(request.user, deed, given) if given is None or given.is_valid() else None  # type: ignore[arg-type]
-    context = {**admin.site.each_context(request), "outcome": outcome, "speech": _speech(), "heard": _heard()}
-    context |= {"title": _("Speaking and hearing"), "sentence": forms_by_deed["say"]}
-    return TemplateResponse(request, "admin/sound.html", context | {"recorded": forms_by_deed["hear"]})
+    return TemplateResponse(request, "admin/sound.html", context)
 
 
-def _speech() -> list[tuple[Any, str]]:
-    """How speech is set, without its key."""
-    speaks = get_engine()
-    rows: list[tuple[Any, str]] = [(_("engine"), get_engine_name())]
-    return [*rows, (_("where"), speaks.place), (_("model"), speaks.model)] if speaks else rows
-
-
-def _heard() -> list[tuple[Any, str]]:
-    """How transcription is set, without its key; nothing where none is."""
-    where = settings.TRANSCRIPTION["base_url"]
-    return [(_("where"), where), (_("model"), transcription.model())] if transcription.is_offered() else []
-
-
-def _try(user: User, deed: str, given: forms.Form | None) -> Outcome | None:
-    outcome, tries = Outcome(deed), {"say": _say, "hear": _hear, "voices": _voices}
-    if deed not in tries:
-        return None
-    began = perf_counter()
+def _try(deed: str, attempt: Callable[[Outcome], None]) -> Outcome:
+    outcome, began = Outcome(deed), perf_counter()
     try:
-        tries[deed](user, given.cleaned_data if given else {}, outcome)
+        attempt(outcome)
     except (ProviderError, SoundError) as error:
         outcome.error = error.said or str(error)
     outcome.milliseconds = round((perf_counter() - began) * 1000)
     return outcome
 
 
-def _say(user: User, told: dict[str, Any], outcome: Outcome) -> None:
-    speaks = get_engine()
-    wanted = SpeechRequest(told["text"], told["voice"], language=user.language or "")
-    place, model = (speaks.place, speaks.model) if speaks else ("", "")
-    sound = _noted(user, Capability.SPEECH, speech.synthesise(wanted), place, model, len(wanted.text))
+def _say(user: User, outcome: Outcome, *, text: str, voice: str) -> None:
+    engine = get_engine()
+    wanted = SpeechRequest(text, voice, language=user.language or "")
+    place, model = (engine.place, engine.model) if engine else ("", "")
+    sound = _note(user, Capability.SPEECH, speech.synthesise(wanted), place, model, characters=len(text))
     outcome.src = f"data:audio/mpeg;base64,{b64encode(mp3(sound, GENERATED)).decode()}"
     outcome.seconds = sound.seconds
 
 
-def _hear(user: User, told: dict[str, Any], outcome: Outcome) -> None:
-    sound = read_isolated(told["file"].read(), settings.AUDIO_SECONDS)
+def _hear(user: User, outcome: Outcome, *, file: Any) -> None:
+    sound = read_isolated(file.read(), settings.AUDIO_SECONDS)
     heard = transcription.transcribe(wav(sound), language=user.language or "")
     place, model = settings.TRANSCRIPTION["base_url"], transcription.model()
-    outcome.text = _noted(user, Capability.TRANSCRIPTION, heard, place, model, seconds=sound.seconds).text
+    outcome.text = _note(user, Capability.TRANSCRIPTION, heard, place, model, seconds=sound.seconds).text
     outcome.seconds = sound.seconds
 
 
-def _voices(user: User, told: dict[str, Any], outcome: Outcome) -> None:
-    if speaks := get_engine():
-        outcome.voices = run_in_background(speaks.voices())
+def _list_voices(outcome: Outcome) -> None:
+    if engine := get_engine():
+        outcome.voices = run_in_background(engine.voices())
 
 
-def _noted(
-    user: User,
-    capability: Capability,
-    work: Coroutine[Any, Any, T],
-    provider: str,
-    model: str,
-    characters: int = 0,
-    seconds: float = 0.0,
+def _note(
+    user: User, capability: Capability, work: Coroutine[Any, Any, T], provider: str, model: str, **amount: Any
 ) -> T:
-    """What the provider gives; the call counts as the operator's, however it ends."""
+    """Return what the provider gives; the call counts as the operator's, however it ends."""
     began_at, error = timezone.now(), None
     try:
         return run_in_background(work)
@@ -140,14 +134,5 @@ def _noted(
         error = failed
         raise
     finally:
-        note_sound(
-            user.pk,
-            capability,
-            provider=provider,
-            model=model,
-            characters=characters,
-            seconds=seconds,
-            error=error,
-            started_at=began_at,
-            ended_at=timezone.now(),
-        )
+        times = {"started_at": began_at, "ended_at": timezone.now()}
+        note_sound(user.pk, capability, provider=provider, model=model, error=error, **amount, **times)

@@ -11,13 +11,6 @@ class ModelCallQuerySet(UserOwnedQuerySet["ModelCall"]):
     def since(self, moment: datetime) -> "ModelCallQuerySet":
         return self.filter(started_at__gte=moment)
 
-    def tokens(self) -> int:
-        """Return the tokens sent and received with all of them: one query."""
-        total = self.aggregate(
-            all=models.Sum(models.F("prompt_tokens") + models.F("completion_tokens"), default=0)
-        )
-        return int(total["all"])
-
 
 class ModelCall(models.Model):
     """One request to a model: by whom, for what, what it cost and how it ended. Usage and budgets are read from here."""
