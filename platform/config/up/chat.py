@@ -12,7 +12,7 @@ from config.up.ports import LOOPBACK, find_free_port
 from config.up.processes import Program
 
 OLLAMA_PORT = 11434
-OLLAMA_SECONDS = 1.0
+OLLAMA_TIMEOUT_SECONDS = 1.0
 NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank")  # for servers too old to say what a model is capable of
 
 
@@ -26,22 +26,15 @@ class ChosenChat:
 
 
 def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_PORT) -> ChosenChat:
-    """What is configured, else Ollama's first model that can chat, else the rehearsal model."""
+    """Return what is configured, else Ollama's first model that can chat, else the rehearsal model."""
+    model = environment.get("LLM_MODEL")
     if environment.get("LLM_BASE_URL"):
-        model = environment.get("LLM_MODEL") or "its first model"
-        return ChosenChat(f"Chat model: {model} at {environment['LLM_BASE_URL']}")
-    return _ollama(environment, ollama_port) or _rehearsal()
-
-
-def _ollama(environment: Mapping[str, str], port: int) -> ChosenChat | None:
-    model = environment.get("LLM_MODEL") or first_chat_model(port)
-    if model is None or not _ollama_models(port):
-        return None
-    address = f"http://{LOOPBACK}:{port}/v1"
-    return ChosenChat(f"Chat model: {model} of Ollama.", {"LLM_BASE_URL": address, "LLM_MODEL": model})
-
-
-def _rehearsal() -> ChosenChat:
+        return ChosenChat(f"Chat model: {model or 'its first model'} at {environment['LLM_BASE_URL']}")
+    names = _list_ollama_models(ollama_port)
+    model = model or next((name for name in names if _can_chat(ollama_port, name)), None)
+    if names and model:
+        address = f"http://{LOOPBACK}:{ollama_port}/v1"
+        return ChosenChat(f"Chat model: {model} of Ollama.", {"LLM_BASE_URL": address, "LLM_MODEL": model})
     port = find_free_port()
     return ChosenChat(
         "Chat model: none is configured and no Ollama answers, so the rehearsal model replies. It is not a language\n"
@@ -51,14 +44,8 @@ def _rehearsal() -> ChosenChat:
     )
 
 
-def first_chat_model(port: int) -> str | None:
-    """The name of the first model that can chat on the Ollama at this port; None where nothing suitable answers."""
-    return next((name for name in _ollama_models(port) if _can_chat(port, name)), None)
-
-
-def _ollama_models(port: int) -> list[str]:
-    answer = _ask(port, "GET", "/v1/models")
-    models = answer.get("data") or []
+def _list_ollama_models(port: int) -> list[str]:
+    models = _ask(port, "GET", "/v1/models").get("data") or []
     return [model["id"] for model in models if isinstance(model, dict) and isinstance(model.get("id"), str)]
 
 
@@ -70,8 +57,8 @@ def _can_chat(port: int, name: str) -> bool:
 
 
 def _ask(port: int, method: str, path: str, body: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The JSON object in an answer; an empty one where there is no such answer within OLLAMA_SECONDS."""
-    with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=OLLAMA_SECONDS)) as connection:
+    """Return the JSON object in an answer; an empty one where there is no such answer within OLLAMA_TIMEOUT_SECONDS."""
+    with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=OLLAMA_TIMEOUT_SECONDS)) as connection:
         try:
             connection.request(
                 method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"}

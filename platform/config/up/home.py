@@ -33,9 +33,10 @@ SECRET_MAKERS: dict[str, Callable[[], str]] = {
 
 
 def load_secrets(home: Path) -> dict[str, str]:
-    """Every secret by its name, from `home`/secrets (mode 600); what is missing there is made and kept."""
+    """Return every secret by its name, from `home`/secrets (mode 600); what is missing there is made and kept."""
     path = home / "secrets"
-    known = _read(path)
+    lines = path.read_text().splitlines() if path.exists() else []
+    known = dict(line.split("=", 1) for line in lines if "=" in line)
     missing = {name: make() for name, make in SECRET_MAKERS.items() if name not in known}
     if missing:
         known |= missing
@@ -43,21 +44,15 @@ def load_secrets(home: Path) -> dict[str, str]:
     return known
 
 
-def _read(path: Path) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
-
-
 def write_private_file(path: Path, values: Mapping[str, str]) -> None:
     """Write NAME=value lines that only this user may read, whole or not at all."""
-    beside = path.with_suffix(".new")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    new = path.with_suffix(".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.writelines(f"{name}={value}\n" for name, value in values.items())
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    new.replace(path)
 
 
 @contextmanager
@@ -79,7 +74,7 @@ def hold_home(home: Path) -> Iterator[None]:
 
 
 def cannot_write(home: Path, error: OSError) -> str:
-    """One sentence on why the data folder will not do."""
+    """Return one sentence on why the data folder will not do."""
     if error.errno == errno.ENOSPC:
         return f"The disk of Kith's data folder {home} is full. Free some space, or set KITH_HOME to another folder."
     return f"Kith cannot write to its data folder {home}: {error.strerror}. Set KITH_HOME to another folder."

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import django
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.up.terminal import say
@@ -39,9 +40,7 @@ def _static_digest() -> str:
 
 def make_operator() -> None:
     """Make the first operator's account where nobody is staff."""
-    from accounts.models import User
-
-    if User.objects.filter(is_staff=True).exists():
+    if get_user_model().objects.filter(is_staff=True).exists():
         return
     printed = StringIO()
     call_command("create_account", OPERATOR, staff=True, superuser=True, stdout=printed)

@@ -50,35 +50,25 @@ class Valkey:
         """How to run it in the foreground."""
         return Program(
             name="redis",
-            command=[str(get_binary_path()), str(self._configuration_path)],
+            command=[str(get_binary_path()), str(self.folder / "valkey.conf")],
             prepare=self._configure,
             death_signal=signal.SIGTERM,
         )
 
     def is_ready(self) -> bool:
         """Whether it answers, its data loaded."""
-        client = redis.Redis.from_url(self.url, socket_timeout=1, socket_connect_timeout=1)
         try:
-            return bool(client.ping())
+            with redis.Redis.from_url(self.url, socket_timeout=1, socket_connect_timeout=1) as client:
+                return bool(client.ping())
         except redis.RedisError:
             return False
-        finally:
-            client.close()
-
-    @property
-    def _configuration_path(self) -> Path:
-        return self.folder / "valkey.conf"
 
     def _configure(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        text = CONFIGURATION.format(
-            host=LOOPBACK,
-            port=self.port,
-            password=self.password,
-            folder=f'"{self.folder}"',
-        )
+        folder = f'"{self.folder}"'
+        text = CONFIGURATION.format(host=LOOPBACK, port=self.port, password=self.password, folder=folder)
         # In a file, since a command line is shown to every user of the machine.
-        descriptor = os.open(self._configuration_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(self.folder / "valkey.conf", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
 
@@ -127,8 +117,8 @@ def require_redis(address: str) -> None:
     try:
         with redis.Redis.from_url(
             address, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
-        ) as one:
-            one.ping()
+        ) as client:
+            client.ping()
     except (redis.RedisError, ValueError, OSError) as error:
         raise UpError(f"REDIS_URL ({_place(address)}) does not answer: {_first_line(error)}") from error
 
