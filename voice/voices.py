@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from companions.models import Companion
-from files.contents import drop, keep
+from files.contents import store_content
 from files.models import StoredFile
 from providers.errors import ProviderError
 from providers.sound import Sound, SoundError, read_isolated, wav
@@ -79,7 +79,9 @@ def set_reference(companion: Companion, content: bytes, text: str, consent: str,
     with LIMIT.of(companion.user_id):
         sound = _read_reference(content)
     kind, content = StoredFile.Kind.REFERENCE, wav(sound)
-    file = keep(companion.user, content, kind, "audio/wav", now, companion=companion, seconds=sound.seconds)
+    file = store_content(
+        companion.user, content, kind, "audio/wav", now, companion=companion, seconds=sound.seconds
+    )
     return _replace_reference(companion, file, text.strip(), consent.strip(), now)
 
 
@@ -108,5 +110,5 @@ def _replace_reference(
     voice.reference_text, voice.consent, voice.consented_at = text[:1000], consent[:500], now
     voice.save(update_fields=["reference", "reference_text", "consent", "consented_at"])
     if before:
-        drop(before)
+        before.delete()
     return voice

@@ -148,7 +148,7 @@ def put_picture(companion: Companion, emotion: str, content: bytes, now: datetim
     drawn = picture(content)
     of = {"companion": companion, "width": drawn.width, "height": drawn.height}
     kind = StoredFile.Kind.PICTURE
-    file = contents.keep(companion.user, drawn.content, kind, "image/webp", now, **of)  # type: ignore[arg-type]
+    file = contents.store_content(companion.user, drawn.content, kind, "image/webp", now, **of)  # type: ignore[arg-type]
     with transaction.atomic():
         if not lock(companion.pk):
             raise Companion.DoesNotExist
@@ -161,7 +161,7 @@ def drop_picture(companion: Companion, emotion: str) -> bool:
     _check_emotion(emotion)
     found = Picture.objects.filter(companion=companion, emotion=emotion).select_related("file").first()
     if found:
-        contents.drop(found.file)
+        found.file.delete()
     return found is not None
 
 

@@ -29,17 +29,17 @@ def once(
     digest = hashlib.sha256(body.encode() if isinstance(body, str) else body).hexdigest()
     with transaction.atomic():
         # The unique constraint makes a second request wait here.
-        kept, is_new = IdempotencyKey.objects.get_or_create(
+        row, is_new = IdempotencyKey.objects.get_or_create(
             user=user, operation=operation, key=key, defaults={"digest": digest, "made_id": uuid4()}
         )
-        if kept.digest != digest:
+        if row.digest != digest:
             raise IdempotencyConflictError(
                 "idempotency_key_taken", "This Idempotency-Key was used before, with another body."
             )
         if is_new:
-            kept.made_id = make()
-            kept.save(update_fields=["made_id"])
-        return kept.made_id, is_new
+            row.made_id = make()
+            row.save(update_fields=["made_id"])
+        return row.made_id, is_new
 
 
 def checked(key: str | None) -> str | None:

@@ -17,7 +17,7 @@ TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\
 class PatientProtocol(HttpToolsProtocol):
     """Cuts a connection off whose request does not come, or whose answer is not read, in good time.
 
-    A request's head has HTTP_HEAD_SECONDS and MOST_HEAD_BYTES, give or take what comes at once. Of its body some
+    A request's head has HTTP_HEAD_SECONDS and MAX_HEAD_BYTES, give or take what comes at once. Of its body some
     kilobytes must come every HTTP_BODY_SECONDS, while Kith takes them. An answer that waits to be read goes on being read
     within HTTP_READ_SECONDS. An upgrade to a socket ends all of these. Where no proxies stand before Kith, an address has
     so many connections, sockets among them.

@@ -26,7 +26,7 @@ YOUNG_AGE = timedelta(hours=1)  # a content comes before its row
 DIGITS = "0123456789abcdef"
 
 
-def keep(
+def store_content(
     user: User,
     content: bytes,
     kind: StoredFile.Kind,
@@ -73,7 +73,7 @@ def keep(
     return file
 
 
-def opened(file: StoredFile, start: int = 0, end: int | None = None) -> Part:
+def open_content(file: StoredFile, start: int = 0, end: int | None = None) -> Part:
     """Return its content from `start` up to, not with, `end`, as a stream that is to be closed.
 
     ContentLostError where it is not there or not of the size that was stored; StorageAwayError.
@@ -81,15 +81,10 @@ def opened(file: StoredFile, start: int = 0, end: int | None = None) -> Part:
     return private().part(file.key, start, file.bytes if end is None else end, of=file.bytes)
 
 
-def content_of(file: StoredFile) -> bytes:
-    """Return all of it; the errors of `opened`."""
-    with closing(opened(file)) as part:
+def read_content(file: StoredFile) -> bytes:
+    """Return all of it; the errors of `open_content`."""
+    with closing(open_content(file)) as part:
         return part.read()
-
-
-def drop(file: StoredFile) -> None:
-    """Delete the row; its content goes as the transaction is committed, as it does however a row is deleted."""
-    file.delete()
 
 
 def used_bytes(user: User) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
-from files.contents import opened
+from files.contents import open_content
 from files.models import StoredFile
 from files.storage import Part
 
@@ -65,7 +65,7 @@ def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHtt
     headers["Content-Length"] = str(end - start)
     if request.method == "HEAD":
         return HttpResponse(status=status, headers=headers)
-    pieces = _read_pieces(opened(file, start, end), end - start)
+    pieces = _read_pieces(open_content(file, start, end), end - start)
     return StreamingHttpResponse(pieces, status=status, headers=headers)
 
 

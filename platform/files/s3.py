@@ -46,7 +46,7 @@ class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
             if found.get("ContentRange") != f"bytes {start}-{end - 1}/{of}":
                 found["Body"].close()
                 raise ContentLostError(*LOST)
-            return Watched(key, found["Body"])
+            return WatchedStream(key, found["Body"])
 
     def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
         with failures(kind):
@@ -57,16 +57,16 @@ class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
 
     def remove(self, keys: Iterable[str]) -> None:
         left = iter(keys)
-        while some := list(islice(left, MAX_REMOVED_AT_ONCE)):
-            named = {"Objects": [{"Key": key} for key in some], "Quiet": True}
-            with failures(some[0]):
-                told = self.client.delete_objects(Bucket=self.bucket_name, Delete=named)
-            if told.get("Errors"):
-                log.error("the storage failed", key=some[0], error=str(told["Errors"][0]))
+        while batch := list(islice(left, MAX_REMOVED_AT_ONCE)):
+            named = {"Objects": [{"Key": key} for key in batch], "Quiet": True}
+            with failures(batch[0]):
+                answer = self.client.delete_objects(Bucket=self.bucket_name, Delete=named)
+            if answer.get("Errors"):
+                log.error("the storage failed", key=batch[0], error=str(answer["Errors"][0]))
                 raise StorageAwayError(*AWAY)
 
 
-class Watched:
+class WatchedStream:
     """A stream from the server that tells a broken line as an error of ours."""
 
     def __init__(self, key: str, body: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from files.contents import keep
+from files.contents import store_content
 from files.models import StoredFile
 from files.storage import private
 from tests.fixtures.storage import S3Server
@@ -30,7 +30,7 @@ def all_keys(folder: Path) -> Callable[[], set[str]]:
 
 def stored(user: User, content: bytes = b"sound", **more: Any) -> StoredFile:
     more = {"kind": StoredFile.Kind.SPEECH, "content_type": "audio/mpeg", "now": timezone.now(), **more}
-    return keep(user, content, **more)
+    return store_content(user, content, **more)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from django.test import Client
 
 from accounts.models import User
 from companions.models import Companion
-from files.contents import content_of, drop, keep, opened, used_bytes
+from files.contents import open_content, read_content, store_content, used_bytes
 from files.errors import ContentError, ContentLostError, NoRoomError, StorageAwayError
 from files.models import StoredFile
 from files.storage import private
@@ -30,10 +30,10 @@ Keys = Callable[[], set[str]]
 def test_what_is_kept_comes_back_byte_for_byte(alice: User) -> None:
     content = bytes(range(256)) * 400
     file = stored(alice, content, seconds=1.5)
-    assert content_of(file) == content
+    assert read_content(file) == content
     assert (file.bytes, file.seconds) == (len(content), 1.5)
     assert file.sha256 == hashlib.sha256(content).hexdigest()
-    with closing(opened(file, 300, 1000)) as part:
+    with closing(open_content(file, 300, 1000)) as part:
         assert part.read(700) == content[300:1000]
 
 
@@ -131,7 +131,7 @@ def test_where_the_storage_is_away_nothing_is_half_there(alice: User, away: Call
         stored(alice)
     assert "try again" in str(told.value.detail).lower()
     with pytest.raises(StorageAwayError):
-        content_of(file)
+        read_content(file)
     assert list(StoredFile.objects.all()) == [file]
 
 
@@ -156,7 +156,7 @@ def test_one_failure_is_tried_again(alice: User, s3: S3Server) -> None:
 
     s3._server.app = once
     try:
-        assert content_of(stored(alice, b"kept after all")) == b"kept after all"
+        assert read_content(stored(alice, b"kept after all")) == b"kept after all"
     finally:
         s3._server.app = s3._answer
     assert [method for method, _path in s3.requests[-3:]] == ["PUT", "PUT", "GET"]
@@ -180,13 +180,13 @@ def test_half_an_answer_is_no_content(alice: User, s3: S3Server) -> None:
     file = stored(alice, b"x" * 100_000)
     s3.fail("cut", "GET")
     with pytest.raises(StorageAwayError):
-        content_of(file)
+        read_content(file)
 
 
 def test_where_there_can_be_no_row_there_is_no_content(alice: User, storage: str, all_keys: Keys) -> None:
     other = stored(alice)
     with pytest.raises(DataError), transaction.atomic():  # longer than its column
-        keep(alice, b"x", StoredFile.Kind.SPEECH, "x" * 200, other.created_at)
+        store_content(alice, b"x", StoredFile.Kind.SPEECH, "x" * 200, other.created_at)
     assert all_keys() == {other.key}
 
 
@@ -197,7 +197,7 @@ def test_a_content_that_is_missing_or_cut_is_said_to_be_lost(alice: User) -> Non
     private().put(cut.key, b"longer", "audio/mpeg")
     for file in (gone, cut):
         with pytest.raises(ContentLostError):
-            content_of(file)
+            read_content(file)
 
 
 # -- deleting --------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_a_content_that_is_missing_or_cut_is_said_to_be_lost(alice: User) -> Non
 @pytest.mark.parametrize(
     "delete",
     [
-        lambda file: drop(file),
+        lambda file: file.delete(),
         lambda file: StoredFile.objects.filter(pk=file.pk).delete(),
         lambda file: file.companion.delete(),
         lambda file: file.user.delete(),
@@ -231,12 +231,12 @@ def test_what_is_not_committed_is_not_gone(alice: User, all_keys: Keys) -> None:
 
     def undone(file: StoredFile) -> None:
         with transaction.atomic():
-            drop(StoredFile.objects.get(pk=file.pk))
+            StoredFile.objects.get(pk=file.pk).delete()
             transaction.set_rollback(True)
 
     with transaction.atomic():
         undone(kept)
-        drop(StoredFile.objects.get(pk=dropped.pk))
+        StoredFile.objects.get(pk=dropped.pk).delete()
         undone(kept_as_well)
         assert len(all_keys()) == 3
     assert all_keys() == {kept.key, kept_as_well.key}

@@ -8,7 +8,14 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from django.utils import translation
 
-from config.management.commands.translate import LOCALES, compiled, is_translated, kept, po_path, wanted
+from config.management.commands.translate import (
+    LOCALES,
+    compile_catalog,
+    extract_catalog,
+    is_translated,
+    po_path,
+    read_catalog,
+)
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s|</?\w+>")
 
@@ -27,8 +34,8 @@ def forms(value: str | tuple[str, ...] | list[str]) -> list[str]:
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_every_text_is_translated_and_none_is_left_over(locale: str) -> None:
-    catalog = kept(locale)
-    assert keys(wanted()) == keys(catalog), "run: manage.py translate"
+    catalog = read_catalog(locale)
+    assert keys(extract_catalog()) == keys(catalog), "run: manage.py translate"
     assert [message.id for message in catalog if message.id and not is_translated(message)] == []
 
 
@@ -36,7 +43,7 @@ def test_every_text_is_translated_and_none_is_left_over(locale: str) -> None:
 def test_what_is_compiled_is_what_is_written(locale: str) -> None:
     with po_path(locale).with_suffix(".mo").open("rb") as file:
         there = gettext.GNUTranslations(file)
-    fresh = gettext.GNUTranslations(BytesIO(compiled(kept(locale))))
+    fresh = gettext.GNUTranslations(BytesIO(compile_catalog(read_catalog(locale))))
     catalogs = [{key: text for key, text in one._catalog.items() if key} for one in (there, fresh)]  # type: ignore[attr-defined]
     assert catalogs[0] == catalogs[1], "run: manage.py translate"
     assert len(catalogs[0]) > 200
@@ -44,7 +51,7 @@ def test_what_is_compiled_is_what_is_written(locale: str) -> None:
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_translations_keep_what_is_filled_in(locale: str) -> None:
-    for message in kept(locale):
+    for message in read_catalog(locale):
         if message.id:
             given = set(PLACEHOLDER.findall(" ".join(forms(message.id))))
             assert all(set(PLACEHOLDER.findall(text)) == given for text in forms(message.string)), message.id

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Token, User
 from companions.models import Companion
 from database.threads import in_thread
-from files.contents import keep
+from files.contents import store_content
 from files.models import StoredFile
 from providers.sound import mp3, wav
 from tests.fixtures.sound import hum
@@ -33,7 +33,7 @@ def recorded(companion: Companion, text: str = SAID, **fields: Any) -> Recording
     """A recording that was heard and not sent."""
     content, now = mp3(hum(1.0), {}), timezone.now()
     kind = StoredFile.Kind.RECORDING
-    file = keep(companion.user, content, kind, "audio/mpeg", now, companion=companion, seconds=1.0)
+    file = store_content(companion.user, content, kind, "audio/mpeg", now, companion=companion, seconds=1.0)
     given = {"heard": text, "seconds": 1.0, "created_at": now, **fields}
     return Recording.objects.create(companion=companion, file=file, **given)
 

@@ -11,7 +11,7 @@ from accounts.models import SoundCall, User
 from companions.deletion import delete_companion, delete_message
 from companions.models import Companion, Message, Reply
 from database.threads import in_thread
-from files.contents import content_of, keep
+from files.contents import read_content, store_content
 from files.errors import ContentLostError
 from files.models import StoredFile
 from memory.models import Memory
@@ -47,7 +47,7 @@ async def test_a_recording_is_heard_and_its_words_come_back(
     assert told["seconds"] == pytest.approx(1.5, abs=0.01)
     assert (recording.companion_id, recording.message_id, recording.heard) == (mira.pk, None, SAID)
     assert (recording.file.kind, recording.file.content_type) == ("recording", "audio/mpeg")
-    sound = read(await in_thread(content_of, recording.file), 10)
+    sound = read(await in_thread(read_content, recording.file), 10)
     assert sound.seconds == pytest.approx(1.5, abs=0.1)
     assert not sound.is_silent
     asked = speech_rehearsal.sound_requests()[-1]
@@ -174,7 +174,7 @@ async def test_a_deleted_message_takes_its_recording_and_the_sound_with_it(
     assert not await Recording.objects.aexists()
     assert not await StoredFile.objects.aexists()
     with pytest.raises(ContentLostError):
-        await in_thread(content_of, file)
+        await in_thread(read_content, file)
 
 
 async def test_a_deleted_companion_takes_its_recordings_with_it(mira: Companion) -> None:
@@ -182,7 +182,7 @@ async def test_a_deleted_companion_takes_its_recordings_with_it(mira: Companion)
     await in_thread(delete_companion, mira)
     assert not await StoredFile.objects.aexists()
     with pytest.raises(ContentLostError):
-        await in_thread(content_of, file)
+        await in_thread(read_content, file)
 
 
 async def test_what_was_not_sent_is_swept_after_a_day(phone: Browser, mira: Companion) -> None:
@@ -191,7 +191,7 @@ async def test_what_was_not_sent_is_swept_after_a_day(phone: Browser, mira: Comp
     left, kept, sent = [await in_thread(recorded, mira, created_at=at) for at in (old, fresh, old)]
     await phone.post(f"recordings/{sent.pk}/send/", text=SAID, client_id="1")
     kind = StoredFile.Kind.RECORDING
-    lone = await in_thread(keep, mira.user, b"begun and left", kind, "audio/mpeg", old)
+    lone = await in_thread(store_content, mira.user, b"begun and left", kind, "audio/mpeg", old)
     assert await in_thread(sweep_recordings, now) == 2
     assert not await StoredFile.objects.filter(pk=lone.pk).aexists()
     assert {one.pk async for one in Recording.objects.all()} == {kept.pk, sent.pk}

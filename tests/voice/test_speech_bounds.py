@@ -69,8 +69,8 @@ async def test_a_reference_is_read_once_for_a_text(
     await in_thread(set_reference, mira, wav(hum(2)), "", "Mine.", mira.created_at)
     settings.SPEECH = settings.SPEECH | {"engine": "f5"}
     reads: list[str] = []
-    content_of = synthesis.content_of
-    monkeypatch.setattr(synthesis, "content_of", lambda file: reads.append(file.key) or content_of(file))
+    read_content = synthesis.read_content
+    monkeypatch.setattr(synthesis, "read_content", lambda file: reads.append(file.key) or read_content(file))
     with pytest.raises(Exception, match="speech_unavailable"):  # this server is no F5-TTS
         await speak_text(mira, "Hi. " * 50)
     assert len(reads) == 1

@@ -12,7 +12,7 @@ from companions.models import Companion, Message, Reply
 from companions.replies.actions import go_on, keep_heard
 from companions.replies.finish import Said, finish
 from database.threads import in_thread
-from files.contents import keep
+from files.contents import store_content
 from files.models import StoredFile
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer
@@ -141,7 +141,7 @@ async def test_what_nothing_holds_is_swept_after_an_hour(listener: Listener, mir
 
     def lose() -> None:
         Spoken.objects.all()._raw_delete("default")
-        keep(mira.user, b"sound", StoredFile.Kind.SPEECH, "audio/mpeg", now, companion=mira)
+        store_content(mira.user, b"sound", StoredFile.Kind.SPEECH, "audio/mpeg", now, companion=mira)
 
     await in_thread(lose)
     assert await in_thread(left) == (0, 1, 2, 2)
@@ -170,7 +170,7 @@ async def test_the_engines_words_hold_no_words_that_are_gone(
 def test_a_recording_that_nothing_imitates_is_swept(mira: Companion) -> None:
     now = timezone.now()
     more = {"kind": StoredFile.Kind.REFERENCE, "content_type": "audio/wav", "companion": mira}
-    chosen, lone = (keep(mira.user, b"x", now=now, **more) for _ in range(2))
+    chosen, lone = (store_content(mira.user, b"x", now=now, **more) for _ in range(2))
     Voice.objects.create(companion=mira, reference=chosen, consent="Mine.", consented_at=now)
     assert sweep_speech(now) == 0
     assert sweep_speech(now + timedelta(hours=2)) == 1

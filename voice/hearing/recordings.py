@@ -22,7 +22,7 @@ from companions.conversations.editing import correct_message
 from companions.conversations.messages import check_text
 from companions.models import Companion
 from database.threads import in_thread
-from files.contents import drop, keep
+from files.contents import store_content
 from files.models import StoredFile
 from providers.sound import Sound, SoundError, mp3, read_isolated
 from voice.concurrency_limit import ConcurrencyLimit
@@ -126,9 +126,9 @@ def _read(content: bytes) -> Sound:
 
 def _keep(companion: Companion, content: bytes, seconds: float, now: datetime) -> Recording:
     user, kind = companion.user, StoredFile.Kind.RECORDING
-    file = keep(user, content, kind, "audio/mpeg", now, companion=companion, seconds=seconds)
+    file = store_content(user, content, kind, "audio/mpeg", now, companion=companion, seconds=seconds)
     try:
         return Recording.objects.create(companion=companion, file=file, seconds=seconds, created_at=now)
     except DatabaseError:
-        drop(file)
+        file.delete()
         raise

@@ -9,7 +9,7 @@ from accounts.models import SoundCall, User
 from accounts.usage import admit_hearing
 from companions.models import Companion
 from database.threads import in_thread
-from files.contents import content_of
+from files.contents import read_content
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import Sound, read, wav
 from providers.transcription import Transcript, is_offered, model
@@ -30,7 +30,7 @@ async def transcribe_recording(recording: Recording, clock: Clock, language: str
     if recording.message_id:
         raise _sent_already()
     # It was written by Kith itself, and need not be read apart.
-    sound = await in_thread(lambda: read(content_of(recording.file), settings.AUDIO_SECONDS + 1))
+    sound = await in_thread(lambda: read(read_content(recording.file), settings.AUDIO_SECONDS + 1))
     heard = await transcribe_sound(companion.user, sound, clock, language=language, companion=companion)
     recording.heard, recording.language = heard.text, heard.language
     await in_thread(save_heard, recording)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from companions.access import hold
 from companions.models import Companion, Message, Reply
-from files.contents import content_of, drop, keep
+from files.contents import read_content, store_content
 from files.errors import FilesError
 from files.models import StoredFile
 from voice.models import Speech, Spoken
@@ -25,7 +25,7 @@ def find(companion: Companion, digest: str) -> tuple[bytes, float] | None:
     if speech is None:
         return None
     try:
-        return content_of(speech.file), speech.seconds
+        return read_content(speech.file), speech.seconds
     except FilesError as error:
         log.warning("kept_speech_unreadable", code=error.code, file_id=str(speech.file_id))
         if error.status == 404:
@@ -39,7 +39,9 @@ def store(
     """Keep the sound of a sentence; where there is no room or no storage, it was heard anyway."""
     companion, kind = source.companion, StoredFile.Kind.SPEECH
     try:
-        file = keep(companion.user, content, kind, CONTENT_TYPE, now, companion=companion, seconds=seconds)
+        file = store_content(
+            companion.user, content, kind, CONTENT_TYPE, now, companion=companion, seconds=seconds
+        )
     except FilesError as error:
         log.warning("speech_not_kept", code=error.code)
         file = None
@@ -62,7 +64,7 @@ def note_spoken(
     except IntegrityError:
         is_used = False
     if file and not is_used:
-        drop(file)
+        file.delete()
 
 
 def _note_spoken(

@@ -16,7 +16,7 @@ from accounts.models import SoundCall
 from accounts.usage import admit_speech
 from companions.models import Companion
 from database.threads import in_thread
-from files.contents import content_of
+from files.contents import read_content
 from files.models import StoredFile
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import GENERATED, Sound, mp3
@@ -78,7 +78,7 @@ class VoiceSettings:
 
     def add_reference(self, requests: Sequence[SpeechRequest]) -> list[SpeechRequest]:
         """Return the requests with the reference recording; the storage is read once for all."""
-        content = content_of(self.reference) if self.reference and requests else None
+        content = read_content(self.reference) if self.reference and requests else None
         return [replace(request, reference=content) for request in requests]
 
 

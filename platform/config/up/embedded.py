@@ -30,9 +30,9 @@ class Embedded:
     def __init__(self, home: Path, *, durable: bool = True) -> None:
         self.home = home.resolve()
         self.home.mkdir(parents=True, exist_ok=True)
-        kept = load_secrets(self.home)
-        database = Postgres(self.home / "postgres", find_free_port(), kept["POSTGRES_PASSWORD"], durable)
-        cache = Valkey(self.home / "redis", find_free_port(), kept["REDIS_PASSWORD"])
+        secrets = load_secrets(self.home)
+        database = Postgres(self.home / "postgres", find_free_port(), secrets["POSTGRES_PASSWORD"], durable)
+        cache = Valkey(self.home / "redis", find_free_port(), secrets["REDIS_PASSWORD"])
         self.database_url, self.redis_url = database.url, cache.url
         self.postgres = Child(database.program(), self.home / "postgres.log")
         self.redis = Child(cache.program(), self.home / "redis.log")

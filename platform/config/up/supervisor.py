@@ -21,7 +21,7 @@ SAID_SECONDS = 30.0
 SAID_CHARACTERS = 160
 CLOCK_SECONDS = 2.0  # how far two readings of one process's start may lie apart
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 30.0
+MAX_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0  # a process that ran so long starts again with the first pause
 
 
@@ -138,7 +138,7 @@ class WatchedChild:
     def pause_seconds(self, now: float) -> float:
         """How long to wait before its next start, twice as long each time that it ended early."""
         self.ends = 1 if now - self.started_at >= STEADY_SECONDS else self.ends + 1
-        return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.ends - 1, 10))
+        return min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.ends - 1, 10))
 
 
 @dataclass

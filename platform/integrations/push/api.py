@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 from accounts.authentication import SignedInRequest
 from companions.api.schemas import Text
 from integrations.push.models import Address, Subscription
-from integrations.push.subscriptions import ENDPOINT_CHARACTERS, key_of_kith, subscribe
+from integrations.push.subscriptions import ENDPOINT_CHARACTERS, get_public_key, subscribe
 
 router = Router(tags=["notifications"])
 
@@ -54,7 +54,7 @@ class SubscriptionsOut(Schema):
 
 @router.get("/key", response=KeyOut, operation_id="get_push_key", summary="What a browser subscribes with")
 def get_push_key(request: SignedInRequest) -> dict[str, Any]:
-    return {"key": key_of_kith()}
+    return {"key": get_public_key()}
 
 
 @router.get(

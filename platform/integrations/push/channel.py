@@ -19,7 +19,7 @@ from accounts.models import User
 from companions.life.outreach import Sent
 from companions.models import Delivery, Life, Message
 from integrations.push.models import Address, Subscription
-from integrations.push.subscriptions import is_on
+from integrations.push.subscriptions import is_configured
 from providers.guarded_http import OutboundError, send_request
 from providers.web_push import WebPushError, browser_keys, encrypted, signed
 from text.storable import shorten
@@ -44,7 +44,7 @@ class Push:
     pause = timedelta(0)
 
     def wanted(self, life: Life) -> bool:
-        return life.by_push and is_on()
+        return life.by_push and is_configured()
 
     def addresses(self, user: User) -> Sequence[str]:
         return [str(pk) for pk in Subscription.objects.owned_by(user).values_list("pk", flat=True)]
@@ -89,7 +89,7 @@ def _post(address: Address, authorization: str, message: Message) -> int:
     """Return the status that the push service answers."""
     point, secret = browser_keys(address.p256dh, address.auth)
     with translation.override(message.companion.user.language or "en"):
-        body = encrypted(payload(message), point, secret)
+        body = encrypted(render_payload(message), point, secret)
     # Waiting at the push service, a companion's newer message takes the place of its older one, by 22 characters that
     # tell companions apart and name none.
     digest = salted_hmac("push.topic", str(message.companion_id), algorithm="sha256").digest()
@@ -116,7 +116,7 @@ def _note_failure(subscription: Subscription, code: str) -> str:
     return code[:40]
 
 
-def payload(message: Message) -> bytes:
+def render_payload(message: Message) -> bytes:
     """Return the notification of a message, as JSON with blanks behind it. Call it in the person's language."""
     companion = message.companion
     notification = {

@@ -23,14 +23,14 @@ class PushError(RefusedError):
     """The browser's subscription cannot be kept: wrong address or keys, too many, or none at all here."""
 
 
-def is_on() -> bool:
+def is_configured() -> bool:
     """Whether this Kith has the key that notifications are signed with."""
     return bool(settings.VAPID_KEY)
 
 
-def key_of_kith() -> str | None:
+def get_public_key() -> str | None:
     """What a browser subscribes with, in base64url; None where there are no notifications here."""
-    return public_key(settings.VAPID_KEY) if is_on() else None
+    return public_key(settings.VAPID_KEY) if is_configured() else None
 
 
 def subscribe(
@@ -40,7 +40,7 @@ def subscribe(
 
     A browser's earlier owner, signed out by now, is not notified there any more.
     """
-    if not is_on():
+    if not is_configured():
         raise PushError("push_off", _("Notifications are not set up on this Kith."), CONFLICT)
     try:
         browser_keys(address.p256dh, address.auth)

@@ -21,10 +21,10 @@ from accounts.authentication import SignedInRequest
 from companions.api.schemas import Text
 from integrations.push.api import SubscriptionIn
 from integrations.push.models import Subscription
-from integrations.push.subscriptions import PushError, key_of_kith, subscribe, unsubscribe
+from integrations.push.subscriptions import PushError, get_public_key, subscribe, unsubscribe
 
 WORKER = settings.BASE_DIR / "static" / "js" / "service-worker.js"
-MOST_BYTES = 10_000
+MAX_BYTES = 10_000
 BAD_REQUEST = 400
 
 
@@ -46,7 +46,7 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 @never_cache
 def key(request: SignedInRequest) -> HttpResponse:
     """What the service worker needs, which has no page to read it from."""
-    return JsonResponse({"key": key_of_kith(), "csrf": get_token(request)})
+    return JsonResponse({"key": get_public_key(), "csrf": get_token(request)})
 
 
 @require_POST
@@ -85,7 +85,7 @@ def remove(request: SignedInRequest, subscription_id: UUID) -> HttpResponse:
 
 def _body(request: HttpRequest) -> bytes:
     """What was sent, or nothing where it is far too much."""
-    return request.body if len(request.body) <= MOST_BYTES else b""
+    return request.body if len(request.body) <= MAX_BYTES else b""
 
 
 GROUND = "#faf6f1"  # --ground of tokens.css in light; manifests know of no dark one
@@ -94,7 +94,7 @@ ICONS = [("192x192", "any"), ("512x512", "any"), ("512x512", "maskable")]
 
 @require_safe
 def manifest(request: HttpRequest) -> JsonResponse:
-    told = {
+    manifest = {
         "id": "/",
         "name": "Kith",
         "short_name": "Kith",
@@ -106,7 +106,7 @@ def manifest(request: HttpRequest) -> JsonResponse:
         "background_color": GROUND,
         "icons": [_icon(size, purpose) for size, purpose in ICONS],
     }
-    response = JsonResponse(told, content_type="application/manifest+json")
+    response = JsonResponse(manifest, content_type="application/manifest+json")
     response["Cache-Control"] = "private, max-age=86400"  # in the language of who asks
     return response
 

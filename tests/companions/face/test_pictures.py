@@ -14,7 +14,7 @@ from PIL import Image
 from accounts.models import User
 from companions.face.portraits import delete_unused_pictures, put_picture
 from companions.models import Companion, Picture
-from files.contents import content_of, keep
+from files.contents import read_content, store_content
 from files.models import StoredFile
 from tests.companions.face.paintings import SCRIPTED, located, painted, polyglot, vast
 
@@ -53,7 +53,7 @@ def test_a_picture_takes_the_drawings_place(at_home: Client, mira: Companion, fo
     assert shown["Content-Type"] == "image/webp"
     file = StoredFile.objects.get()
     assert (file.user, file.companion_id, file.kind) == (mira.user, mira.pk, StoredFile.Kind.PICTURE)
-    assert Image.open(BytesIO(content_of(file))).size == (40, 30)
+    assert Image.open(BytesIO(read_content(file))).size == (40, 30)
 
 
 def test_a_picture_for_an_emotion_is_shown_for_that_one(at_home: Client, mira: Companion) -> None:
@@ -127,7 +127,7 @@ def test_more_bytes_than_a_picture_may_have_are_refused(at_home: Client, mira: C
 def test_what_was_hidden_in_a_picture_is_not_kept(at_home: Client, mira: Companion) -> None:
     for content in (polyglot(), located()):
         assert send(at_home, mira, content).status_code == 302
-        kept = content_of(StoredFile.objects.get())
+        kept = read_content(StoredFile.objects.get())
         assert b"script" not in kept
         assert b"Secretcam" not in kept
         assert not Image.open(BytesIO(kept)).getexif()
@@ -160,7 +160,7 @@ def test_nobody_else_sees_or_changes_a_picture(client: Client, mira: Companion, 
 
 def test_a_picture_whose_process_died_is_swept(mira: Companion) -> None:
     shown = put_picture(mira, "", painted(), timezone.now())
-    keep(mira.user, b"x", StoredFile.Kind.PICTURE, "image/webp", timezone.now(), companion=mira)
+    store_content(mira.user, b"x", StoredFile.Kind.PICTURE, "image/webp", timezone.now(), companion=mira)
     assert delete_unused_pictures(timezone.now()) == 0
     assert delete_unused_pictures(timezone.now() + timedelta(hours=2)) == 1
     assert StoredFile.objects.get() == shown.file

@@ -13,7 +13,7 @@ from companions.life import timers
 from companions.models import Companion, Delivery, Message, Waking
 from companions.transfer.archive import BATCH, NOT_EXPORTED, SECTIONS
 from database.threads import in_thread
-from files.contents import keep
+from files.contents import store_content
 from integrations.push.models import Subscription
 from memory.models import Memory
 from memory.store import keep_fact
@@ -116,8 +116,10 @@ async def test_anothers_companion_cannot_be_exported(alice: User, tian: Companio
 
 async def test_its_files_are_named_and_not_where_they_lie(alice: User, mira: Companion) -> None:
     """What is in them is given by the file's own address."""
-    file = await in_thread(keep, alice, b"sound", "speech", "audio/mpeg", NOW, companion=mira, seconds=1.5)
-    await in_thread(keep, alice, b"of nobody", "picture", "image/webp", NOW)
+    file = await in_thread(
+        store_content, alice, b"sound", "speech", "audio/mpeg", NOW, companion=mira, seconds=1.5
+    )
+    await in_thread(store_content, alice, b"of nobody", "picture", "image/webp", NOW)
     whole = await exported(alice, mira)
     (told,) = whole["files"]
     assert (told["id"], told["bytes"], told["seconds"]) == (str(file.pk), 5, 1.5)

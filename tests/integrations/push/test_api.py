@@ -7,7 +7,7 @@ from pytest_django import Settings
 from accounts.models import User
 from companions.models import Companion
 from integrations.push.models import Subscription
-from integrations.push.subscriptions import key_of_kith
+from integrations.push.subscriptions import get_public_key
 from tests.companions.transfer.test_export import exported
 from tests.fixtures.push_service import Browser, PushService
 from tests.fixtures.rest import Api, problem
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_browser_subscribes_is_listed_and_removed(as_alice: Api, laptop: Browser) -> None:
-    assert as_alice.get("/push/key").json() == {"key": key_of_kith()}
+    assert as_alice.get("/push/key").json() == {"key": get_public_key()}
     made = as_alice.post("/push/subscriptions", laptop.as_json())
     assert made.status_code == 201
     assert set(made.json()) == {"id", "browser", "created_at", "used_at"}

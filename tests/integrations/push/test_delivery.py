@@ -14,9 +14,9 @@ from companions.life import outreach
 from companions.life.outreach import Sent, mark_read
 from companions.models import Companion, Delivery
 from integrations.push import channel
-from integrations.push.channel import BODY_CHARACTERS, PAYLOAD_BYTES, Push, cut, payload
+from integrations.push.channel import BODY_CHARACTERS, PAYLOAD_BYTES, Push, cut, render_payload
 from integrations.push.models import Address, Subscription
-from integrations.push.subscriptions import key_of_kith, subscribe
+from integrations.push.subscriptions import get_public_key, subscribe
 from tests.companions.life.waking import NOON, wrote
 from tests.fixtures.push_service import Browser, PushService, b64
 
@@ -62,7 +62,7 @@ def test_it_says_who_sends_it_for_how_long_and_in_place_of_what(
         "aud": service.url,
         "exp": int((NOON + timedelta(hours=12, minutes=1)).timestamp()),
         "sub": "mailto:kith@127.0.0.1",
-        "k": key_of_kith(),
+        "k": get_public_key(),
     }
     told = received.headers
     assert (told["content-encoding"], told["ttl"], told["urgency"]) == ("aes128gcm", "86400", "normal")
@@ -273,13 +273,13 @@ def test_hostile_texts_fit_and_arrive_as_they_are(
 
 def test_its_length_tells_nothing_of_its_words(mira: Companion) -> None:
     one, other = wrote(mira, "No."), wrote(mira, "Yes, and " * 100)
-    assert len(payload(one)) == len(payload(other)) == PAYLOAD_BYTES
+    assert len(render_payload(one)) == len(render_payload(other)) == PAYLOAD_BYTES
 
 
 def test_it_is_in_the_persons_language(mira: Companion) -> None:
     message = wrote(mira, "Hello")
     with translation.override("en"):
-        assert orjson.loads(payload(message))["mute"]["title"] == "Mute"
+        assert orjson.loads(render_payload(message))["mute"]["title"] == "Mute"
 
 
 def test_a_text_of_200_characters_is_whole_and_a_longer_one_is_cut() -> None:

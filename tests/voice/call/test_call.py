@@ -8,7 +8,7 @@ from django.conf import settings as kith
 from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
 from database.threads import in_thread
-from files.contents import content_of
+from files.contents import read_content
 from files.models import StoredFile
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer
@@ -45,7 +45,7 @@ async def test_what_is_said_is_a_message_like_any_other(
     assert message.text == "My sister Ada lives in Lisbon."
     assert await Memory.objects.aget(message=message, kind="said")
     assert message.recording.heard == message.text
-    kept = read(await in_thread(content_of, message.recording.file), 10)
+    kept = read(await in_thread(read_content, message.recording.file), 10)
     assert kept.seconds == pytest.approx(1.0, abs=0.1)
     counted = await SoundCall.objects.aget()
     assert (counted.capability, counted.seconds) == ("transcription", pytest.approx(1.0, abs=0.1))

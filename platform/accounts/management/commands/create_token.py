@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 
-LONGEST_DAYS = 3650
+MAX_DAYS = 3650
 
 
 class Command(BaseCommand):
@@ -22,12 +22,12 @@ class Command(BaseCommand):
         user = User.objects.filter(email__iexact=options["email"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active account for {options['email']}.")
-        longest = Token._meta.get_field("name").max_length or 0
-        if not 1 <= len(options["name"]) <= longest:
-            raise CommandError(f"A token's name has 1 to {longest} characters.")
+        limit = Token._meta.get_field("name").max_length or 0
+        if not 1 <= len(options["name"]) <= limit:
+            raise CommandError(f"A token's name has 1 to {limit} characters.")
         days = options["days"]
-        if days is not None and not 1 <= days <= LONGEST_DAYS:
-            raise CommandError(f"A token is good for 1 to {LONGEST_DAYS} days, or without --days for good.")
+        if days is not None and not 1 <= days <= MAX_DAYS:
+            raise CommandError(f"A token is good for 1 to {MAX_DAYS} days, or without --days for good.")
         expires_at = timezone.now() + timedelta(days=days) if days else None
         _, plaintext = Token.objects.issue(user, options["name"], expires_at)
         self.stdout.write(plaintext)

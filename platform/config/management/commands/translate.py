@@ -36,7 +36,7 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 }
 
 
-def wanted() -> Catalog:
+def extract_catalog() -> Catalog:
     """Everything that the project says through gettext."""
     catalog = Catalog(project="Kith", charset="utf-8")
     for path, source in _sources():
@@ -70,7 +70,7 @@ def po_path(locale: str) -> Path:
     return Path(settings.LOCALE_PATHS[0]) / locale / "LC_MESSAGES" / "django.po"
 
 
-def kept(locale: str) -> Catalog:
+def read_catalog(locale: str) -> Catalog:
     """The catalogue as it is written down; an empty one where there is none yet."""
     path = po_path(locale)
     if not path.exists():
@@ -79,25 +79,25 @@ def kept(locale: str) -> Catalog:
         return read_po(file, locale=locale)
 
 
-def compiled(catalog: Catalog) -> bytes:
+def compile_catalog(catalog: Catalog) -> bytes:
     """What belongs into the .mo file."""
     file = BytesIO()
     write_mo(file, catalog)
     return file.getvalue()
 
 
-def renew(locale: str) -> Catalog:
+def update_catalog(locale: str) -> Catalog:
     """Bring the .po up to date with the sources, nothing guessed, and write the .mo from it."""
-    catalog, path = kept(locale), po_path(locale)
-    catalog.update(wanted(), no_fuzzy_matching=True)
+    catalog, path = read_catalog(locale), po_path(locale)
+    catalog.update(extract_catalog(), no_fuzzy_matching=True)
     catalog.obsolete.clear()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(written(catalog))
-    path.with_suffix(".mo").write_bytes(compiled(catalog))
+    path.write_bytes(render_po(catalog))
+    path.with_suffix(".mo").write_bytes(compile_catalog(catalog))
     return catalog
 
 
-def written(catalog: Catalog) -> bytes:
+def render_po(catalog: Catalog) -> bytes:
     """What belongs into the .po file: no dates, so that it changes only where words do."""
     file = BytesIO()
     write_po(file, catalog, width=WIDTH, omit_header=True, sort_by_file=True)
@@ -111,7 +111,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for locale in LOCALES:
-            catalog = renew(locale)
+            catalog = update_catalog(locale)
             missing = [message.id for message in catalog if message.id and not is_translated(message)]
             self.stdout.write(f"{locale}: {len(catalog)} texts, {len(missing)} not translated yet")
             for text in missing:

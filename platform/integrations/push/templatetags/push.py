@@ -4,7 +4,7 @@ from django import template
 from django.template.context import RequestContext
 
 from integrations.push.models import Subscription
-from integrations.push.subscriptions import key_of_kith
+from integrations.push.subscriptions import get_public_key
 
 register = template.Library()
 
@@ -12,7 +12,7 @@ register = template.Library()
 @register.inclusion_tag("push/_this_device.html")
 def this_device() -> dict[str, Any]:
     """The button that lets this browser be notified, and what stands in the way."""
-    return {"key": key_of_kith()}
+    return {"key": get_public_key()}
 
 
 @register.inclusion_tag("push/_devices.html", takes_context=True)
