@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import orjson
 import redis
@@ -20,6 +19,8 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from redis.asyncio import Redis
+
+from jobs.background import one_per_loop
 
 log = structlog.get_logger(__name__)
 REDIS_UNAVAILABLE = (redis.RedisError, OSError)
@@ -47,18 +48,11 @@ def group_of_sockets(user_id: int) -> str:
     return f"sockets.{user_id}"
 
 
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
-
-
+@one_per_loop
 def redis_client() -> Redis:
     """Return the Redis client of the running event loop."""
-    loop = asyncio.get_running_loop()
-    if loop not in _clients:
-        # in RESP 3 redis-py formats every push for its log
-        _clients[loop] = Redis.from_url(
-            settings.REDIS_URL, protocol=2, socket_connect_timeout=2, socket_timeout=5
-        )
-    return _clients[loop]
+    # in RESP 3 redis-py formats every push for its log
+    return Redis.from_url(settings.REDIS_URL, protocol=2, socket_connect_timeout=2, socket_timeout=5)
 
 
 async def publish(*events: tuple[str, Event]) -> None:
@@ -140,27 +134,25 @@ class Hub:
             try:
                 async with redis_client().pubsub() as pubsub:
                     await pubsub.subscribe(settings.EVENTS_CHANNEL)
-                    await self._pass_on(pubsub)
+                    while True:
+                        message = await pubsub.get_message(timeout=PING_SECONDS)
+                        if message is None:  # a connection that is gone without a word is noticed so
+                            await pubsub.ping()
+                        elif message["type"] == "subscribe":
+                            self._is_subscribed.set()
+                        elif message["type"] == "message":
+                            self._pass_on(message["data"])
             except REDIS_UNAVAILABLE:
                 self._is_subscribed.clear()
                 await asyncio.sleep(1)
 
-    async def _pass_on(self, pubsub: Any) -> None:
-        while True:
-            message = await pubsub.get_message(timeout=PING_SECONDS)
-            if message is None:  # a connection that is gone without a word is noticed so
-                await pubsub.ping()
-            elif message["type"] == "subscribe":
-                self._is_subscribed.set()
-            elif message["type"] == "message":
-                for group, event in orjson.loads(message["data"]):
-                    for listener in tuple(self._listeners.get(group, ())):
-                        listener(event)
+    def _pass_on(self, data: bytes) -> None:
+        for group, event in orjson.loads(data):
+            for listener in tuple(self._listeners.get(group, ())):
+                listener(event)
 
 
-_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
-
-
+@one_per_loop
 def hub() -> Hub:
     """Return the hub of the running event loop."""
-    return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+    return Hub()

@@ -35,10 +35,10 @@ def live(person: Person) -> Companion:
 
 def work(now: datetime) -> None:
     """All that beat finds to do."""
-    for session_id in digests.due(now):
+    for session_id in digests.find_due(now):
         digests.run(session_id, now)
-    requests.ask_for_silent(now)
-    for closing_id in closing.due(now):
+    requests.close_silent(now)
+    for closing_id in closing.find_due(now):
         closing.run(closing_id, now)
 
 

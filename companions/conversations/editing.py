@@ -17,7 +17,7 @@ from memory.store import correct
 
 @transaction.atomic
 def correct_message(message: Message, text: str, now: datetime) -> Message:
-    """The person's message with these words, and its memory with them; TextError, ReplyStateError.
+    """Give the person's message these words, and its memory; return it. TextError, ReplyStateError.
 
     What was learnt, noted or written of words that are not there any more goes or is written anew, and in a session that
     lasts the new words are learnt from. Answers stay as they are: they were given to what was understood then.
@@ -28,19 +28,15 @@ def correct_message(message: Message, text: str, now: datetime) -> Message:
     if companion is None or there is None:
         raise TextError("no_such_message", _("There is no such message of yours."))
     if there.text != text:
-        _not_while_answering(companion)
+        if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
+            detail = _("%(name)s is answering just now. Correct it when the answer is there.")
+            raise ReplyStateError("reply_open", detail % {"name": companion.name})
         reword(companion, there, text, now)
     return there
 
 
-def _not_while_answering(companion: Companion) -> None:
-    if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
-        detail = _("%(name)s is answering just now. Correct it when the answer is there.")
-        raise ReplyStateError("reply_open", detail % {"name": companion.name})
-
-
 def reword(companion: Companion, message: Message, text: str, now: datetime) -> None:
-    """The message says this, and its memory; what was drawn from other words goes. Call it with the companion held."""
+    """Give the message and its memory these words; what was drawn from others goes. Call it with the companion locked."""
     before, message.text = message.text, text
     is_open = Session.objects.filter(companion=companion, pk=message.session_id, ended_at=None).exists()
     message.is_learnt = message.is_learnt and not is_open

@@ -40,32 +40,37 @@ class LogError(CompanionsError):
 
 @transaction.atomic
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
-    """A job whose progress is how many of the messages can be recalled. Lines imported before are passed over, and those
-    of a model's in which nothing stands but emotion tags.
+    """Return a job whose progress is how many of the messages can be recalled.
+
+    Lines imported before are passed over, and those of a model's in which nothing stands but emotion tags.
     """
-    held = hold(companion.pk)
-    if held is None:
+    locked = hold(companion.pk)
+    if locked is None:
         raise LogError("no_such_companion", _("There is no such companion of yours."))
-    companion = held
-    new = _not_here_yet(companion, _as_said(lines))
+    companion, new = locked, _select_new(locked, lines)
     if companion.messages.count() + len(new) > settings.MESSAGES_EACH:
         limit = f"{settings.MESSAGES_EACH:,}"
         raise LimitError(
             "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
         )
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
-    messages = _messages(companion, job, sorted(new, key=lambda line: line.at))
+    messages = _make_messages(companion, job, sorted(new, key=lambda line: line.at))
     say_all(companion, messages, now)
-    _take_place(companion.conversation, messages)
+    _weave_in(companion.conversation, messages)
     return job
 
 
 def progress(job: Job) -> tuple[str, int]:
-    """The job's state and how many of its messages are recallable."""
+    """Return the job's state and how many of its messages are recallable."""
     if job.error:
         return "failed", 0
     if job.kind == Job.Kind.CLOSE:
-        return _closed(job)
+        closing = Closing.objects.filter(job=job).first()
+        if closing is None:  # there was nothing to close
+            return "done", job.total
+        if closing.state == Closing.State.WAITING and closing.is_begun:
+            return "running", 0
+        return closing.state, job.total if closing.state == Closing.State.DONE else 0
     if job.kind != Job.Kind.IMPORT_LOG:
         return "done", job.total
     left = unembedded(job.companion_id).filter(message__job=job).count()
@@ -73,28 +78,20 @@ def progress(job: Job) -> tuple[str, int]:
 
 
 def why(job: Job) -> str:
-    """The code of what it failed with, or, where a closing waits for tomorrow's tokens, of that; else empty."""
+    """Return the code of what it failed with, or, where a closing waits for tomorrow's tokens, of that; else empty."""
     waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
     return job.error or (NO_TOKENS if waiting.exists() else "")
 
 
-def _closed(job: Job) -> tuple[str, int]:
-    closing = Closing.objects.filter(job=job).first()
-    if closing is None:  # there was nothing to close
-        return "done", job.total
-    if closing.state == Closing.State.WAITING and closing.is_begun:
-        return "running", 0
-    return closing.state, job.total if closing.state == Closing.State.DONE else 0
+def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
+    """Return the lines without a model's emotion tags, and without those that stand here under the same client id.
 
-
-def _as_said(lines: Sequence[Line]) -> list[Line]:
-    """The lines without the tags in which a model told its emotions."""
-    said = [replace(line, text=without_tags(line.text)) if line.role != "user" else line for line in lines]
-    return [after for after, before in zip(said, lines, strict=True) if after.text.strip() or after is before]
-
-
-def _not_here_yet(companion: Companion, lines: Sequence[Line]) -> list[Line]:
-    """The lines without those that stand here under the same client id; LogError, ConflictError."""
+    Raises LogError, ConflictError.
+    """
+    plain = [replace(line, text=without_tags(line.text)) if line.role != "user" else line for line in lines]
+    lines = [
+        after for after, before in zip(plain, lines, strict=True) if after.text.strip() or after is before
+    ]
     given = [line.client_id for line in lines if line.client_id]
     if len(given) != len(set(given)):
         raise LogError("client_id_twice", _("Two messages of this log have the same client id."))
@@ -107,9 +104,15 @@ def _not_here_yet(companion: Companion, lines: Sequence[Line]) -> list[Line]:
     return [line for line in lines if line.client_id not in known]
 
 
-def _messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Message]:
-    """The lines as messages, each after the one before, in sessions parted by eight silent hours."""
-    sessions = _sessions(companion, lines)
+def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Message]:
+    """Return the lines as messages, each after the one before, in ended sessions parted by eight silent hours."""
+    sessions: list[Session] = []
+    for index, line in enumerate(lines):
+        if index == 0 or line.at - lines[index - 1].at > SESSION_GAP:
+            session = Session(companion=companion, conversation=companion.conversation, started_at=line.at)
+        session.ended_at = line.at
+        sessions.append(session)
+    Session.objects.bulk_create(dict.fromkeys(sessions))
     messages = [
         Message(
             companion=companion,
@@ -131,19 +134,7 @@ def _messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Mes
     return messages
 
 
-def _sessions(companion: Companion, lines: Sequence[Line]) -> list[Session]:
-    """The ended session of each line."""
-    sessions: list[Session] = []
-    for index, line in enumerate(lines):
-        if index == 0 or line.at - lines[index - 1].at > SESSION_GAP:
-            session = Session(companion=companion, conversation=companion.conversation, started_at=line.at)
-        session.ended_at = line.at
-        sessions.append(session)
-    Session.objects.bulk_create(dict.fromkeys(sessions))
-    return sessions
-
-
-def _take_place(conversation: Conversation, imported: Sequence[Message]) -> None:
+def _weave_in(conversation: Conversation, imported: Sequence[Message]) -> None:
     """Weave the messages into the path by their times."""
     if not imported:
         return

@@ -1,6 +1,6 @@
 """Turns as pages show them: a message, its answer, and the reply that is being made or came to nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
@@ -85,12 +85,11 @@ class TranscriptTurn:
             recalled.memory_id: recalled for recalled in sorted(found, key=lambda recalled: recalled.score)
         }
         said = set(filter(tells_something, terms(self.answer.text))) if self.answer and by_memory else set()
-        return sorted(by_memory.values(), key=lambda recalled: (-_words_in(recalled, said), -recalled.score))
 
+        def place(recalled: Recalled) -> tuple[int, float]:
+            return -len(said.intersection(terms(recalled.memory.text))) if said else 0, -recalled.score
 
-def _words_in(recalled: Recalled, said: set[str]) -> int:
-    """Return how many of the telling words of an answer the memory holds."""
-    return len(said.intersection(terms(recalled.memory.text))) if said else 0
+        return sorted(by_memory.values(), key=place)
 
 
 def with_replies(messages: list[Message]) -> list[Message]:
@@ -109,13 +108,13 @@ def with_replies(messages: list[Message]) -> list[Message]:
 
 
 def page(conversation: Conversation, before: UUID | None) -> tuple[list[TranscriptTurn], UUID | None]:
-    """The turns of the newest messages before that one, oldest first, and where the next page begins; nine queries."""
+    """Return the turns of the newest messages before that one, oldest first, and where the next page begins."""
     messages, following = load_page(conversation, before, PAGE)
     return turns_of(with_replies(messages)[::-1]), following
 
 
 def turn_of(message: Message) -> TranscriptTurn:
-    """The turn that the message begins, as it stands."""
+    """Return the turn that the message begins, as it stands."""
     given = Message.objects.filter(parent=message, role=Message.Role.ASSISTANT, waking=None)
     answers = given.order_by("-created_at")[:1]
     messages = [message, *(answers if message.role == Message.Role.USER else [])]
@@ -123,39 +122,24 @@ def turn_of(message: Message) -> TranscriptTurn:
 
 
 def turns_of(messages: Sequence[Message]) -> list[TranscriptTurn]:
-    """Messages, oldest first, as turns; the first turn of a day knows that it is, and so does that of a session."""
+    """Return messages, oldest first, as turns; the first turn of a day, or of a session, knows that it is."""
     turns: list[TranscriptTurn] = []
     for message in messages:
         if message.role == Message.Role.USER:
             turns.append(TranscriptTurn(message=message))
-        elif turns and _is_answer(message, turns[-1]):
-            turns[-1].answer = message
+            continue
+        # What a companion says by itself is no answer, whatever stands before it.
+        before = turns[-1] if turns and not message.waking_id else None
+        if before and before.message and before.answer is None and message.parent_id == before.message.pk:
+            before.answer = message
         else:
             turns.append(TranscriptTurn(answer=message))
-    return _with_sessions(_with_days(turns))
-
-
-def _is_answer(message: Message, turn: TranscriptTurn) -> bool:
-    """What a companion says by itself is no answer, whatever stands before it."""
-    if message.waking_id:
-        return False
-    return turn.answer is None and turn.message is not None and message.parent_id == turn.message.pk
-
-
-def _with_days(turns: Iterable[TranscriptTurn]) -> list[TranscriptTurn]:
-    before: date | None = None
-    given = []
-    for turn in turns:
-        turn.begins_day, before = turn.day != before, turn.day
-        given.append(turn)
-    return given
-
-
-def _with_sessions(turns: list[TranscriptTurn]) -> list[TranscriptTurn]:
-    """What came before the first turn is not looked up; whether a session begins there its own time says."""
-    before: UUID | None = None
-    for turn in turns:
-        first, session = turn.first, turn.first.session
-        is_first = before is None and (first.parent_id is None or first.said_at <= session.started_at)
-        turn.begins_session, before = is_first or before not in (None, session.pk), session.pk
+    for turn, earlier in zip(turns, [None, *turns[:-1]], strict=True):
+        session = turn.first.session
+        if earlier:
+            turn.begins_day = turn.day != earlier.day
+            turn.begins_session = session.pk != earlier.first.session_id
+        else:  # what came before is not looked up; whether a session begins here its own time says
+            turn.begins_day = True
+            turn.begins_session = turn.first.parent_id is None or turn.first.said_at <= session.started_at
     return turns

@@ -20,7 +20,13 @@ from accounts.usage import Payer, charged, waits_until
 from companions.access import lock
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.models import Companion, InnerState, Life, Message, Session
-from companions.sessions.transcript import fitting, room, said, talk_of, told
+from companions.sessions.transcript import (
+    build_talk,
+    measure_room,
+    select_messages,
+    select_visible,
+    take_fitting,
+)
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
 from memory.learning.grounding import names_in, stands_on
@@ -143,7 +149,7 @@ def gather(companion_id: UUID) -> Material | None:
         session = sessions.order_by("-started_at").first()
     if session is None:
         return None
-    messages = told(said(session))
+    messages = select_visible(select_messages(session))
     if before and before.until_at:
         messages = messages.filter(said_at__gt=before.until_at)
     material = Material(session.companion, session, before, list(messages))
@@ -163,11 +169,11 @@ class Draft:
 def write_draft(material: Material, now: datetime) -> Draft:
     """Ask the model. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing of its answer stands."""
     companion, before = material.companion, material.before
-    persona = beginning(companion.persona, room() // PERSONA_SHARE)
+    persona = beginning(companion.persona, measure_room() // PERSONA_SHARE)
     inner = shorten_state(before) if before else ""
-    tokens = room(persona, inner)
-    shown = fitting(material.messages[: -MAX_MESSAGES - 1 : -1], tokens)[::-1]
-    talk = talk_of(companion.pk, shown, companion.user.zone, tokens)
+    tokens = measure_room(persona, inner)
+    shown = take_fitting(material.messages[: -MAX_MESSAGES - 1 : -1], tokens)[::-1]
+    talk = build_talk(companion.pk, shown, companion.user.zone, tokens)
     feeling = get_feeling_now(before, now)
     request = reflection_request(talk, persona, inner, feeling.told, companion.names)
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.REFLECTION) as charge:
@@ -180,7 +186,7 @@ def write_draft(material: Material, now: datetime) -> Draft:
 
 def shorten_state(state: InnerState) -> str:
     """Return as much of its text as a request has room for."""
-    return beginning(state.text, room() // INNER_SHARE)
+    return beginning(state.text, measure_room() // INNER_SHARE)
 
 
 def read_feeling(answer: Reflection) -> Feeling:
@@ -213,7 +219,7 @@ def _keep(material: Material, draft: Draft, now: datetime) -> bool:
     if session is None or get_newest(material.companion.pk) != material.before:
         return False
     ids = [message.pk for message in draft.shown]
-    there = told(said(session).filter(pk__in=ids)).values_list("pk", "text")
+    there = select_visible(select_messages(session).filter(pk__in=ids)).values_list("pk", "text")
     if list(there) != [(message.pk, message.text) for message in draft.shown]:
         return False
     revise(

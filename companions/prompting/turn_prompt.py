@@ -17,7 +17,7 @@ from companions.prompting.pinned_context import (
     render_pinned,
     render_session_notes,
 )
-from companions.sessions.transcript import said, told
+from companions.sessions.transcript import select_messages, select_visible
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
 from memory.recall.origins import NOWHERE, Origins
@@ -72,7 +72,7 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
     session = sessions.order_by("-started_at").first()
     if session is None:
         return None
-    newest = list(told(said(session)).reverse()[:2])
+    newest = list(select_visible(select_messages(session)).reverse()[:2])
     last_word_at = newest[0].said_at if newest else session.started_at  # it was closed hours later
     return LastTime(last_word_at, _newest_entry(companion), newest[::-1])
 

@@ -19,7 +19,7 @@ from companions.models import Companion, Message, Reply
 from companions.replies import frames
 from companions.replies.broadcast import wipe_streams
 from companions.replies.finish import finish, seal_and_read
-from companions.replies.queue import admit_message, queue
+from companions.replies.queue import admit_message, queue_reply
 from database.threads import in_thread
 
 STOPS = "replies.stop"
@@ -42,7 +42,7 @@ async def tell_to_stop(reply: Reply) -> None:
 @transaction.atomic
 def retry(reply: Reply, now: datetime) -> Reply:
     """Queue a new reply to the same message; the earlier one stays as another branch. ReplyStateError, GateError."""
-    return queue(_hold_ended(reply, now), reply.message, now)
+    return queue_reply(_hold_ended(reply, now), reply.message, now)
 
 
 @transaction.atomic
@@ -54,20 +54,14 @@ def go_on(reply: Reply, now: datetime) -> Reply:
     companion = _hold_ended(reply, now)
     if reply.state == Reply.State.DONE:
         raise ReplyStateError("reply_complete", _("This reply is complete."))
-    if _is_taken_up(reply):
-        raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
-    return queue(companion, reply.message, now, continues=reply)
-
-
-def _is_taken_up(reply: Reply) -> bool:
-    """Whether one that goes on from it, or from such a one, is the answer now: a second one would repeat it."""
+    # One that goes on from it, or from such a one, may be the answer now: a second one would repeat it.
     before = [reply.pk]
     while before:
         later = list(Reply.objects.filter(continues__in=before).values_list("pk", "answer"))
         if any(answer for _pk, answer in later):
-            return True
+            raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
         before = [pk for pk, _answer in later]
-    return False
+    return queue_reply(companion, reply.message, now, continues=reply)
 
 
 def _hold_ended(reply: Reply, now: datetime) -> Companion:

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, cast
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import orjson
 import redis
@@ -24,6 +23,7 @@ from companions.events import REDIS_UNAVAILABLE, Event, group_of_companion, hub,
 from companions.models import Companion, Reply
 from companions.replies import frames
 from database.threads import in_thread
+from jobs.background import one_per_loop
 
 Frame = dict[str, object]
 LAST = 2**63 - 1
@@ -256,34 +256,27 @@ class Broadcaster:
     async def _send_all(self) -> None:
         try:
             while self._ready:
-                await self._send()
+                ready, self._ready = self._ready, {}
+                batches = {publisher: batch for publisher in ready if (batch := publisher.next_batch())}
+                sent = [(publisher.reply_id, batch) for publisher, batch in batches.items()]
+                try:
+                    outcomes = list(zip(batches, await append_entries(sent), strict=True))
+                    if events := [publisher.event() for publisher, is_taken in outcomes if is_taken]:
+                        await publish(*events)
+                except REDIS_UNAVAILABLE:
+                    self._ready = ready | self._ready
+                    await asyncio.sleep(RETRY_SECONDS)
+                    continue
+                for publisher, is_taken in outcomes:
+                    publisher.mark_sent(is_taken=is_taken)
         finally:
             self._sending = None
 
-    async def _send(self) -> None:
-        ready, self._ready = self._ready, {}
-        batches = {publisher: batch for publisher in ready if (batch := publisher.next_batch())}
-        try:
-            taken = await append_entries(
-                [(publisher.reply_id, batch) for publisher, batch in batches.items()]
-            )
-            if events := [one.event() for one, is_taken in zip(batches, taken, strict=True) if is_taken]:
-                await publish(*events)
-        except REDIS_UNAVAILABLE:
-            self._ready = ready | self._ready
-            await asyncio.sleep(RETRY_SECONDS)
-            return
-        for publisher, is_taken in zip(batches, taken, strict=True):
-            publisher.mark_sent(is_taken=is_taken)
 
-
-_broadcasters: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
-
-
+@one_per_loop
 def broadcaster() -> Broadcaster:
     """Return the broadcaster of the running event loop."""
-    found: Broadcaster = _broadcasters.setdefault(asyncio.get_running_loop(), Broadcaster())
-    return found
+    return Broadcaster()
 
 
 SILENCE_SECONDS = 3.0
@@ -386,16 +379,16 @@ class ReplyListener:
         for frame in await self.follower.catch_up(str(reply_id)):
             yield frame
         while not self.follower.is_ended(reply_id):
-            for frame in await self._next(str(reply_id)):
+            given: list[str] = []
+            try:
+                event = await asyncio.wait_for(self.heard.get(), SILENCE_SECONDS)
+            except TimeoutError:
+                given = await self.follower.catch_up(str(reply_id))
+            else:
+                if event["type"] == "reply.frames" and event["id"] == str(reply_id):
+                    given = await self.follower.take(event["id"], event["frames"])
+            for frame in given:
                 yield frame
-
-    async def _next(self, reply_id: str) -> list[str]:
-        try:
-            event = await asyncio.wait_for(self.heard.get(), SILENCE_SECONDS)
-        except TimeoutError:
-            return await self.follower.catch_up(reply_id)
-        is_ours = event["type"] == "reply.frames" and event["id"] == reply_id
-        return await self.follower.take(reply_id, event["frames"]) if is_ours else []
 
     async def wait_for_end(self, reply_id: UUID, timeout_seconds: float) -> None:
         """Wait until the reply ends, at most so long."""

@@ -20,7 +20,7 @@ from companions.prompting import turn_prompt
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
 from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, Line, load_last_time
 from companions.replies.finish import load_session_mood, without_unsent
-from companions.replies.queue import hold_claimed
+from companions.replies.queue import hold_reply
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 from memory.models import Recall
@@ -93,7 +93,7 @@ class TurnContext:
 
     def hold(self) -> None:
         """Keep all as it is until the transaction ends; LostOwnershipError."""
-        hold_claimed(self.reply)
+        hold_reply(self.reply)
 
 
 def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
@@ -140,7 +140,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
     """
     companion, message = turn.companion, turn.message
-    hold_claimed(turn.reply)
+    hold_reply(turn.reply)
     # Where its session ended meanwhile, the message has gone on to the next.
     session = message.session = Session.objects.get(messages=message.pk)
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
@@ -257,7 +257,7 @@ def compose(turn: TurnContext) -> None:
 @transaction.atomic
 def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
     """Record one request to the model before it is made: the prompt as sent, and a ModelCall. LostOwnershipError."""
-    hold_claimed(turn.reply)
+    hold_reply(turn.reply)
     Prompt.objects.update_or_create(
         reply=turn.reply,
         round=round,

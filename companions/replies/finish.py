@@ -27,6 +27,12 @@ from memory.store import correct
 from safety import notices
 
 MOOD_WINDOW = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
+# How much of a session goes into the prompt: under pressure (above a share of the context) so many more of its oldest
+# messages stay out, and come back without it. The steps are DigitalLife's; at or below 0.60 it recovers as BenjiMemoryPkg
+# does. The summary tells what stays out.
+WINDOW_STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
+WINDOW_RECOVERY = -4
+T = TypeVar("T")
 STRENGTHENING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
 # All replies of a process at once: one by one, two hundred keep its streams waiting for a third of a second. Texts go as
 # they are (%b): to quote them took as long again.
@@ -88,16 +94,16 @@ def seal_and_read(reply: Reply) -> Said:
 
 def save_progress(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> set[UUID]:
     """Renew the leases and save what was said so far; return those that no other process has taken over."""
-    said = saying.values()
+    replies = saying.values()
     parameters: dict[str, Any] = {
         "process": held_by,
         "now": now,
         "ids": list(saying),
-        "seqs": [one.seq for one in said],
-        "texts": [one.text for one in said],
-        "thoughts": [one.thought for one in said],
-        "calls": [orjson.dumps(one.tool_calls).decode() for one in said],
-        "felt": [orjson.dumps(one.emotions).decode() for one in said],
+        "seqs": [said.seq for said in replies],
+        "texts": [said.text for said in replies],
+        "thoughts": [said.thought for said in replies],
+        "calls": [orjson.dumps(said.tool_calls).decode() for said in replies],
+        "felt": [orjson.dumps(said.emotions).decode() for said in replies],
     }
     with connection.cursor() as cursor:
         cursor.execute(CHECKPOINT, parameters)
@@ -130,8 +136,13 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
 
 def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Message:
     """Return the message that the reply became: the one it goes on from, or a new one after what it answers."""
-    if reply.continues and reply.continues.answer:
-        return _extend_answer(reply.continues, reply.continues.answer, text, now)
+    if reply.continues and (answer := reply.continues.answer):
+        Reply.objects.filter(pk=reply.continues_id).update(answer=None)
+        reply.continues.answer = None
+        answer.text = text
+        answer.save(update_fields=["text"])
+        correct(answer.memory, text, now)
+        return answer
     earlier = list(Message.objects.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None))
     answer = say(
         Message(
@@ -151,15 +162,6 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
     Memory.objects.filter(message__in=earlier, closed_at=None).update(
         closed_at=now, replaced_by=answer.memory
     )
-    return answer
-
-
-def _extend_answer(earlier: Reply, answer: Message, text: str, now: datetime) -> Message:
-    earlier.answer = None
-    earlier.save(update_fields=["answer"])
-    answer.text = text
-    answer.save(update_fields=["text"])
-    correct(answer.memory, text, now)
     return answer
 
 
@@ -220,18 +222,13 @@ def strengthen_shown(reply: Reply, now: datetime) -> None:
     before = reply.continues.text if reply.continues else ""
     if reply.state not in STRENGTHENING or reply.text.strip() == before.strip():
         return
-    mood = load_session_mood(reply.message.session_id, now)
-    reinforce(reply.pk, mood, now, _find_earlier_parts(reply), _find_used_before(reply))
-
-
-def _find_used_before(reply: Reply) -> list[UUID]:
-    """Return those of the memories that it was shown which answers to other messages of its session have used."""
     mine = Recalled.objects.of(reply.companion_id)
     shown = mine.filter(recall__reply=reply).values("memory")
-    others = mine.filter(
-        is_used=True, memory__in=shown, recall__reply__message__session=reply.message.session_id
-    )
-    return list(others.exclude(recall__reply__message=reply.message_id).values_list("memory", flat=True))
+    session_id = reply.message.session_id
+    used = mine.filter(is_used=True, memory__in=shown, recall__reply__message__session=session_id)
+    used_before = used.exclude(recall__reply__message=reply.message_id).values_list("memory", flat=True)
+    mood = load_session_mood(session_id, now)
+    reinforce(reply.pk, mood, now, _find_earlier_parts(reply), list(used_before))
 
 
 def _find_earlier_parts(reply: Reply) -> list[UUID]:
@@ -240,47 +237,35 @@ def _find_earlier_parts(reply: Reply) -> list[UUID]:
         return []
     replies = Reply.objects.filter(message=reply.message_id)
     continues = dict(replies.values_list("pk", "continues"))
-    found: list[UUID] = []
-    earlier: UUID | None = reply.continues_id
-    while earlier:
+    found: list[UUID] = [reply.continues_id]
+    while earlier := continues.get(found[-1]):
         found.append(earlier)
-        earlier = continues.get(earlier)
     return found
 
 
-STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
-RECOVERY = -4
-
-One = TypeVar("One")
-
-
 def change_window(pressure: float) -> int:
-    """How many more messages stay out after a turn whose prompt took that share of the context."""
-    return next((change for above, change in STEPS if pressure > above), RECOVERY)
+    """Return how many more messages stay out after a turn whose prompt took that share of the context."""
+    return next((change for above, change in WINDOW_STEPS if pressure > above), WINDOW_RECOVERY)
 
 
 def move_window(unsent: int, pressure: float, messages: int) -> int:
-    """How many of so many messages stay out from now on: none less than none, and never the newest."""
+    """Return how many of so many messages stay out from now on: none less than none, and never the newest."""
     return max(0, min(unsent + change_window(pressure), messages - 1))
 
 
-def without_unsent(messages: Sequence[One], unsent: int) -> list[One]:
-    """The messages, oldest first, without the oldest so many, but always with the newest."""
-    return list(messages[min(unsent, max(len(messages) - 1, 0)) :])
+def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
+    """Return the messages, oldest first, without the oldest so many, but always with the newest."""
+    return messages[min(unsent, max(len(messages) - 1, 0)) :]
 
 
 def adjust_window(reply: Reply) -> None:
-    """Move the window of the reply's session by the pressure of its last prompt: three queries, two where none came."""
+    """Move the window of the reply's session by the pressure of its last prompt."""
     calls = ModelCall.objects.filter(reply=reply, purpose=ModelCall.Purpose.ANSWER, prompt_tokens__gt=0)
     tokens = calls.order_by("-pk").values_list("prompt_tokens", flat=True).first()
     if tokens is None:
         return
     session = Session.objects.get(pk=reply.message.session_id)
     pressure = tokens / settings.CONTEXT_TOKENS
-    messages = (
-        Message.objects.filter(session=session, is_hidden=False).count()
-        if change_window(pressure) > 0
-        else None
-    )
-    unsent = move_window(session.unsent, pressure, session.unsent + 1 if messages is None else messages)
+    messages = Message.objects.filter(session=session, is_hidden=False).count()
+    unsent = move_window(session.unsent, pressure, messages)
     Session.objects.filter(pk=session.pk).update(unsent=unsent, pressure=pressure)

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime
+from functools import partial
 from time import perf_counter
 from uuid import UUID
 
@@ -173,38 +174,33 @@ class Generation:
             self.end(State.INTERRUPTED)
         return text[:room]
 
-    def _give(self, told: list[str | Felt]) -> None:
-        for part in told:
-            if isinstance(part, str):
-                self._say(part)
-            elif len(self.said.emotions) < MAX_EMOTIONS:
-                self.said.emotions.append(part.row())
-                self.publisher.send("reply.emotion", **part.row())
+    def _give(self, parts: list[str | Felt]) -> None:
+        reply = self.turn.reply
+        for part in parts:
+            if isinstance(part, Felt):
+                if len(self.said.emotions) < MAX_EMOTIONS:
+                    self.said.emotions.append(part.row())
+                    self.publisher.send("reply.emotion", **part.row())
+                continue
+            if reply.first_piece_at is None:
+                reply.first_piece_at = self.clock()
+                run_in_background(_mark_streaming_soon(reply.pk, reply.first_piece_at))
+            self._newest.append(part)
+            self.publisher.add("reply.piece", part)
 
-    def _think(self, told: list[str | Felt]) -> None:
-        for part in told:
+    def _think(self, parts: list[str | Felt]) -> None:
+        for part in parts:
             if isinstance(part, str):
                 self.said.thought += part
                 self.publisher.add("reply.thought", part)
 
-    def _say(self, text: str) -> None:
-        reply = self.turn.reply
-        if reply.first_piece_at is None:
-            reply.first_piece_at = self.clock()
-            run_in_background(_mark_streaming_soon(reply.pk, reply.first_piece_at))
-        self._newest.append(text)
-        self.publisher.add("reply.piece", text)
-
     async def _use_tools(self, calls: list[ToolCall]) -> None:
         for call, refusal in zip(calls, put(self.turn, calls), strict=True):
             began = perf_counter()
-            result = (
-                {"error": refusal}
-                if refusal
-                else await in_thread_with_retry(
-                    tools.call, self.turn, call.name, call.arguments, self.clock()
-                )
-            )
+            result: dict[str, object] = {"error": refusal}
+            if not refusal:
+                deed = partial(tools.call, self.turn, call.name, call.arguments, self.clock())
+                result = await in_thread_with_retry(deed)
             used = {"id": call.id, "name": call.name, "arguments": call.arguments, "result": result}
             self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
             content = neutral(json.dumps(result, ensure_ascii=False))
@@ -253,9 +249,8 @@ def end_cut_call(call: ModelCall, meter: Meter, prompt: Sequence[Line], now: flo
     """Record a call that was cut short: `stopped` also where its person had ended the reply before it was noticed."""
     with transaction.atomic():
         if call.companion_id:
-            lock(
-                call.companion_id
-            )  # whoever ends the reply seals its stream first, and commits a moment later
+            # Whoever ends the reply seals its stream first, and commits a moment later.
+            lock(call.companion_id)
         is_stopped = is_stopped or Reply.objects.filter(model_calls=call, state=State.STOPPED).exists()
     end_call(call, meter, prompt, now, outcome=Outcome.STOPPED if is_stopped else Outcome.INTERRUPTED)
 

@@ -20,6 +20,7 @@ from companions.models import Companion, Conversation, Message, Reply
 from companions.prompting.turn_prompt import TEMPLATE
 from jobs.lease import process_name
 
+log = structlog.get_logger(__name__)
 RETRY_AFTER_SECONDS = 10
 
 
@@ -55,37 +56,33 @@ def start(
     Raises TextError, ConflictError, GateError; then nothing is saved.
     """
     check_text(text)
-    held = hold(companion.pk)
-    if held is None:
+    locked = hold(companion.pk)
+    if locked is None:
         raise TextError("no_such_companion", _("There is no such companion of yours."))
-    before = Message.objects.filter(companion=held, client_id=client_id).first() if client_id else None
+    companion, conversation = locked, locked.conversation
+    before = Message.objects.filter(companion=companion, client_id=client_id).first() if client_id else None
     if before:
-        return _find_sent_before(held, before, text)
-    admit_message(held, now)
-    conversation = held.conversation
+        if before.text != text or before.role != Message.Role.USER:
+            raise ConflictError("client_id_taken", _("Another message was sent under this id."))
+        reply = before.replies.order_by("-created_at").first()
+        return Started(before, reply or queue_reply(companion, before, before.said_at), is_new=False)
+    admit_message(companion, now)
     message = Message(
-        companion=held,
+        companion=companion,
         conversation=conversation,
         session=open_session(conversation, now),
         parent_id=conversation.head_id,
         role=Message.Role.USER,
-        author=held.user.name,
+        author=companion.user.name,
         text=text,
         client_id=client_id,
         said_at=now,
     )
     say(message, now)
-    reply = queue(held, message, now, at_once=at_once)
+    reply = queue_reply(companion, message, now, at_once=at_once)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
     conversation.head_id = message.pk
     return Started(message, reply, is_new=True)
-
-
-def _find_sent_before(companion: Companion, message: Message, text: str) -> Started:
-    if message.text != text or message.role != Message.Role.USER:
-        raise ConflictError("client_id_taken", _("Another message was sent under this id."))
-    reply = message.replies.order_by("-created_at").first()
-    return Started(message, reply or queue(companion, message, message.said_at), is_new=False)
 
 
 def admit_message(companion: Companion, now: datetime) -> None:
@@ -96,7 +93,7 @@ def admit_message(companion: Companion, now: datetime) -> None:
     admit(companion.user, recent_messages=recent.count(), now=now)
 
 
-def queue(
+def queue_reply(
     companion: Companion,
     message: Message,
     now: datetime,
@@ -130,9 +127,6 @@ def queue(
     )
 
 
-log = structlog.get_logger(__name__)
-
-
 class LostOwnershipError(Exception):
     """The reply is not this process's to make any more: it was ended, or deleted."""
 
@@ -164,7 +158,7 @@ def give_back(reply: Reply) -> None:
     mine.update(state=Reply.State.QUEUED, started_at=None, lease_at=None)
 
 
-def hold_claimed(reply: Reply) -> None:
+def hold_reply(reply: Reply) -> None:
     """Keep what is said to the companion, and deleted, as it is until the transaction ends; LostOwnershipError.
 
     What is written for a reply is written under this, so that nothing deleted comes back through it.
@@ -173,12 +167,6 @@ def hold_claimed(reply: Reply) -> None:
     mine = Reply.objects.under_way().filter(pk=reply.pk, lease_by=process_name())
     if not mine.exists():
         raise LostOwnershipError
-
-
-def find_next_waiting(companion_id: UUID) -> UUID | None:
-    """Return the reply of this companion whose turn is next."""
-    waiting = Reply.objects.waiting().filter(companion_id=companion_id)
-    return waiting.order_by("created_at").values_list("pk", flat=True).first()
 
 
 @transaction.atomic

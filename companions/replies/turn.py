@@ -5,8 +5,9 @@ A heartbeat renews leases, takes over what dead processes left, starts what wait
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from datetime import datetime
+from functools import partial
 from typing import ClassVar
 from uuid import UUID
 
@@ -28,7 +29,6 @@ from companions.replies.queue import (
     Start,
     Started,
     claim,
-    find_next_waiting,
     find_startable,
     give_back,
     start,
@@ -40,7 +40,6 @@ from jobs.lease import process_name
 
 log = structlog.get_logger(__name__)
 MAX_CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up
-Tell = Callable[[], Awaitable[object]]
 
 
 class Running:
@@ -64,13 +63,9 @@ async def send(
     Everybody who follows the companion is told of a new message, but for the socket of that name.
     """
 
-    def start_now() -> (
-        Started
-    ):  # a reply that seems to have begun long ago would be taken for one that nobody makes
-        return begin(companion, text, client_id, clock(), at_once=True)
-
     async with at_work(companion.user_id):
-        started = await in_thread(start_now)
+        # The time is read there: a reply that seems to have begun long ago would be taken for one that nobody makes.
+        started = await in_thread(lambda: begin(companion, text, client_id, clock(), at_once=True))
     if started.is_new:
         run_in_background(_take_up(started, but))
     return started
@@ -78,14 +73,11 @@ async def send(
 
 async def _take_up(started: Started, but: str) -> None:
     """Tell of the message and make its reply, though the one who sent it may be gone."""
-
-    async def tell() -> None:
-        await tell_companion(started.message.companion_id, frames.saved(started), but)
-
+    telling = tell_companion(started.message.companion_id, frames.saved(started), but)
     if started.has_turn and not Running.is_draining:
-        await make(started.reply, timezone.now, tell)
+        await make(started.reply, timezone.now, telling)
         return
-    await tell()
+    await telling
     if started.has_turn:
         await in_thread_with_retry(give_back, started.reply)
     else:
@@ -106,13 +98,11 @@ async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
         await make(reply, clock)
 
 
-async def make(reply: Reply, clock: Clock, tell: Tell | None = None) -> None:
+async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = None) -> None:
     """Make the reply, whose turn it is, once its message is told; then hand over to the one that waits behind it."""
-    if (
-        reply.pk in Running.generations
-    ):  # its message came late to be answered, and the heartbeat was a moment sooner
-        if tell:
-            await tell()
+    if reply.pk in Running.generations:  # its message came late, and the heartbeat was a moment sooner
+        if telling:
+            await telling
         return
     with structlog.contextvars.bound_contextvars(
         reply_id=str(reply.pk), companion_id=str(reply.companion_id)
@@ -120,8 +110,8 @@ async def make(reply: Reply, clock: Clock, tell: Tell | None = None) -> None:
         generation = Running.generations[reply.pk] = Generation(TurnContext(reply), clock)
         state = State.FAILED
         try:
-            if tell:
-                await tell()
+            if telling:
+                await telling
             generation.said.code = "internal_error"
             try:
                 state = await generation.run()
@@ -131,9 +121,9 @@ async def make(reply: Reply, clock: Clock, tell: Tell | None = None) -> None:
                 await _end(generation, state)
         finally:
             del Running.generations[reply.pk]
-    following = await in_thread_with_retry(find_next_waiting, reply.companion_id)
-    if following:
-        spawn(following, clock)
+    waiting = Reply.objects.waiting().filter(companion=reply.companion_id).order_by("created_at")
+    if next_id := await in_thread_with_retry(waiting.values_list("pk", flat=True).first):
+        spawn(next_id, clock)
 
 
 async def _end(generation: Generation, state: State) -> None:
@@ -144,9 +134,8 @@ async def _end(generation: Generation, state: State) -> None:
     async with places("turns").at(turn.whose):
         ended = await in_thread_with_retry(finish, reply, state, said, now, held_by=process_name())
         if ended is None:
-            ended = await in_thread_with_retry(
-                Reply.objects.select_related("answer").filter(pk=reply.pk).first
-            )
+            row = Reply.objects.select_related("answer").filter(pk=reply.pk)
+            ended = await in_thread_with_retry(row.first)
     if ended is None:
         await publisher.close("reply.stopped", message=None)
         with contextlib.suppress(*REDIS_UNAVAILABLE):
@@ -160,11 +149,11 @@ async def _end(generation: Generation, state: State) -> None:
 
 async def renew_leases(now: datetime) -> None:
     """Renew the leases of what this process makes; let go of what another has ended or taken over."""
-    generations = [one for one in Running.generations.values() if not one.publisher.is_sealed]
-    saying = {one.turn.reply.pk: one.said_under_numbers() for one in generations}
-    held = await in_thread(save_progress, saying, now, held_by=process_name()) if saying else set()
-    for generation in list(Running.generations.values()):
-        is_lost = generation in generations and generation.turn.reply.pk not in held
+    unsealed = {id: one for id, one in Running.generations.items() if not one.publisher.is_sealed}
+    progress = {id: generation.said_under_numbers() for id, generation in unsealed.items()}
+    held = await in_thread(save_progress, progress, now, held_by=process_name()) if progress else set()
+    for id, generation in list(Running.generations.items()):
+        is_lost = id in unsealed and id not in held
         if generation.publisher.is_sealed or is_lost:
             generation.end(State.INTERRUPTED)
 
@@ -196,15 +185,12 @@ async def beat(clock: Clock, *, has_missed: bool = False) -> None:
         for reply_id in await in_thread(take_over, clock()):
             run_in_background(end_lost(reply_id, clock))
     running = list(Running.generations)
-    for reply_id in await in_thread(_find_asked_to_stop, running):
+    asked_to_stop = Reply.objects.filter(pk__in=running, is_stop_asked=True).values_list("pk", flat=True)
+    for reply_id in await in_thread(list, asked_to_stop):
         end(reply_id, State.STOPPED)
     if not Running.is_draining:
         for reply_id in await in_thread(find_startable, clock(), running):
             spawn(reply_id, clock)
-
-
-def _find_asked_to_stop(ids: list[UUID]) -> list[UUID]:
-    return list(Reply.objects.filter(pk__in=ids, is_stop_asked=True).values_list("pk", flat=True))
 
 
 def _stop(event: Event) -> None:
@@ -224,8 +210,8 @@ async def end_lost(reply_id: UUID, clock: Clock) -> None:
     if reply is None:
         return
     said = await in_thread(seal_and_read, reply)
-    now: datetime = clock()
-    ended = await in_thread_with_retry(finish, reply, State.INTERRUPTED, said, now, held_by=process_name())
+    interrupted = partial(finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name())
+    ended = await in_thread_with_retry(interrupted)
     if ended:
         await in_thread_with_retry(end_lost_calls, ended)
         publisher = Publisher(reply.companion_id, reply.pk, seq=said.seq)

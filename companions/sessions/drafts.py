@@ -12,7 +12,14 @@ from accounts.usage import Payer, charged
 from companions.life.inner_state import get_newest
 from companions.life.reflection import keep_grounded, shorten_state
 from companions.models import Closing, Companion, InnerState, Message, Session
-from companions.sessions.transcript import marks, room, said, size, talk_of, told
+from companions.sessions.transcript import (
+    build_talk,
+    fingerprint,
+    measure,
+    measure_room,
+    select_messages,
+    select_visible,
+)
 from memory.learning.answers import Ending, Learnt, Sentence
 from memory.learning.diary import Sentences, Written
 from memory.learning.evidence import without_echoes
@@ -28,6 +35,8 @@ from providers.chat.structured import ask
 from providers.errors import MalformedError
 from text.quoting import one_line
 
+MAX_SOURCES = 5  # of a sentence that was written from a summary
+
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -42,38 +51,42 @@ class Material:
 
     @property
     def unlearnt(self) -> list[Message]:
-        return [one for one in self.messages if not one.is_learnt]
+        return [message for message in self.messages if not message.is_learnt]
 
     @property
     def is_worth_telling(self) -> bool:
         """Whether the user has said something that may be told."""
-        return any(one.role == Message.Role.USER for one in self.messages)
+        return any(message.role == Message.Role.USER for message in self.messages)
 
     @property
-    def felt_before(self) -> str:
+    def state_before(self) -> str:
         """The inner state, cut where it is long, if something was said since; empty where it may stay as it is."""
-        before, since = self.inner_state, self.inner_state.until_at if self.inner_state else None
-        is_moved = any(since is None or one.said_at > since for one in self.messages)
-        return shorten_state(before) if before and is_moved else ""
+        state = self.inner_state
+        if state is None:
+            return ""
+        since = state.until_at
+        has_moved = any(since is None or message.said_at > since for message in self.messages)
+        return shorten_state(state) if has_moved else ""
 
     @property
     def seen(self) -> list[str]:
-        revisions = [str(one.pk) for one in (self.self_concept, self.user_profile, self.inner_state) if one]
-        return [*marks(self.messages), *revisions, f"{crc32(self.session.summary.encode()):08x}"]
+        rows = (self.self_concept, self.user_profile, self.inner_state)
+        summary = f"{crc32(self.session.summary.encode()):08x}"
+        return [*fingerprint(self.messages), *(str(row.pk) for row in rows if row), summary]
 
     @property
     def room(self) -> int:
-        earlier = [one.text for one in (self.self_concept, self.user_profile) if one]
-        return room(self.session.summary, self.felt_before, *earlier)
+        earlier = [revision.text for revision in (self.self_concept, self.user_profile) if revision]
+        return measure_room(self.session.summary, self.state_before, *earlier)
 
 
 def gather(closing: Closing) -> Material:
-    """What the closing closes, as it stands."""
+    """Return what the closing closes, as it stands."""
     companion, session = closing.companion, closing.session
     return Material(
         companion=companion,
         session=session,
-        messages=list(told(said(session, closing.until_at))),
+        messages=list(select_visible(select_messages(session, closing.until_at))),
         self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
         inner_state=get_newest(companion.pk),
@@ -98,76 +111,116 @@ class Draft(Written):
         return cls(**closing.drafts) if closing.drafts else None
 
 
-def draft(material: Material, now: datetime) -> Draft:
+def write_draft(material: Material, now: datetime) -> Draft:
     """Ask the model. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing in it has a source."""
     companion = material.companion
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
-    shown, others = parted(material.messages, material.room)
-    talk = talk_of(companion.pk, shown, zone, material.room)
-    users, own = talk.texts("user"), talk.texts("companion")
-    known = neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
-    summary = material.session.summary if others else ""
-    own_texts, their_texts = _texts(material.self_concept), _texts(material.user_profile)
-    inner = material.felt_before
-    request = ending_request(talk, known, summary, own_texts, their_texts, names, zone=zone, inner=inner)
+    shown, others = split_at_room(material.messages, material.room)
+    talk = build_talk(companion.pk, shown, zone, material.room)
+    known = neighbours(
+        companion.pk,
+        talk.texts("user"),
+        answers=talk.texts("companion"),
+        now=now,
+        zone=zone,
+        payer=payer,
+        names=names,
+    )
+    request = ending_request(
+        talk,
+        known,
+        material.session.summary if others else "",
+        *(
+            [sentence["text"] for sentence in revision.sentences] if revision else []
+            for revision in (material.self_concept, material.user_profile)
+        ),
+        names,
+        zone=zone,
+        inner=material.state_before,
+    )
     with charged(payer, ModelCall.Purpose.CLOSING) as charge:
         ending = ask("ending", request, Ending)
-    whole = Talk([*talk.lines, *talk_of(companion.pk, others, zone, material.room).lines])
-    return _checked(material, ending, whole, len(shown), known, charge.calls[-1].pk)
+    whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, material.room).lines])
+    return _keep_supported(material, ending, whole, len(shown), known, charge.calls[-1].pk)
 
 
-def parted(messages: Sequence[Message], tokens: int) -> tuple[list[Message], list[Message]]:
-    """What is shown of a session: all that is not learnt from, and the newest of the rest; and what is not."""
-    left = tokens - size([one for one in messages if not one.is_learnt])
+def split_at_room(messages: Sequence[Message], tokens: int) -> tuple[list[Message], list[Message]]:
+    """Return what is shown of a session, all that is not learnt from and the newest of the rest; and what is not."""
+    left = tokens - measure([message for message in messages if not message.is_learnt])
     older: set[UUID] = set()
-    for one in (one for one in reversed(messages) if one.is_learnt):
-        left -= size([one])
-        if left < 0:
-            older.add(one.pk)
-    return [one for one in messages if one.pk not in older], [one for one in messages if one.pk in older]
+    for message in reversed(messages):
+        if message.is_learnt:
+            left -= measure([message])
+            if left < 0:
+                older.add(message.pk)
+    shown = [message for message in messages if message.pk not in older]
+    return shown, [message for message in messages if message.pk in older]
 
 
-def _checked(
+def _keep_supported(
     material: Material, ending: Ending, whole: Talk, shown: int, known: Sequence[Memory], call_id: int
 ) -> Draft:
-    """What of the answer stands on what was said."""
+    """Return as a draft what of the answer stands on what was said."""
     names = material.companion.names
 
-    def sound(sentences: list[Sentence], earlier: Revision | None) -> Sentences:
-        told = without_echoes(traced(sentences, whole, shown), whole, names.values())
-        return grounded(told, whole, earlier.sentences if earlier else [], names)
+    def keep(sentences: list[Sentence], earlier: Revision | None) -> Sentences:
+        own = without_echoes(find_sources(sentences, whole, shown), whole, names.values())
+        return grounded(own, whole, earlier.sentences if earlier else [], names)
 
-    diary = sound(ending.diary, None)
+    diary = keep(ending.diary, None)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
+    inner_state, before = None, material.state_before
+    if ending.inner_state and before:  # it was asked for, and given
+        text = keep_grounded(ending.inner_state.text, whole, before, names.values())
+        inner_state = ending.inner_state.model_dump(mode="json") | {"text": text} if text else None
     own, theirs = material.self_concept, material.user_profile
-    learnt = {one.pk for one in material.messages if one.is_learnt}
+    learnt = {message.pk for message in material.messages if message.is_learnt}
     return Draft(
         title=one_line(redacted(ending.title, secrets_in(line.text for line in whole.lines))),
         diary=diary,
         emotion=ending.emotion,
         intensity=ending.intensity,
-        self_concept=sound(ending.self_concept, own) or (own.sentences if own else []),
-        user_profile=sound(ending.user_profile, theirs) or (theirs.sentences if theirs else []),
-        memories=[one.model_dump(mode="json") for one in ending.memories if is_new(one, whole, learnt)],
+        self_concept=keep(ending.self_concept, own) or (own.sentences if own else []),
+        user_profile=keep(ending.user_profile, theirs) or (theirs.sentences if theirs else []),
+        memories=[
+            memory.model_dump(mode="json") for memory in ending.memories if is_new(memory, whole, learnt)
+        ],
         lines=[str(line.message_id) for line in whole.lines[:shown]],
-        known=[mark(one) for one in known],
+        known=[fingerprint_memory(memory) for memory in known],
         call_id=call_id,
-        inner_state=_felt(material, ending, whole),
+        inner_state=inner_state,
     )
 
 
-def _felt(material: Material, ending: Ending, whole: Talk) -> dict[str, Any] | None:
-    """The inner state, if one was asked for and given, and some of it stands on what was said."""
-    answer, before = ending.inner_state, material.felt_before
-    if answer is None or not before:
-        return None
-    text = keep_grounded(answer.text, whole, before, material.companion.names.values())
-    return answer.model_dump(mode="json") | {"text": text} if text else None
+def find_sources(sentences: list[Sentence], whole: Talk, shown: int) -> list[Sentence]:
+    """Return the sentences; one without a source, as it was written from a summary, gets lines after the first `shown`
+    that hold most of its words: the line with most of them, then the one with most of what is left, and so on.
+
+    Whether these truly hold what the sentence says is for the guards to see.
+    """
+    words_of = {number: set(terms(whole[number].text)) for number in range(shown + 1, len(whole.lines) + 1)}
+
+    def find(wanted: set[str]) -> list[int]:
+        found: list[int] = []
+        while words_of and len(found) < MAX_SOURCES:
+            best = max(words_of, key=lambda number: len(wanted & words_of[number]))
+            if not wanted & words_of[best]:
+                break
+            found.append(best)
+            wanted = wanted - words_of[best]
+        return sorted(found)
+
+    return [
+        sentence
+        if sentence.sources
+        else sentence.model_copy(update={"sources": find(set(terms(sentence.text)))})
+        for sentence in sentences
+    ]
 
 
-def mark(memory: Memory) -> str:
-    """Which memory it is, and what it says."""
+def fingerprint_memory(memory: Memory) -> str:
+    """Return which memory it is, and what it says."""
     return f"{memory.pk} {crc32(memory.text.encode()):08x}"
 
 
@@ -175,34 +228,3 @@ def is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:
     """Whether it comes from something that was not learnt from yet."""
     numbers = [number for number in learnt.sources if 1 <= number <= len(whole.lines)]
     return any(whole[number].message_id not in before for number in numbers)
-
-
-def _texts(revision: Revision | None) -> list[str]:
-    return [one["text"] for one in revision.sentences] if revision else []
-
-
-MOST_SOURCES = 5
-
-
-def traced(sentences: list[Sentence], whole: Talk, shown: int) -> list[Sentence]:
-    """The sentences, those without a source with the lines after the first `shown` that hold most of their words.
-
-    Whether these truly hold what the sentence says is for the guards to see.
-    """
-    held = {number: set(terms(whole[number].text)) for number in range(shown + 1, len(whole.lines) + 1)}
-    return [
-        one if one.sources else one.model_copy(update={"sources": _sources(set(terms(one.text)), held)})
-        for one in sentences
-    ]
-
-
-def _sources(wanted: set[str], held: dict[int, set[str]]) -> list[int]:
-    """The line that holds most of the words, then the one that holds most of what is left, and so on."""
-    found: list[int] = []
-    while held and len(found) < MOST_SOURCES:
-        best = max(held, key=lambda number: len(wanted & held[number]))
-        if not wanted & held[best]:
-            break
-        found.append(best)
-        wanted = wanted - held[best]
-    return sorted(found)

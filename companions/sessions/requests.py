@@ -1,10 +1,8 @@
 """Asking for the end of a session, by its person, its silence or an operator; the work is done in the background."""
 
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID, uuid4
 
-import structlog
 from django.db import connection, transaction
 
 from companions.access import lock
@@ -12,78 +10,7 @@ from companions.models import Closing, Companion, Job, Message, Session
 from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY
 
-PAUSE = timedelta(minutes=10)
-ASKED = ["until_at", "is_forgetful", "job", "next_at"]
-
-
-@transaction.atomic
-def close(companion: Companion, now: datetime, id: UUID | None = None, is_forgetful: bool = False) -> Job:
-    """The job of closing the open session; done at once where nobody has said anything in it.
-
-    Asked again while it waits, it is the same job, which now closes all that was said since; where it has failed it is
-    tried again in a minute, not sooner. Where it has failed for good it begins anew, but for ten minutes it is the failed
-    job still. Asked once "without remembering", for which no model is needed, nothing is remembered, and nothing waits.
-    """
-    lock(companion.pk)
-    session = Session.objects.filter(companion=companion, ended_at=None).first()
-    newest = _newest(session, is_forgetful) if session else None
-    if session is None or newest is None:
-        return _ended_at_once(companion, session, now, id)
-    closing = _waiting(session) or (None if is_forgetful else _failed_lately(session, now))
-    closing = closing or Closing(companion=companion, session=session, asked_at=now, next_at=now)
-    closing.job = closing.job or Job.objects.create(
-        id=id or uuid4(), companion=companion, kind=Job.Kind.CLOSE, total=1, error=_failed_with(closing)
-    )
-    if closing.state == Closing.State.FAILED:
-        closing.save(update_fields=["job"])
-        return closing.job
-    closing.until_at = newest
-    closing.is_forgetful = closing.is_forgetful or is_forgetful
-    if closing.error:  # else somebody may be at it
-        closing.next_at = min(closing.next_at, now if is_forgetful else now + RETRY_DELAY)
-    closing.save(update_fields=None if closing._state.adding else ASKED)
-    nudge(closing)
-    return closing.job
-
-
-def _waiting(session: Session) -> Closing | None:
-    """Its closing that waits, locked: a worker that claims it waits until what is asked for is written."""
-    waiting = Closing.objects.open().filter(session=session).select_for_update(of=("self",))
-    return waiting.select_related("job").first()
-
-
-def _failed_lately(session: Session, now: datetime) -> Closing | None:
-    failed = Closing.objects.filter(session=session, state=Closing.State.FAILED, ended_at__gt=now - PAUSE)
-    return failed.select_related("job").order_by("-ended_at").first()
-
-
-def _failed_with(closing: Closing) -> str:
-    return closing.error if closing.state == Closing.State.FAILED else ""
-
-
-def nudge(closing: Closing) -> None:
-    """Ask for the work after the commit. An unreachable broker is only logged: beat finds the row within a minute."""
-    enqueue("companions.sessions.tasks.close_session", str(closing.pk))
-
-
-def _newest(session: Session, is_forgetful: bool) -> datetime | None:
-    """When something was last said in it; None where nobody but the companion, with its greeting, has said a word."""
-    messages = Message.objects.filter(session=session)
-    if not is_forgetful and not messages.filter(role=Message.Role.USER).exists():
-        return None
-    return messages.order_by("-said_at", "-id").values_list("said_at", flat=True).first()
-
-
-def _ended_at_once(companion: Companion, session: Session | None, now: datetime, id: UUID | None) -> Job:
-    if session:
-        Session.objects.filter(pk=session.pk).update(ended_at=now)
-    return Job.objects.create(
-        id=id or uuid4(), companion=companion, kind=Job.Kind.CLOSE, total=1 if session else 0
-    )
-
-
-log = structlog.get_logger(__name__)
-
+FAILURE_STANDS = timedelta(minutes=10)  # so long a closing that failed for good is not begun anew
 BATCH = 200
 # Of each open session the first silence that is long enough, after something that the user said; whoever wrote after it
 # begins the next session. A closing that failed is not begun again by itself.
@@ -107,18 +34,74 @@ SELECT session_id, min(said_at) FROM gaps
 """
 
 
-def ask_for_silent(now: datetime, most: int = BATCH) -> int:
-    """Ask for the closing of sessions after which, or within which, nobody spoke for long; how many there were."""
-    named: dict[str, Any] = {"now": now, "most": most}
+@transaction.atomic
+def close(companion: Companion, now: datetime, id: UUID | None = None, is_forgetful: bool = False) -> Job:
+    """Return the job of closing the open session; done at once where nobody has said anything in it.
+
+    Asked again while it waits, it is the same job, which now closes all that was said since; where it has failed it is
+    tried again in a minute, not sooner. Where it has failed for good it begins anew, but for ten minutes it is the failed
+    job still. Asked once "without remembering", for which no model is needed, nothing is remembered, and nothing waits.
+    """
+    lock(companion.pk)
+    session = Session.objects.filter(companion=companion, ended_at=None).first()
+    newest = _find_newest(session, is_forgetful) if session else None
+    if session is None or newest is None:
+        Session.objects.filter(companion=companion, ended_at=None).update(ended_at=now)
+        return Job.objects.create(
+            id=id or uuid4(), companion=companion, kind=Job.Kind.CLOSE, total=1 if session else 0
+        )
+    closings = Closing.objects.filter(session=session).select_related("job")
+    # Locked: a worker that claims it waits until what is asked for is written.
+    closing = closings.open().select_for_update(of=("self",)).first()
+    if closing is None and not is_forgetful:
+        failed = closings.filter(state=Closing.State.FAILED, ended_at__gt=now - FAILURE_STANDS)
+        closing = failed.order_by("-ended_at").first()
+    if closing is None:
+        closing = Closing(companion=companion, session=session, asked_at=now, next_at=now)
+    has_failed = closing.state == Closing.State.FAILED
+    closing.job = closing.job or Job.objects.create(
+        id=id or uuid4(),
+        companion=companion,
+        kind=Job.Kind.CLOSE,
+        total=1,
+        error=closing.error if has_failed else "",
+    )
+    if has_failed:
+        closing.save(update_fields=["job"])
+        return closing.job
+    closing.until_at = newest
+    closing.is_forgetful = closing.is_forgetful or is_forgetful
+    if closing.error:  # else somebody may be at it
+        closing.next_at = min(closing.next_at, now if is_forgetful else now + RETRY_DELAY)
+    is_new = closing._state.adding
+    closing.save(update_fields=None if is_new else ["until_at", "is_forgetful", "job", "next_at"])
+    _enqueue(closing)
+    return closing.job
+
+
+def _find_newest(session: Session, is_forgetful: bool) -> datetime | None:
+    """Return when something was last said in it; None where nobody but the companion, with its greeting, said a word."""
+    messages = Message.objects.filter(session=session)
+    if not is_forgetful and not messages.filter(role=Message.Role.USER).exists():
+        return None
+    return messages.order_by("-said_at", "-id").values_list("said_at", flat=True).first()
+
+
+def _enqueue(closing: Closing) -> None:
+    enqueue("companions.sessions.tasks.close_session", str(closing.pk))
+
+
+def close_silent(now: datetime, limit: int = BATCH) -> int:
+    """Ask for the closing of sessions after which, or within which, nobody spoke for long; return how many there were."""
     with connection.cursor() as cursor:
-        cursor.execute(SILENT, named)
+        cursor.execute(SILENT, {"now": now, "most": limit})
         silent = cursor.fetchall()
-    return sum(_ask(session_id, until_at, now) for session_id, until_at in silent)
+    return sum(_close_silent(session_id, until_at, now) for session_id, until_at in silent)
 
 
 @transaction.atomic
-def _ask(session_id: UUID, until_at: datetime, now: datetime) -> bool:
-    """Whether it was asked for now, and by nobody else meanwhile."""
+def _close_silent(session_id: UUID, until_at: datetime, now: datetime) -> bool:
+    """Whether its closing was asked for now, and by nobody else meanwhile."""
     session = Session.objects.filter(pk=session_id).first()
     if session is None or not lock(session.companion_id):
         return False
@@ -135,25 +118,25 @@ def _ask(session_id: UUID, until_at: datetime, now: datetime) -> bool:
         },
     )
     if is_new:
-        nudge(closing)
+        _enqueue(closing)
     return is_new
 
 
 @transaction.atomic
 def try_again(closing_id: UUID, now: datetime) -> bool:
-    """Whether it is tried again: not where its session has ended meanwhile, or another closing is at it."""
-    failed = Closing.objects.filter(pk=closing_id, state=Closing.State.FAILED).first()
-    if failed is None or not lock(failed.companion_id):
+    """Whether a closing that failed for good is tried again, as an operator asks: not where its session has ended
+    meanwhile, or another closing is at it.
+    """
+    failed = Closing.objects.filter(pk=closing_id, state=Closing.State.FAILED)
+    closing = failed.first()
+    if closing is None or not lock(closing.companion_id):
         return False
-    others = Closing.objects.open().filter(session=failed.session_id)
-    closing = Closing.objects.filter(
-        pk=closing_id, state=Closing.State.FAILED, session__ended_at=None
-    ).first()
-    if closing is None or others.exists():
+    others = Closing.objects.open().filter(session=closing.session_id)
+    retryable = failed.filter(session__ended_at=None)
+    if others.exists() or not retryable.update(
+        state=Closing.State.WAITING, error="", attempts=0, next_at=now, ended_at=None
+    ):
         return False
-    closing.state, closing.error, closing.attempts = Closing.State.WAITING, "", 0
-    closing.next_at, closing.ended_at = now, None
-    closing.save(update_fields=["state", "error", "attempts", "next_at", "ended_at"])
     Job.objects.filter(closing=closing).update(error="")
-    nudge(closing)
+    _enqueue(closing)
     return True

@@ -15,11 +15,11 @@ from memory.learning.talk import Line, Talk
 from memory.models import Memory, Recalled
 from providers.tokens import estimate, split
 
-MARKS_TOKENS = 20  # number, time and name of a line
+LINE_TOKENS = 20  # number, time and name of a line
 
 
-def said(session: Session, until_at: datetime | None = None) -> QuerySet[Message]:
-    """All that was said in the session until then, and what was answered to that, oldest first."""
+def select_messages(session: Session, until_at: datetime | None = None) -> QuerySet[Message]:
+    """Return all that was said in the session until then, and what was answered to that, oldest first."""
     messages = Message.objects.filter(session=session).order_by("said_at", "id")
     if until_at is None:
         return messages
@@ -27,8 +27,8 @@ def said(session: Session, until_at: datetime | None = None) -> QuerySet[Message
     return messages.filter(Q(said_at__lte=until_at) | Q(pk__in=answers.values("pk")))
 
 
-def told(messages: QuerySet[Message]) -> QuerySet[Message]:
-    """Those that a model may see: no rules, nothing hidden, no answer that another one has replaced."""
+def select_visible(messages: QuerySet[Message]) -> QuerySet[Message]:
+    """Return those that a model may see: no rules, nothing hidden, no answer that another one has replaced."""
     spoken = messages.filter(role__in=SPEAKERS, is_hidden=False)
     return spoken.exclude(memory__closed_at__isnull=False)
 
@@ -39,81 +39,69 @@ def is_being_answered(session: Session, until_at: datetime | None = None) -> boo
     return (waiting.filter(message__said_at__lte=until_at) if until_at else waiting).exists()
 
 
-def marks(messages: Sequence[Message]) -> list[str]:
-    """What is to stay as it is while a model thinks about the messages: which they are, what they say, what is learnt."""
+def fingerprint(messages: Sequence[Message]) -> list[str]:
+    """Return what is to stay as it is while a model thinks about the messages: which they are, their words, whether they
+    are learnt from.
+    """
     return [
-        f"{one.pk} {crc32(one.text.encode()):08x} {'learnt' if one.is_learnt else ''}" for one in messages
+        f"{message.pk} {crc32(message.text.encode()):08x} {'learnt' if message.is_learnt else ''}"
+        for message in messages
     ]
 
 
-def fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
-    """The first of the messages that fit, but one at least."""
-    kept: list[Message] = []
-    for one in messages:
-        tokens -= _tokens(one.text)
-        if kept and tokens < 0:
-            break
-        kept.append(one)
-    return kept
+def measure(messages: Sequence[Message]) -> int:
+    """Return how many tokens the messages take as lines, about."""
+    return sum(estimate(message.text) + LINE_TOKENS for message in messages)
 
 
-def talk_of(companion_id: UUID, messages: Sequence[Message], zone: tzinfo, tokens: int) -> Talk:
-    """The messages as lines, in the user's zone; a text that alone is longer than all may be is cut."""
-    given = _given(companion_id, {one.pk for one in messages})
-    return Talk(
-        [
-            Line(
-                message_id=one.pk,
-                speaker=SPEAKERS[Message.Role(one.role)],
-                name=one.author,
-                text=_cut(one.text, tokens),
-                said_at=one.said_at.astimezone(zone),
-                given=tuple(given[one.pk]),
-            )
-            for one in messages
-        ]
-    )
-
-
-def room(*texts: str) -> int:
-    """How many tokens are left for what was said, beside such texts, the rules, what is known, and the answer."""
+def measure_room(*texts: str) -> int:
+    """Return how many tokens are left for what was said, beside such texts, the rules, what is known, and the answer."""
     context: int = settings.CONTEXT_TOKENS
     answer: int = max(settings.ANSWER_TOKENS, context // 4)
     left = context - answer - context // 4 - sum(map(estimate, texts))
     return max(left, context // 8)
 
 
-def size(messages: Sequence[Message]) -> int:
-    """How many tokens the messages take as lines, about."""
-    return sum(_tokens(one.text) for one in messages)
+def take_fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
+    """Return the first of the messages that fit, but one at least."""
+    kept: list[Message] = []
+    for message in messages:
+        tokens -= measure([message])
+        if kept and tokens < 0:
+            break
+        kept.append(message)
+    return kept
 
 
-def _given(companion_id: UUID, ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """What the replies that became these messages were given to remember."""
-    found = Recalled.objects.of(companion_id).filter(recall__reply__answer__in=ids)
+def build_talk(companion_id: UUID, messages: Sequence[Message], zone: tzinfo, tokens: int) -> Talk:
+    """Return the messages as lines, in the user's zone; a text that alone is longer than all may be is cut."""
+    given = _load_given(companion_id, {message.pk for message in messages})
+    return Talk(
+        [
+            Line(
+                message_id=message.pk,
+                speaker=SPEAKERS[Message.Role(message.role)],
+                name=message.author,
+                text=split(message.text, tokens, 0)[0],
+                said_at=message.said_at.astimezone(zone),
+                given=tuple(given[message.pk]),
+            )
+            for message in messages
+        ]
+    )
+
+
+def _load_given(companion_id: UUID, ids: Collection[UUID]) -> dict[UUID, list[str]]:
+    """Return what each message's writer was shown: memories by a reply, memories and messages by a waking."""
     given: dict[UUID, list[str]] = defaultdict(list)
+    found = Recalled.objects.of(companion_id).filter(recall__reply__answer__in=ids)
     for id, text in found.values_list("recall__reply__answer", "memory__text"):
         given[id].append(text)
-    for id, texts in _shown_in_wakings(companion_id, ids).items():
-        given[id] += texts
-    return given
-
-
-def _shown_in_wakings(companion_id: UUID, ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """What the wakings were shown, of memories and of what was said, in which these messages were written."""
     woken = Message.objects.filter(companion=companion_id, pk__in=ids, waking__isnull=False)
     shown = {id: set(theirs) for id, theirs in woken.values_list("pk", "waking__shown")}
-    every = set().union(*shown.values())
-    if not every:
-        return {}
-    there = Memory.objects.of(companion_id).filter(Q(pk__in=every) | Q(message__in=every))
-    rows = list(there.values_list("pk", "message", "text"))
-    return {id: [text for pk, said, text in rows if {pk, said} & theirs] for id, theirs in shown.items()}
-
-
-def _tokens(text: str) -> int:
-    return estimate(text) + MARKS_TOKENS
-
-
-def _cut(text: str, tokens: int) -> str:
-    return split(text, tokens, 0)[0]
+    if every := set().union(*shown.values()):
+        memories = Memory.objects.of(companion_id).filter(Q(pk__in=every) | Q(message__in=every))
+        rows = list(memories.values_list("pk", "message", "text"))
+        for id, theirs in shown.items():
+            given[id] += [text for pk, message_id, text in rows if {pk, message_id} & theirs]
+    return given

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -21,6 +20,7 @@ from accounts.errors import TokenExpiredError
 from accounts.models import User
 from companions.models import Companion
 from database.threads import in_thread
+from jobs.background import one_per_loop
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -137,9 +137,7 @@ def _ending(opened: Opened, sender: int | None, owned: set[tuple[UUID, int]]) ->
     return NO_SUCH_COMPANION if is_gone else None
 
 
-_checkers: WeakKeyDictionary[asyncio.AbstractEventLoop, Checker] = WeakKeyDictionary()
-
-
+@one_per_loop
 def checker() -> Checker:
-    """Return that of the running event loop."""
-    return _checkers.setdefault(asyncio.get_running_loop(), Checker())
+    """Return the checker of the running event loop."""
+    return Checker()

@@ -2,17 +2,33 @@
 
 import asyncio
 import contextvars
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import structlog
 from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
+T = TypeVar("T")
 TASKS: set[asyncio.Task[None]] = set()
+
+
+def one_per_loop(make: Callable[[], T]) -> Callable[[], T]:
+    """Decorate a function that makes something, so that each event loop has its own and makes it once."""
+    made: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+
+    @wraps(make)
+    def get() -> T:
+        loop = asyncio.get_running_loop()
+        if loop not in made:
+            made[loop] = make()
+        return made[loop]
+
+    return get
 
 
 def run_in_background(work: Coroutine[Any, Any, None]) -> None:

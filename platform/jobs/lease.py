@@ -15,12 +15,6 @@ from django.db.models import Q, QuerySet
 LEASE_TIME = timedelta(minutes=20)  # longer than any one answer may take; whoever asks again renews it first
 
 Clock = Callable[[], datetime]
-Step = Callable[[str], None]
-"""Told which point the work has come to."""
-
-
-def nothing(_point: str) -> None:
-    """What is done at each point, but in tests."""
 
 
 @dataclass(slots=True)

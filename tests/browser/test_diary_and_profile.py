@@ -10,9 +10,9 @@ pytestmark = pytest.mark.browser
 
 CLOSE = """
 from django.utils import timezone
-from companions.sessions.closing import due, run
+from companions.sessions.closing import find_due, run
 now = timezone.now()
-for closing_id in due(now):
+for closing_id in find_due(now):
     run(closing_id, now)
 """
 REMEMBER = """

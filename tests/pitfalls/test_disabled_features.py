@@ -39,8 +39,8 @@ async def test_recall_is_offered_and_done_when_one_asks_about_a_closed_session(
 
 def _close(companion: Companion) -> None:
     night = timezone.now() + timedelta(hours=companion.idle_hours, minutes=1)
-    assert requests.ask_for_silent(night) == 1
-    [closing_id] = closing.due(night)
+    assert requests.close_silent(night) == 1
+    [closing_id] = closing.find_due(night)
     closing.run(closing_id, night)
     assert companion.sessions.get().ended_at is not None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -16,6 +17,8 @@ from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SAID, diary, say, told
 from tests.companions.everywhere import tables_with
 from tests.companions.sessions.conftest import ask_to_close, closed
+from tests.companions.sessions.test_closing import POINTS
+from tests.fixtures import faults
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 LATER = NOW + timedelta(days=1)
@@ -27,7 +30,7 @@ def test_the_entry_is_written_anew_from_what_is_left(mira: Companion, said: list
     assert MARKER in before.summary
     delete_message(said[0], LATER)
     assert tables_with(MARKER) == {}
-    assert diary_rewrite.due(LATER) == [before.pk]
+    assert diary_rewrite.find_due(LATER) == [before.pk]
     diary_rewrite.run(before.pk, LATER)
     entry = DiaryEntry.objects.select_related("memory").get(companion=mira)
     assert (entry.pk, entry.memory_id, entry.is_stale) == (before.pk, before.memory_id, False)
@@ -38,7 +41,7 @@ def test_the_entry_is_written_anew_from_what_is_left(mira: Companion, said: list
     assert entry.call_id != before.call_id
     assert ModelCall.objects.get(pk=entry.call_id).purpose == ModelCall.Purpose.CLOSING
     assert tables_with(MARKER) == {}
-    assert diary_rewrite.due(LATER) == []
+    assert diary_rewrite.find_due(LATER) == []
 
 
 def test_what_is_deleted_while_the_model_thinks_is_not_written(
@@ -46,13 +49,9 @@ def test_what_is_deleted_while_the_model_thinks_is_not_written(
 ) -> None:
     diary(mira, said[0].session, told("We spoke of rain.", said[4]), told("And of tea.", said[2]))
     delete_message(said[4], LATER)
-    (entry_id,) = diary_rewrite.due(LATER)
-
-    def step(point: str) -> None:
-        if point == "asked" and Message.objects.filter(pk=said[0].pk).exists():
-            delete_message(Message.objects.get(pk=said[0].pk), LATER)
-
-    diary_rewrite.run(entry_id, LATER, step)
+    (entry_id,) = diary_rewrite.find_due(LATER)
+    with faults.before(faults.ANSWERED, partial(delete_message, said[0], LATER)):
+        diary_rewrite.run(entry_id, LATER)
     assert tables_with(MARKER) == {}
     assert DiaryEntry.objects.get(pk=entry_id).summary
     assert MARKER in str(rehearsal.requests()[0])
@@ -64,13 +63,11 @@ def test_a_message_deleted_while_its_session_closes_stays_deleted(
     mira: Companion, said: list[Message], point: str
 ) -> None:
     closing_id = ask_to_close(mira, LATER)
-
-    def step(here: str) -> None:
-        if here == point and Message.objects.filter(pk=said[0].pk).exists():
-            delete_message(Message.objects.get(pk=said[0].pk), LATER)
-
-    for hours in range(3):
-        run(closing_id, LATER + timedelta(hours=hours), step)
+    matches, number = POINTS[point]
+    with faults.before(matches, partial(delete_message, said[0], LATER), number):
+        run(closing_id, LATER)
+    for hours in (1, 2):
+        run(closing_id, LATER + timedelta(hours=hours))
     assert DiaryEntry.objects.filter(companion=mira).count() == 1
     assert tables_with(MARKER) == {}
 
@@ -82,13 +79,10 @@ def test_a_profile_that_loses_a_sentence_while_a_session_closes_does_not_get_it_
     assert "memory_revision" in tables_with(MARKER)
     say(mira, "I like milk as well.", "So do I.", at=LATER)
     closing_id = ask_to_close(mira, LATER + timedelta(days=1))
-
-    def step(here: str) -> None:
-        if here == "asked" and Message.objects.filter(pk=said[0].pk).exists():
-            delete_message(Message.objects.get(pk=said[0].pk), LATER)
-
-    for hours in range(3):
-        run(closing_id, LATER + timedelta(days=1, hours=hours), step)
+    with faults.before(faults.ANSWERED, partial(delete_message, said[0], LATER)):
+        run(closing_id, LATER + timedelta(days=1))
+    for hours in (1, 2):
+        run(closing_id, LATER + timedelta(days=1, hours=hours))
     assert tables_with(MARKER) == {}
 
 
@@ -97,7 +91,7 @@ def test_a_model_that_fails_is_asked_later_and_what_is_left_stands(
 ) -> None:
     diary(mira, said[0].session, told(f"Of {MARKER}.", said[0]), told("And of tea.", said[2]))
     delete_message(said[0], LATER)
-    (entry_id,) = diary_rewrite.due(LATER)
+    (entry_id,) = diary_rewrite.find_due(LATER)
     rehearsal.script({"task": "any", "answer": "Nonsense.", "repeat": 100})
     now = LATER
     for attempt in range(1, MAX_ATTEMPTS + 1):

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from companions.models import Companion, Message
-from companions.sessions.transcript import talk_of
+from companions.sessions.transcript import build_talk
 from memory.learning.subjects import is_echo
 from memory.store import keep_fact
 from tests.companions.life.waking import ran, say, woken
@@ -22,6 +22,6 @@ def test_what_a_waking_was_shown_is_known_as_given(mira: Companion, tian: Compan
     waking = ran(woken(mira, NOON), NOON)
     type(waking).objects.filter(pk=waking.pk).update(shown=[said.pk, other.pk, uuid4()])
     message = Message.objects.get(companion=mira, waking=waking)
-    (line,) = talk_of(mira.pk, [message], ZoneInfo("UTC"), 1000).lines
+    (line,) = build_talk(mira.pk, [message], ZoneInfo("UTC"), 1000).lines
     assert line.given == ("My dog Rufus is a grey whippet.",)
     assert is_echo(line, said.text, said.text, ["Mira"])

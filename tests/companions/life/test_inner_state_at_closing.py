@@ -17,8 +17,8 @@ from memory.emotion import Emotion
 from memory.models import DiaryEntry
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import MORNING, TEA, ask_to_close, closed
-from tests.companions.sessions.test_closing import when
 from tests.companions.talking import say
+from tests.fixtures import faults
 from tests.fixtures.malformed import GOOD
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
@@ -113,7 +113,8 @@ def test_a_waking_meanwhile_has_it_written_anew_from_there(
     say(mira, *TEA, at=MORNING)
     closing_id = ask_to_close(mira, NOON)
     wake = partial(inner_state.revise, mira.pk, "I long for snow.", CALM, by=By.WAKING, now=NOON)
-    run(closing_id, NOON, when("asked", wake))
+    with faults.before(faults.ANSWERED, wake):
+        run(closing_id, NOON)
     assert makers() == [By.SEED, By.WAKING, By.CLOSING]
     assert "I long for snow." in str(rehearsal.requests()[-1])
     assert Closing.objects.get().state == "done"
@@ -122,7 +123,8 @@ def test_a_waking_meanwhile_has_it_written_anew_from_there(
 def test_a_message_deleted_meanwhile_is_not_in_it(mira: Companion) -> None:
     said = say(mira, *TEA, "My dog Rufus is 7 years old.", "I love Rufus.", at=MORNING)
     closing_id = ask_to_close(mira, NOON)
-    run(closing_id, NOON, when("asked", partial(delete_message, said[4], NOON)))
+    with faults.before(faults.ANSWERED, partial(delete_message, said[4], NOON)):
+        run(closing_id, NOON)
     assert makers() == [By.SEED, By.CLOSING]
     assert said[4].pk not in held(mira).seen
     assert "7 years" not in held(mira).text

@@ -1,6 +1,5 @@
 """A session ends once, whole, or not at all: whatever is killed, asked twice, or deleted meanwhile."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -10,33 +9,31 @@ import pytest
 from accounts.models import ModelCall
 from companions.deletion import delete_message, forget
 from companions.models import Closing, Companion, Job, Message, Session
-from companions.sessions.closing import due, run
+from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
+from tests.fixtures import faults
 from tests.fixtures.malformed import SOME
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)
-POINTS = ["claimed", "gathered", "asked", "drafted", "writing", "learnt", "kept", "written", "ended"]
-AFTER_COMMIT = {"ended"}
-
-
-class Killed(BaseException):
-    """What a killed process does: nothing more."""
-
-
-def dying(point: str) -> Callable[[str], None]:
-    """Tells a step to die as it comes to that point for the first time."""
-
-    def step(reached: str) -> None:
-        if reached == point:
-            raise Killed
-
-    return step
+UPDATES = faults.begins('UPDATE "companions_closing"')
+HOLDS = faults.begins('SELECT "companions_closing"."companion_id"')
+POINTS = {  # the statement of a closing, and which one of its kind, before which it is killed or something is deleted
+    "claimed": (HOLDS, 1),
+    "gathered": (UPDATES, 3),
+    "asked": (faults.ANSWERED, 1),
+    "drafting": (UPDATES, 4),
+    "drafted": (HOLDS, 3),
+    "writing": (faults.begins('INSERT INTO "memory_learning"'), 1),
+    "learnt": (faults.begins('UPDATE "companions_message" SET "is_learnt"'), 1),
+    "kept": (faults.begins('UPDATE "companions_session"'), 1),
+    "written": (UPDATES, 5),
+}
 
 
 def everything(companion: Companion) -> list[Any]:
@@ -113,18 +110,17 @@ def test_a_closing_killed_at_any_point_ends_with_one_diary_entry_and_no_loss(
 ) -> None:
     talk(mira, *TEA)
     closing_id = ask_to_close(mira, NOON)
-    with pytest.raises(Killed):
-        run(closing_id, NOON, dying(point))
-    if point not in AFTER_COMMIT:
-        assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
-        assert Session.objects.get().ended_at is None
-        run(closing_id, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
-        assert DiaryEntry.objects.count() == 0
-    assert due(NOON + LEASE_TIME) == ([] if point in AFTER_COMMIT else [closing_id])
+    with faults.killed(*POINTS[point]):
+        run(closing_id, NOON)
+    assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
+    assert Session.objects.get().ended_at is None
+    run(closing_id, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
+    assert DiaryEntry.objects.count() == 0
+    assert find_due(NOON + LEASE_TIME) == [closing_id]
     run(closing_id, NOON + LEASE_TIME)
     assert DiaryEntry.objects.count() == Learning.objects.count() == 1
     assert Message.objects.filter(is_learnt=True).count() == len(TEA)
-    asked_again = point in {"asked"}
+    asked_again = point in {"asked", "drafting"}
     assert len(rehearsal.requests()) == (2 if asked_again else 1)
     after = everything(mira)
     run(closing_id, NOON + 2 * LEASE_TIME)
@@ -142,9 +138,12 @@ def test_a_killed_closing_ends_as_one_that_was_not(mira: Companion, tian: Compan
         talk(companion, *TEA)
     closed(mira, NOON)
     closing_id = ask_to_close(tian, NOON)
-    for number, point in enumerate(POINTS[:-1]):
-        with pytest.raises(Killed):
-            run(closing_id, NOON + number * LEASE_TIME, dying(point))
+    for number, point in enumerate(["claimed", "gathered", "asked", "drafting", "drafted"]):
+        with faults.killed(*POINTS[point]):
+            run(closing_id, NOON + number * LEASE_TIME)
+    for number, point in enumerate(["writing", "learnt", "kept"], start=5):
+        with faults.killed(POINTS[point][0]):
+            run(closing_id, NOON + number * LEASE_TIME)
     run(closing_id, NOON + len(POINTS) * LEASE_TIME)
     assert told(mira) == told(tian) != []
 
@@ -200,22 +199,12 @@ def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsa
 # -- deletion meanwhile ---------------------------------------------------------------------------------------------
 
 
-def when(point: str, act: Callable[[], object]) -> Callable[[str], None]:
-    """Does something once, as a step comes to that point."""
-    left = [act]
-
-    def step(reached: str) -> None:
-        if reached == point and left:
-            left.pop()()
-
-    return step
-
-
 @pytest.mark.parametrize("point", ["gathered", "asked", "drafted"])
 def test_a_message_deleted_while_closing_runs_stays_deleted(mira: Companion, talk: Talk, point: str) -> None:
     messages = talk(mira, *TEA, *GARDEN)
     closing_id = ask_to_close(mira, NOON)
-    run(closing_id, NOON, when(point, partial(delete_message, messages[4], NOON)))
+    with faults.before(POINTS[point][0], partial(delete_message, messages[4], NOON), POINTS[point][1]):
+        run(closing_id, NOON)
     assert Closing.objects.get().state == "done"
     entry = DiaryEntry.objects.get()
     written = str([*Memory.objects.values_list("text", "quotes"), *Revision.objects.values_list("sentences")])
@@ -230,7 +219,8 @@ def test_a_known_memory_forgotten_while_closing_runs_is_not_reinforced(mira: Com
     learnt = [one for one in Memory.objects.filter(sources__isnull=False) if one.kind != "diary"]
     talk(mira, *TEA, at=NOON + timedelta(hours=1))
     closing_id = ask_to_close(mira, NOON + timedelta(hours=2))
-    run(closing_id, NOON + timedelta(hours=2), when("drafted", partial(forget, learnt[0], NOON)))
+    with faults.before(HOLDS, partial(forget, learnt[0], NOON), 3):
+        run(closing_id, NOON + timedelta(hours=2))
     assert Closing.objects.filter(state="done").count() == 2
     assert not Memory.objects.filter(pk=learnt[0].pk).exists()
 
@@ -243,7 +233,8 @@ def test_everything_deleted_while_closing_runs_leaves_nothing_to_tell(mira: Comp
         for message in reversed(messages):
             delete_message(message, NOON)
 
-    run(closing_id, NOON, when("asked", wipe))
+    with faults.before(faults.ANSWERED, wipe):
+        run(closing_id, NOON)
     assert Closing.objects.get().state == "done"
     assert DiaryEntry.objects.count() == Memory.objects.count() == Revision.objects.count() == 0
 
@@ -268,7 +259,8 @@ def test_clearing_without_remembering_asks_no_model_and_leaves_nothing(
 def test_a_waiting_closing_turns_forgetful_even_while_the_model_is_asked(mira: Companion, talk: Talk) -> None:
     talk(mira, *TEA)
     closing_id = ask_to_close(mira, NOON)
-    run(closing_id, NOON, when("asked", lambda: close(mira, NOON, is_forgetful=True)))
+    with faults.before(faults.ANSWERED, lambda: close(mira, NOON, is_forgetful=True)):
+        run(closing_id, NOON)
     assert Closing.objects.get().state == "done"
     assert DiaryEntry.objects.count() == Message.objects.count() == Memory.objects.count() == 0
 

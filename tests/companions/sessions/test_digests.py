@@ -12,13 +12,13 @@ from pytest_django import Settings
 from accounts.models import ModelCall
 from companions.deletion import delete_message
 from companions.models import Companion, Message, Session
-from companions.sessions.digests import due, run
+from companions.sessions.digests import find_due, run
 from jobs.lease import LEASE_TIME
 from memory.models import Learning, Memory
 from memory.store import keep_fact
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
-from tests.companions.sessions.test_closing import Killed, dying, when
+from tests.fixtures import faults
 from tests.fixtures.malformed import LEARNT
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
@@ -32,10 +32,10 @@ def learnt() -> int:
 
 def test_a_batch_is_due_after_eight_turns_and_costs_one_call(mira: Companion, talk: Talk) -> None:
     talk(mira, *EIGHT_TURNS[:-1])
-    assert due(NOON) == []
+    assert find_due(NOON) == []
     talk(mira, "And I planted a fig tree.", at=NOON)
     session = Session.objects.get()
-    assert due(NOON) == [session.pk]
+    assert find_due(NOON) == [session.pk]
     run(session.pk, NOON)
     session.refresh_from_db()
     assert session.summary != ""
@@ -44,7 +44,7 @@ def test_a_batch_is_due_after_eight_turns_and_costs_one_call(mira: Companion, ta
     assert Learning.objects.get().messages == 16
     assert ModelCall.objects.filter(purpose="learning").count() == 1
     assert not Message.objects.filter(is_learnt=False).exists()
-    assert due(NOON) == []
+    assert find_due(NOON) == []
     before = learnt()
     run(session.pk, NOON)
     assert learnt() == before > 0
@@ -80,14 +80,24 @@ def test_what_the_companion_says_brings_two_memories_to_compare_and_what_the_use
     assert (known.count("whale"), known.count("igloo")) == (4, 2)
 
 
-@pytest.mark.parametrize("point", ["claimed", "gathered", "asked", "writing", "learnt", "written"])
+POINTS = {
+    "claimed": (faults.begins('SELECT "companions_session"'), 1),
+    "gathered": (faults.begins('SELECT "memory_'), 1),
+    "asked": (faults.ANSWERED, 1),
+    "writing": (faults.begins('INSERT INTO "memory_learning"'), 1),
+    "learnt": (faults.begins('UPDATE "companions_message"'), 1),
+    "written": (faults.begins('UPDATE "companions_session"'), 2),
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
 def test_a_batch_killed_at_any_point_is_learnt_from_once(mira: Companion, talk: Talk, point: str) -> None:
     talk(mira, *EIGHT_TURNS)
     session = Session.objects.get()
-    with pytest.raises(Killed):
-        run(session.pk, NOON, dying(point))
+    with faults.killed(*POINTS[point]):
+        run(session.pk, NOON)
     assert Learning.objects.count() == learnt() == 0
-    assert due(NOON) == []  # whoever was killed may still be at it
+    assert find_due(NOON) == []  # whoever was killed may still be at it
     run(session.pk, NOON + LEASE_TIME)
     assert Learning.objects.count() == 1
 
@@ -99,7 +109,8 @@ def test_a_message_deleted_while_a_batch_is_learnt_from_stays_deleted(
     messages = talk(mira, *EIGHT_TURNS, *TEA)
     session = Session.objects.get()
     delete: Callable[[], object] = partial(delete_message, messages[4], NOON)
-    run(session.pk, NOON, when(point, delete))
+    with faults.before(POINTS[point][0], delete):
+        run(session.pk, NOON)
     assert (learnt(), Session.objects.get().summary) == (0, "")
     delete_message(messages[12], NOON)  # the same words
     run(session.pk, NOON + LEASE_TIME)
@@ -176,7 +187,7 @@ def test_a_deleted_message_has_nothing_learnt_again_and_the_next_batch_sums_up_w
     session = Session.objects.get()
     run(session.pk, NOON)
     delete_message(messages[0], NOON)
-    assert due(NOON) == []
+    assert find_due(NOON) == []
     evidence = dict(Memory.objects.exclude(kind="said").values_list("pk", "evidence"))
     counted(talk, mira, 1)
     run(session.pk, NOON + timedelta(hours=2))

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from companions.models import Closing, Companion, Session
-from companions.sessions.closing import due, run
-from companions.sessions.requests import ask_for_silent
+from companions.sessions.closing import find_due, run
+from companions.sessions.requests import close_silent
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry
 from providers.rehearsal.process import RehearsalServer
@@ -24,8 +24,8 @@ def _begun_then(mira: Companion) -> None:
 
 def sweep(now: datetime) -> int:
     """What beat does each minute; how many closings it went on with."""
-    ask_for_silent(now)
-    closings = due(now)
+    close_silent(now)
+    closings = find_due(now)
     for closing_id in closings:
         run(closing_id, now)
     return len(closings)
@@ -90,7 +90,7 @@ def test_what_is_said_after_a_failed_closing_closes_with_it(
 ) -> None:
     talk(mira, *TEA)
     sweep_at = LAST + timedelta(hours=8)
-    ask_for_silent(sweep_at)
+    close_silent(sweep_at)
     Closing.objects.update(state="failed")
     talk(mira, *GARDEN, at=MORNING + timedelta(days=2))
     assert sweep(MORNING + timedelta(days=3)) == 1
@@ -100,5 +100,5 @@ def test_what_is_said_after_a_failed_closing_closes_with_it(
 def test_the_sweep_asks_once_for_each(mira: Companion, talk: Talk) -> None:
     talk(mira, *TEA)
     now = LAST + timedelta(hours=8)
-    assert [ask_for_silent(now), ask_for_silent(now)] == [1, 0]
+    assert [close_silent(now), close_silent(now)] == [1, 0]
     assert Closing.objects.count() == 1

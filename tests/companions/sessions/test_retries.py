@@ -13,6 +13,7 @@ from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.models import DiaryEntry
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
+from tests.fixtures import faults
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)
@@ -31,10 +32,9 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def step(self, point: str) -> None:
-        if point == "asked":
-            self.now += self.answer
-            self.meanwhile(self.now)
+    def answer_model(self) -> None:
+        self.now += self.answer
+        self.meanwhile(self.now)
 
 
 def test_a_closing_of_many_calls_is_one_workers_all_the_while(
@@ -43,8 +43,9 @@ def test_a_closing_of_many_calls_is_one_workers_all_the_while(
     settings.CONTEXT_TOKENS = 2000
     talk(mira, *(f"On day {number} I walked {number + 3} miles along the river." for number in range(60)))
     closing_id, others = ask_to_close(mira, NOON), []
-    clock = Clock(LONG, lambda now: others.extend(closing.due(now)))
-    closing.run(closing_id, NOON, clock.step, clock)
+    clock = Clock(LONG, lambda now: others.extend(closing.find_due(now)))
+    with faults.before_each(faults.ANSWERED, clock.answer_model):
+        closing.run(closing_id, NOON, clock)
     assert clock.now - NOON > LEASE_TIME
     assert others == []
     assert Closing.objects.get().state == "done"
@@ -60,7 +61,8 @@ def test_whoever_was_too_slow_leaves_the_closing_to_who_took_it(
     closing_id = ask_to_close(mira, NOON)
     theirs = NOON + 2 * LEASE_TIME
     clock = Clock(LEASE_TIME, lambda now: Closing.objects.filter(next_at__lte=now).update(next_at=theirs))
-    closing.run(closing_id, NOON, lambda point: clock.step("asked") if point == "gathered" else None, clock)
+    with faults.before(faults.begins('UPDATE "companions_closing"'), clock.answer_model, 3):
+        closing.run(closing_id, NOON, clock)
     left = Closing.objects.get()
     assert (left.state, left.next_at, left.attempts, left.error) == ("waiting", theirs, 0, "")
     assert rehearsal.requests() == []
@@ -73,7 +75,8 @@ def test_a_failed_try_of_one_who_was_too_slow_is_not_counted(
     rehearsal.script({"task": "digest", "answer": "no"})
     session, theirs = Session.objects.get(), NOON + 2 * LEASE_TIME
     clock = Clock(LEASE_TIME, lambda now: Session.objects.filter(digest_at__lte=now).update(digest_at=theirs))
-    digests.run(session.pk, NOON, lambda point: clock.step("asked") if point == "gathered" else None, clock)
+    with faults.before(faults.ANSWERED, clock.answer_model):
+        digests.run(session.pk, NOON, clock)
     session.refresh_from_db()
     assert (session.digest_at, session.digest_attempts) == (theirs, 0)
 
@@ -84,13 +87,12 @@ def test_the_wait_after_a_failure_counts_from_the_end_of_the_call(
     talk(mira, *EIGHT_TURNS)
     rehearsal.script({"task": "any", "answer": "no", "repeat": 2})
     clock = Clock(LONG)
-
-    def thinking(point: str) -> None:
-        clock.step("asked" if point == "gathered" else "")
-
-    digests.run(Session.objects.get().pk, NOON, thinking, clock)
+    with faults.before(faults.ANSWERED, clock.answer_model):
+        digests.run(Session.objects.get().pk, NOON, clock)
     assert Session.objects.get().digest_at == clock.now + timedelta(minutes=2) == NOON + timedelta(minutes=17)
-    closing.run(ask_to_close(mira, NOON), NOON, thinking, clock)
+    closing_id = ask_to_close(mira, NOON)
+    with faults.before(faults.ANSWERED, clock.answer_model):
+        closing.run(closing_id, NOON, clock)
     assert Closing.objects.get().next_at == clock.now + timedelta(minutes=2)
 
 
@@ -172,7 +174,7 @@ def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
     session.refresh_from_db()
     assert (session.digest_at, session.digest_attempts) == (None, 0)
     assert len(rehearsal.requests()) == MAX_ATTEMPTS
-    assert digests.due(now) == []
+    assert digests.find_due(now) == []
     assert mira.memories.filter(message__in=first, closed_at=None).count() == len(first)
     talk(mira, *(f"We counted to {number}." for number in range(16)), at=now)
     digests.run(session.pk, now)

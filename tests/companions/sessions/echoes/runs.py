@@ -65,7 +65,7 @@ def _say(companion: Companion, turn: Turn, loop: asyncio.Runner) -> None:
 
 
 def _learn(now: datetime) -> None:
-    for session_id in digests.due(now):
+    for session_id in digests.find_due(now):
         digests.run(session_id, now)
     for companion_id in reflection.find_due_companions(now):
         reflection.run(companion_id, now)
@@ -73,8 +73,8 @@ def _learn(now: datetime) -> None:
 
 def _sweep(companion: Companion, now: datetime) -> None:
     _learn(now)
-    requests.ask_for_silent(now)
-    for closing_id in closing.due(now):
+    requests.close_silent(now)
+    for closing_id in closing.find_due(now):
         closing.run(closing_id, now)
     embed_waiting(companion.pk)
 
