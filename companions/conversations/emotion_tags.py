@@ -35,22 +35,18 @@ class Felt:
     intensity: float
 
     def row(self) -> dict[str, object]:
-        """As it is stored and sent."""
+        """Return it as it is stored and sent."""
         return {"at": self.at, "emotion": self.emotion.value, "intensity": self.intensity}
 
     @classmethod
-    def told(cls, at: int, words: str) -> "Felt":
-        """What the words of a tag tell."""
+    def parse(cls, at: int, words: str) -> "Felt":
+        """Return what the words of a tag tell."""
         known = (name for name in re.findall("[a-z]+", words.casefold()) if name in Emotion.values)
-        return cls(at, Emotion(next(known, Emotion.NEUTRAL)), _intensity(words))
-
-
-def _intensity(words: str) -> float:
-    found = NUMBER.search(words)
-    if found is None:
-        return DEFAULT_INTENSITY
-    number = float(found[1].replace(",", "."))
-    return round(min(number / 100 if found[2] else number, 1.0), 2)
+        intensity = DEFAULT_INTENSITY
+        if found := NUMBER.search(words):
+            number = float(found[1].replace(",", "."))
+            intensity = round(min(number / 100 if found[2] else number, 1.0), 2)
+        return cls(at, Emotion(next(known, Emotion.NEUTRAL)), intensity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +65,36 @@ class Expressions:
         self._gap: re.Pattern[str] | None = None  # the white space that goes with the tag before it
 
     def take(self, piece: str) -> list[str | Felt]:
-        """The text and the emotions that are sure by now, in their order; what may be a tag is held back."""
-        return self._told(self._held + piece, is_end=False)
+        """Return the text and the emotions that are sure by now, in their order; what may be a tag is held back."""
+        return self._read(self._held + piece, is_end=False)
 
     def end(self) -> list[str | Felt]:
-        """What was held back: text, but for what had begun as a tag."""
-        return self._told(self._held, is_end=True)
+        """Return what was held back: text, but for what had begun as a tag."""
+        return self._read(self._held, is_end=True)
 
-    def _told(self, text: str, *, is_end: bool) -> list[str | Felt]:
-        told: list[str | Felt] = []
+    def _read(self, text: str, *, is_end: bool) -> list[str | Felt]:
+        parts: list[str | Felt] = []
         begin = at = 0
         while found := SIGN.search(text, at):
-            tag = _tag(text, found.start(), is_end=is_end)
+            tag = _find_tag(text, found.start(), is_end=is_end)
             if tag is None:
                 break
             if tag.end > found.start():
-                told += [*self._text(text[begin : found.start()]), *self._felt(tag)]
+                parts += self._take_text(text[begin : found.start()])
                 begin = tag.end
+                if (
+                    not self._last or self._last.isspace()
+                ):  # the white space on one of the tag's sides goes with it
+                    self._gap = {"": ANY, "\n": LINE}.get(self._last, SPACES)
+                if WORD.search(tag.words):
+                    parts.append(Felt.parse(self._length, tag.words))
             at = max(tag.end, found.end())
         end = found.start() if found else len(text)
-        told += self._text(text[begin:end])
+        parts += self._take_text(text[begin:end])
         self._held = text[end:]
-        return told
+        return parts
 
-    def _text(self, text: str) -> list[str]:
+    def _take_text(self, text: str) -> list[str]:
         if self._gap and (gone := self._gap.match(text)):
             text = text[gone.end() :]
             self._gap = None if text or (self._gap is LINE and gone[0].endswith("\n")) else self._gap
@@ -100,18 +102,12 @@ class Expressions:
             self._length, self._last = self._length + len(text), text[-1]
         return [text] if text else []
 
-    def _felt(self, tag: Tag) -> list[Felt]:
-        """The emotion of the tag, if it tells one; the white space on one of its two sides goes with it."""
-        if not self._last or self._last.isspace():
-            self._gap = {"": ANY, "\n": LINE}.get(self._last, SPACES)
-        return [Felt.told(self._length, tag.words)] if WORD.search(tag.words) else []
 
-
-def _tag(text: str, at: int, *, is_end: bool) -> Tag | None:
-    """The tag that begins here: one that ends where it begins is none; None where more must come to tell."""
+def _find_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
+    """Return the tag that begins here: one that ends where it begins is none; None where more must come to tell."""
     head, most = HEAD.match(text, at), at + MAX_TAG_CHARACTERS
     if head is None:
-        return _begun(text, at, is_end=is_end)
+        return _find_begun_tag(text, at, is_end=is_end)
     end = END.search(text, head.end(), most)
     if end is None and len(text) < most and not is_end:
         return None
@@ -120,11 +116,11 @@ def _tag(text: str, at: int, *, is_end: bool) -> Tag | None:
     if not is_closed:
         return Tag(at if head[1] else stop, words)  # "joy < emotion" may be meant
     is_told = head[2] or WORD.search(words)
-    return Tag(stop + 1, words) if is_told else _content(text, stop + 1, most, is_end=is_end)
+    return Tag(stop + 1, words) if is_told else _find_content(text, stop + 1, most, is_end=is_end)
 
 
-def _begun(text: str, at: int, *, is_end: bool) -> Tag | None:
-    """What stands at the end of the text and may become a tag; no more of it comes where that is the end of all."""
+def _find_begun_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
+    """Return what may become a tag, at the end of the text; no more of it comes where that is the end of all."""
     begun = BEGUN.fullmatch(text, at)
     if begun is None:
         return Tag(at)
@@ -134,28 +130,27 @@ def _begun(text: str, at: int, *, is_end: bool) -> Tag | None:
     return Tag(len(text) if is_one else at)
 
 
-def _content(text: str, at: int, most: int, *, is_end: bool) -> Tag | None:
-    """The rest of an element whose name stands between two tags, as in <emotion>happy</emotion>."""
+def _find_content(text: str, at: int, most: int, *, is_end: bool) -> Tag | None:
+    """Return the rest of an element whose name stands between two tags, as in <emotion>happy</emotion>."""
     found = CONTENT.match(text, at, most, partial=True)
     if found and not found.partial:
         return Tag(found.end(), found[1])
     return Tag(at) if found is None or is_end or len(text) >= most else None
 
 
-def apart(text: str) -> tuple[str, list[Felt]]:
-    """A whole text without its tags, and the emotions that they told."""
+def split_emotions(text: str) -> tuple[str, list[Felt]]:
+    """Return a whole text without its tags, and the emotions that they told."""
     reading = Expressions()
-    told = [*reading.take(text), *reading.end()]
-    return "".join(part for part in told if isinstance(part, str)), [
-        part for part in told if isinstance(part, Felt)
-    ]
+    parts = [*reading.take(text), *reading.end()]
+    words = "".join(part for part in parts if isinstance(part, str))
+    return words, [part for part in parts if isinstance(part, Felt)]
 
 
 def without_tags(text: str) -> str:
-    """A whole text without its tags."""
-    return apart(text)[0] if SIGN.search(text) else text
+    """Return a whole text without its tags."""
+    return split_emotions(text)[0] if SIGN.search(text) else text
 
 
 def felt_at(emotions: Sequence[Mapping[str, object]], at: int) -> Mapping[str, object] | None:
-    """The stored emotion that holds at this place of the text; None before the first."""
+    """Return the stored emotion that holds at this place of the text; None before the first."""
     return next((emotion for emotion in reversed(emotions) if int(str(emotion["at"])) <= at), None)

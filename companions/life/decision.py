@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts.models import ModelCall
 from accounts.usage import charged
 from companions import tools
-from companions.conversations.emotion_tags import apart, without_tags
+from companions.conversations.emotion_tags import split_emotions, without_tags
 from companions.life.waking_context import WakingContext, compose_prompt, compose_tool_result
 from companions.tools.bounds import put
 from providers.chat.completion import Completion, complete
@@ -116,7 +116,7 @@ def _use_tool(context: WakingContext, call: ToolCall, refusal: str, round: int) 
 
 def read_words(text: str, companion: str, user: str) -> tuple[str, list[dict[str, object]]]:
     """Return what the companion says, and its emotions, each with the place in that from which it holds."""
-    words, felt = apart(text)
+    words, felt = split_emotions(text)
     said = clean_words(words, companion, user)
     before = max(words.find(said[:40]), 0)
     rows = [

@@ -2,10 +2,9 @@
 feeling.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -93,14 +92,13 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
         self_concept=[said["text"] for said in self_concept],
         profile=[said["text"] for said in profile],
         slots=[PinnedText(slot.name, slot.text, slot.changed_at) for slot in slots],
-        blocks=[_pinned_block(row) for row in blocks],
+        blocks=[
+            PinnedText(row.name, row.text, row.changed_at, row.description, row.most_characters)
+            for row in blocks
+        ],
         inner_state=inner_state,
         sources=frozenset(sources),
     )
-
-
-def _pinned_block(row: Any) -> PinnedText:
-    return PinnedText(row.name, row.text, row.changed_at, row.description, row.most_characters)
 
 
 def render_pinned(pinned: PinnedContext, tokens: int) -> str:
@@ -109,20 +107,20 @@ def render_pinned(pinned: PinnedContext, tokens: int) -> str:
     Each of the four has an equal share, and what one leaves falls to those after it. Of sentences the first stay, of
     slots and blocks those that were changed last, whole; they stand in the order of their names.
     """
-    parts = []
-    for n, (name, lines) in enumerate(_parts(pinned)):
-        kept = _take_fitting(lines, tokens // (4 - n))
-        tokens -= sum(map(estimate, kept))
-        parts.append(block(name, kept if n < 2 else sorted(kept)))
-    return "\n\n".join(filter(None, parts))
-
-
-def _parts(pinned: PinnedContext) -> Iterable[tuple[str, list[str]]]:
-    yield "self-concept", [f"- {quoted(text)}" for text in pinned.self_concept]
-    yield "user-profile", [f"- {quoted(text)}" for text in pinned.profile]
+    parts = {
+        "self-concept": [f"- {quoted(text)}" for text in pinned.self_concept],
+        "user-profile": [f"- {quoted(text)}" for text in pinned.profile],
+    }
     for name, texts in (("slots", pinned.slots), ("blocks", pinned.blocks)):
         by_name = sorted(texts, key=lambda text: text.name)
-        yield name, [text.line for text in sorted(by_name, key=lambda text: text.changed_at, reverse=True)]
+        newest_first = sorted(by_name, key=lambda text: text.changed_at, reverse=True)
+        parts[name] = [text.line for text in newest_first]
+    rendered = []
+    for shares, (name, lines) in zip((4, 3, 2, 1), parts.items(), strict=True):
+        kept = _take_fitting(lines, tokens // shares)
+        tokens -= sum(map(estimate, kept))
+        rendered.append(block(name, sorted(kept) if name in ("slots", "blocks") else kept))
+    return "\n\n".join(filter(None, rendered))
 
 
 def _take_fitting(lines: Sequence[str], tokens: int) -> list[str]:

@@ -44,6 +44,8 @@ from database.threads import DATABASE_UNAVAILABLE, in_thread
 from safety import notices
 from text.storable import is_storable
 
+IDLE, TOO_FAST, UNAVAILABLE = 4408, 4429, 1013
+
 
 class Frame(BaseModel):
     """Something that a client sends."""
@@ -71,7 +73,7 @@ TALK: TypeAdapter[Frame] = TypeAdapter(Annotated[FRAMES, Field(discriminator="ty
 
 
 def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
-    """The frame; raises TextError where it is none of those known, with what is wrong."""
+    """Return the frame; raise TextError where it is none of those known, with what is wrong."""
     if text is None:
         raise TextError("bad_frame", _("Frames are text, not bytes."))
     try:
@@ -84,9 +86,6 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
     if not is_storable(getattr(frame, "client_id", "")):
         raise TextError("bad_frame", _("This client id holds characters that are not text."))
     return frame
-
-
-IDLE, TOO_FAST, UNAVAILABLE = 4408, 4429, 1013
 
 
 class PersonSocket(AsyncWebsocketConsumer):
@@ -174,18 +173,14 @@ class PersonSocket(AsyncWebsocketConsumer):
         try:
             while True:
                 event = await self.heard.get()
-                if event["type"] == CHECK:
-                    self._check_soon()
+                if event["type"] == CHECK:  # whether the socket may stay, while it goes on hearing
+                    running = [task for task in self.tasks if not task.done()]
+                    self.tasks = [*running, asyncio.create_task(self._close_if_ended())]
                 else:
                     await self.hear(event)
         except (DatabaseError, RuntimeError, *REDIS_UNAVAILABLE):
             with contextlib.suppress(RuntimeError, OSError):
                 await self.close(UNAVAILABLE)
-
-    def _check_soon(self) -> None:
-        """Look whether the socket may stay, while it goes on hearing."""
-        running = [task for task in self.tasks if not task.done()]
-        self.tasks = [*running, asyncio.create_task(self._close_if_ended())]
 
     async def _watch(self) -> None:
         """Look around, and close where session, token or companion have ended."""
@@ -289,7 +284,8 @@ class CompanionConsumer(PersonSocket):
                     await actions.stop(await self.find_reply(frame.id))
             case ReplyResume():
                 async with at_work(self.user.pk):
-                    await self._resume(await self.find_reply(frame.id), frame.after)
+                    reply = await self.find_reply(frame.id)
+                    await self._catch_up(reply.pk, frame.after)
 
     async def send_message(self, frame: MessageSend) -> None:
         async with self.giving:  # the reply's first frames wait until the message's own has gone out
@@ -300,11 +296,12 @@ class CompanionConsumer(PersonSocket):
                 self.follower.begin(started.reply.pk)
             await self.give(frames.saved(started))
 
-    async def _resume(self, reply: Reply, after: int) -> None:
-        """Give what follows piece `after`; where its pieces are gone, the text as it is on the row."""
+    async def _catch_up(self, reply_id: UUID | str, after: int | None = None) -> None:
+        """Give what was missed, or what follows piece `after`; where pieces are gone, the text as it is on the row."""
         async with self.giving:
-            self.follower.begin(reply.pk, after)
-            for frame in await self.follower.catch_up(str(reply.pk)):
+            if after is not None:
+                self.follower.begin(reply_id, after)
+            for frame in await self.follower.catch_up(str(reply_id)):
                 await self.send(frame)
 
     async def hear(self, event: Event) -> None:
@@ -319,9 +316,7 @@ class CompanionConsumer(PersonSocket):
         """Look for what was missed of replies that have been silent, as they are when Redis was away."""
         for reply_id in self.follower.silent():
             with contextlib.suppress(DatabaseError):
-                async with self.giving:
-                    for frame in await self.follower.catch_up(reply_id):
-                        await self.send(frame)
+                await self._catch_up(reply_id)
 
     async def refuse(self, code: str, detail: str, client_id: str | None) -> None:
         given: dict[str, Any] = {"client_id": client_id} if client_id else {}
@@ -347,7 +342,7 @@ class MeConsumer(PersonSocket):
     async def opened(self) -> None:
         with contextlib.suppress(DatabaseError):
             await self._count()
-            for frame in await in_thread(self._notices):
+            for frame in await in_thread(self._load_notices):
                 await self.give(frame)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -366,6 +361,6 @@ class MeConsumer(PersonSocket):
         companions = {str(id): count for id, count in counts.items()}
         await self.give({"type": "unread", "total": sum(counts.values()), "companions": companions})
 
-    def _notices(self) -> list[dict[str, Any]]:
+    def _load_notices(self) -> list[dict[str, Any]]:
         with translation.override(self.user.language or "en"):
-            return [notices.as_frame(one) for one in notices.list_unseen(self.user, timezone.now())]
+            return [notices.as_frame(notice) for notice in notices.list_unseen(self.user, timezone.now())]

@@ -11,8 +11,8 @@ from companions.conversations.emotion_tags import (
     MAX_TAG_CHARACTERS,
     Expressions,
     Felt,
-    apart,
     felt_at,
+    split_emotions,
     without_tags,
 )
 from memory.emotion import Emotion
@@ -52,24 +52,24 @@ def in_pieces(text: str, cuts: list[int]) -> tuple[str, list[Felt]]:
 @example("a<emotion happy 0.7>b", [3, 5])
 @example("<emotion>happy</emotion>", [9, 10, 16])
 def test_any_splitting_gives_the_same_text_and_emotions(answer: str, cuts: list[int]) -> None:
-    assert in_pieces(answer, [min(cut, len(answer)) for cut in cuts]) == apart(answer)
+    assert in_pieces(answer, [min(cut, len(answer)) for cut in cuts]) == split_emotions(answer)
 
 
 @given(ANSWERS)
 def test_one_character_at_a_time_gives_the_same(answer: str) -> None:
-    assert in_pieces(answer, list(range(len(answer)))) == apart(answer)
+    assert in_pieces(answer, list(range(len(answer)))) == split_emotions(answer)
 
 
 @given(st.text(alphabet="ab .\n好", max_size=12), TAGS, st.text(alphabet="ab .\n好", max_size=12))
 def test_nothing_of_a_tag_leaks(before: str, tag: str, after: str) -> None:
-    text = apart(f"{before}{tag}{after}")[0]
+    text = split_emotions(f"{before}{tag}{after}")[0]
     assert not re.search(r"(?i)[<>＜＞]|emotion|happy|melancholy|intensity|[0-9]", text)
     assert text.startswith(before)
 
 
 @given(st.text(alphabet="ab<>/ \n.e=3好", max_size=40).filter(lambda text: not re.search("<e$", text)))
 def test_text_that_merely_contains_a_sign_is_untouched(text: str) -> None:
-    assert apart(text) == (text, [])
+    assert split_emotions(text) == (text, [])
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_what_is_no_tag_stays(text: str) -> None:
     ],
 )
 def test_a_tag_is_read_kindly(tag: str, emotion: str, intensity: float) -> None:
-    assert apart(f"{tag} Well.") == ("Well.", [Felt(0, Emotion(emotion), intensity)])
+    assert split_emotions(f"{tag} Well.") == ("Well.", [Felt(0, Emotion(emotion), intensity)])
 
 
 def test_an_emotion_holds_from_its_place_in_the_text_without_tags() -> None:
-    text, felt = apart("Oh. <emotion sad 0.4> I see. <emotion happy 0.8>But look!")
+    text, felt = split_emotions("Oh. <emotion sad 0.4> I see. <emotion happy 0.8>But look!")
     assert text == "Oh. I see. But look!"
     assert [(text[one.at :], one.emotion) for one in felt] == [
         ("I see. But look!", "sad"),

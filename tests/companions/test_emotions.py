@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ModelCall, User
-from companions.conversations.emotion_tags import apart
+from companions.conversations.emotion_tags import split_emotions
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message, Prompt, Reply
 from companions.prompting.turn_prompt import RULES
@@ -203,5 +203,5 @@ def test_a_log_that_a_model_wrote_is_taken_in_without_tags(mira: Companion) -> N
 
 def test_rules_and_parser_agree_on_the_names() -> None:
     """The example in the rules is a tag that is read, and each emotion is among the names."""
-    assert [one.emotion for one in apart(RULES)[1]] == [Emotion.HAPPY]
+    assert [one.emotion for one in split_emotions(RULES)[1]] == [Emotion.HAPPY]
     assert all(re.search(rf"\b{one}\b", RULES) for one in Emotion.values)
