@@ -92,6 +92,9 @@ def parse_uuid(text: str) -> UUID:
         raise Http404 from error
 
 
+# -- one writer at a time for each companion ---------------------------------------------------------------------------
+
+
 def lock(companion_id: UUID) -> bool:
     """Return whether the companion is there; it is nobody else's to change until the transaction ends.
 

@@ -12,10 +12,14 @@ import regex
 from companions.models import Message
 
 MAX_SOURCES = 5
+WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|\w+|\s+|.", regex.DOTALL)
+MIN_LIKENESS = 0.5  # a sentence that is less like another is another sentence
+MAX_CHARACTERS = 400  # of a sentence that is compared word by word, which takes the square of its length
+SAME, GONE, NEW = "same", "gone", "new"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CitedSentence:
     """One sentence, the first of the messages behind it in the order of time, and how many there are."""
 
     text: str
@@ -27,26 +31,17 @@ class Told:
         return self.count - len(self.said)
 
 
-def told(companion_id: UUID, sentences: Sequence[Mapping[str, Any]]) -> list[Told]:
-    """The sentences with those of their messages that are there: one query."""
+def load_citations(companion_id: UUID, sentences: Sequence[Mapping[str, Any]]) -> list[CitedSentence]:
+    """Return the sentences with those of their messages that are there: one query."""
     ids = {UUID(source) for sentence in sentences for source in sentence["sources"]}
     mine = Message.objects.filter(companion=companion_id).select_related("session__diary_entry")
     messages = mine.in_bulk(ids) if ids else {}
-    return [_told(sentence, messages) for sentence in sentences]
-
-
-def _told(sentence: Mapping[str, Any], messages: Mapping[UUID, Message]) -> Told:
-    ids = dict.fromkeys(UUID(source) for source in sentence["sources"])
-    said = sorted(
-        (messages[id] for id in ids if id in messages), key=lambda message: (message.said_at, message.pk)
-    )
-    return Told(sentence["text"], said[:MAX_SOURCES], len(said))
-
-
-WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|\w+|\s+|.", regex.DOTALL)
-MIN_LIKENESS = 0.5  # a sentence that is less like another is another sentence
-MAX_CHARACTERS = 400  # of a sentence that is compared word by word, which takes the square of its length
-SAME, GONE, NEW = "same", "gone", "new"
+    cited = []
+    for sentence in sentences:
+        sources = {UUID(source) for source in sentence["sources"]} & messages.keys()
+        said = sorted((messages[id] for id in sources), key=lambda message: (message.said_at, message.pk))
+        cited.append(CitedSentence(sentence["text"], said[:MAX_SOURCES], len(said)))
+    return cited
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +53,33 @@ class Piece:
 
 
 def compare(before: Sequence[str], after: Sequence[str]) -> list[list[Piece]]:
-    """The sentences of both in their order, each as its pieces."""
+    """Return the sentences of both in their order, each as its pieces."""
     lines: list[list[Piece]] = []
     for how, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if how == "equal":
             lines += [[Piece(sentence, SAME)] for sentence in before[a:b]]
         else:
             for old, new in zip_longest(before[a:b], after[c:d]):
-                lines += _changed(old, new)
+                lines += _compare_sentences(old, new)
     return lines
 
 
-def _changed(old: str | None, new: str | None) -> Iterator[list[Piece]]:
+def _compare_sentences(old: str | None, new: str | None) -> Iterator[list[Piece]]:
     """One line where the two are alike, else one for each that there is; long ones are not looked into."""
     if old is not None and new is not None and max(len(old), len(new)) <= MAX_CHARACTERS:
         words = WORD.findall(old), WORD.findall(new)
         matcher = SequenceMatcher(None, *words, autojunk=False)
         if matcher.ratio() >= MIN_LIKENESS:
-            yield list(_pieces(matcher, *words))
+            pieces = []
+            for how, a, b, c, d in matcher.get_opcodes():
+                gone, new_words = "".join(words[0][a:b]), "".join(words[1][c:d])
+                if how == "equal":
+                    pieces.append(Piece(gone, SAME))
+                else:
+                    pieces += [Piece(text, kind) for text, kind in ((gone, GONE), (new_words, NEW)) if text]
+            yield pieces
             return
     if old is not None:
         yield [Piece(old, GONE)]
     if new is not None:
         yield [Piece(new, NEW)]
-
-
-def _pieces(matcher: "SequenceMatcher[str]", old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
-    for how, a, b, c, d in matcher.get_opcodes():
-        if how == "equal":
-            yield Piece("".join(old[a:b]), SAME)
-            continue
-        if b > a:
-            yield Piece("".join(old[a:b]), GONE)
-        if d > c:
-            yield Piece("".join(new[c:d]), NEW)

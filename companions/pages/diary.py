@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_diary_entry, parse_uuid
-from companions.conversations.revisions import told
+from companions.conversations.revisions import load_citations
 from companions.memories.editing import STEPS, delete_entry, ending
 from companions.models import Companion, Message
 from companions.pages.shortcuts import form_view, list_page, page_view, post_view
@@ -76,7 +76,7 @@ def clear_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
     """One entry, sentence by sentence, each with what it comes from."""
     shown = get_diary_entry(request.user, companion_id, entry_id)
-    sentences = told(companion_id, shown.sentences)
+    sentences = load_citations(companion_id, shown.sentences)
     context = {
         "companion": get_companion(request.user, companion_id),
         "entry": shown,

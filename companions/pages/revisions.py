@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_revision
-from companions.conversations.revisions import compare, told
+from companions.conversations.revisions import compare, load_citations
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view
@@ -102,7 +102,7 @@ def shown(request: SignedInRequest, companion_id: UUID, about: Revision.About) -
     """The sentences that hold, each with what it comes from, and the revisions, newest first by pages."""
     companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
     current = every.first()
-    sentences = told(companion_id, current.sentences) if current else []
+    sentences = load_citations(companion_id, current.sentences) if current else []
     context = _context(
         companion,
         about,

@@ -1,1 +1,19 @@
-"""A turn: save what was said, recall, stream the answer, finish. Design: a reply is a task of a web process."""
+"""A turn: save what was said, recall, stream the answer, finish. A reply is a task of a web process, not of a socket.
+
+In the order in which a message becomes an answer:
+
+sockets.consumers         a frame comes in (or an operation of the API, or a page)
+queue                     the message is saved with its reply, which waits for its turn or has it
+turn                      a task makes the reply; the process's heartbeat takes care of all of them
+generation                recall, ask the model, call its tools, give out what it says
+context                   what the prompt is made from, loaded and recalled, and the record of each request
+prompting.pinned_context  what always stands in the prompt
+prompting.turn_prompt     the prompt as it is sent
+conversations.emotion_tags
+                          emotions, taken out of what the model streams
+broadcast                 frames on their way through Redis to everyone who follows the companion
+frames                    their form
+finish                    the answer becomes a message, and what it was shown is strengthened
+
+actions is what a person may do with a reply: stop it, break it off, have it made again, have it go on.
+"""
