@@ -203,7 +203,9 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
         recalled = [replace(found, reasons={**found.reasons, "with_talk": True}) for found in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
-    recalled = drop_repetitions(recalled, turn.origins, turn.given, _read_pinned(turn))
+    sent = turn_prompt.render_system(companion, turn.pinned, turn.summary)
+    pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # not what does not fit
+    recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned)
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
     turn.found = turn_prompt.choose_memories(found, companion, turn.pinned, now, turn.origins)
     milliseconds = round((perf_counter() - began) * 1000)
@@ -217,12 +219,6 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
         reply_id=turn.reply.pk,
         policy=companion.recall_policy,
     )
-
-
-def _read_pinned(turn: TurnContext) -> list[str]:
-    """Return the sentences, slots and lines of blocks that stand in the prompt: what does not fit is left out of it."""
-    sent = turn_prompt.render_system(turn.companion, turn.pinned, turn.summary)
-    return [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]
 
 
 def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:

@@ -27,31 +27,20 @@ def have_sockets_checked(user_id: int) -> None:
 @receiver(post_delete, sender=Session)
 def check_after_sign_out(instance: Session, **_more: Any) -> None:
     user_id = instance.get_decoded().get(SESSION_KEY)
-    if (
-        user_id is not None and instance.expire_date > timezone.now()
-    ):  # the others are swept, and ended long ago
+    is_swept = instance.expire_date <= timezone.now()  # it ended long ago
+    if user_id is not None and not is_swept:
         have_sockets_checked(int(user_id))
 
 
-@receiver(post_save, sender=Token)
-def check_after_revocation(instance: Token, created: bool, **_more: Any) -> None:
+@receiver((post_save, post_delete), sender=Token)
+def check_after_revocation(instance: Token, created: bool = False, **_more: Any) -> None:
     if not created:
         have_sockets_checked(instance.user_id)
 
 
-@receiver(post_save, sender=User)
+@receiver((post_save, post_delete), sender=User)
 def check_after_change(
-    instance: User, created: bool, update_fields: Collection[str] | None, **_more: Any
+    instance: User, created: bool = False, update_fields: Collection[str] | None = None, **_more: Any
 ) -> None:
     if not created and (update_fields is None or {"is_active", "password"} & set(update_fields)):
         have_sockets_checked(instance.pk)
-
-
-@receiver(post_delete, sender=Token)
-def check_after_deletion_of_token(instance: Token, **_more: Any) -> None:
-    have_sockets_checked(instance.user_id)
-
-
-@receiver(post_delete, sender=User)
-def check_after_deletion(instance: User, **_more: Any) -> None:
-    have_sockets_checked(instance.pk)

@@ -1,6 +1,5 @@
 """Queries that Django's own cursors do not make: in Postgres's binary form, or for as long as they need."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
@@ -9,22 +8,20 @@ from psycopg import Cursor
 from psycopg.pq import Format
 
 
-def fetch_binary(sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a query. Django's own cursors ask for text alone."""
+def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a query over a queryset: {rows} in it, before each %s of the parameters.
+
+    Django's own cursors ask for text alone: to spell many vectors out and parse them is most of the time.
+    """
+    inner, given = queryset.order_by().query.sql_with_params()
     connection.ensure_connection()
     binary = Cursor(connection.connection)
     binary.format = Format.BINARY
     make = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
     with make(binary) as cursor:  # type: ignore[arg-type]  # which is said to wrap only what is wrapped already
-        cursor.execute(sql, parameters)
+        cursor.execute(sql.format(rows=f"({inner}) found"), [*given, *parameters])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
-
-
-def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a query over a queryset: {rows} in it, before each %s of the parameters."""
-    inner, given = queryset.order_by().query.sql_with_params()
-    return fetch_binary(sql.format(rows=f"({inner}) found"), [*given, *parameters])
 
 
 def lift_statement_timeout() -> None:
