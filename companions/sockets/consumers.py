@@ -34,8 +34,7 @@ from companions.replies.broadcast import SILENCE_SECONDS, Follower
 from companions.sockets.authorization import (
     NO_SUCH_COMPANION,
     NOT_SIGNED_IN,
-    Opened,
-    checker,
+    find_ending,
     find_sender,
     may_connect,
 )
@@ -200,7 +199,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         """Close where session or token have ended, or the companion is gone."""
         ending = None
         with contextlib.suppress(DatabaseError, InterfaceError):
-            ending = await checker().find_ending(Opened(self.scope, self.user.pk, self.companion_id))
+            ending = await in_thread(find_ending, self.scope, self.user.pk, self.companion_id, timezone.now())
         if ending:
             await self.close(ending)
 

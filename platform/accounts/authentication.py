@@ -1,6 +1,6 @@
 """How it is known who asks, by session or by bearer token, and in which language and time zone they read."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import cast
@@ -19,7 +19,6 @@ from ninja.security import HttpBearer
 from accounts.admission import identifying
 from accounts.errors import GateError, TokenExpiredError
 from accounts.models import Token, User
-from accounts.models.token import digest_of
 from database.threads import in_request_thread
 
 API_PREFIX = "/api/"
@@ -120,14 +119,6 @@ def token_user(plaintext: str, now: datetime) -> User | None:
         )
     token.touch(now)
     return token.user
-
-
-def token_holders(plaintexts: Iterable[str], now: datetime) -> dict[str, int]:
-    """Return the user's id of each that is a live token; their use is recorded as `token_user` does."""
-    by_digest = {digest_of(plaintext): plaintext for plaintext in plaintexts if plaintext.isascii()}
-    live = Token.objects.live().unexpired(now).filter(digest__in=by_digest)
-    live.touch(now)
-    return {by_digest[digest]: user for digest, user in live.values_list("digest", "user")}
 
 
 class BearerToken(HttpBearer):

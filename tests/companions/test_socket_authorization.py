@@ -1,6 +1,5 @@
-"""Whether sockets may stay, asked for many at once."""
+"""Whether a socket may stay open."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -8,8 +7,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from companions.models import Companion
-from companions.sockets.authorization import NO_SUCH_COMPANION, NOT_SIGNED_IN, Checker, Opened, find_endings
-from tests.fixtures.turns import bearer
+from companions.sockets.authorization import NO_SUCH_COMPANION, NOT_SIGNED_IN, find_ending
 
 NOW = timezone.now()
 
@@ -18,32 +16,19 @@ def scope(token: str) -> dict[str, Any]:
     return {"headers": [(b"authorization", f"Bearer {token}".encode())]}
 
 
-def opened(user: User, companion: Companion | None = None) -> Opened:
-    _, token = Token.objects.issue(user, "a socket")
-    return Opened(scope(token), user.pk, companion.pk if companion else None)
-
-
 @pytest.mark.django_db
-def test_many_are_asked_for_in_four_queries_and_a_savepoint(
-    alice: User, bob: User, mira: Companion, django_assert_num_queries: Any
+def test_a_socket_stays_with_a_live_token_of_the_same_person_and_a_companion_of_theirs(
+    alice: User, bob: User, mira: Companion
 ) -> None:
-    asking = [opened(alice, mira), opened(bob, mira), opened(bob), opened(alice, mira), opened(alice)]
-    asking += [asking[0]._replace(user_id=bob.pk), asking[0]._replace(scope=scope("kith_none"))]
-    Token.objects.owned_by(alice).order_by("pk")[1].revoke(NOW)
-    with django_assert_num_queries(6):
-        found = find_endings(asking, NOW)
-    gone = [None, NO_SUCH_COMPANION, None, NOT_SIGNED_IN, None, NOT_SIGNED_IN, NOT_SIGNED_IN]
-    assert found == gone
-    assert Token.objects.filter(last_used_at=NOW).count() == 4
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_who_goes_meanwhile_leaves_the_others_their_answer(alice: User, mira: Companion) -> None:
-    headers = {"headers": [await bearer(alice)]}
-    checker = Checker()
-    leaving = asyncio.create_task(checker.find_ending(Opened(headers, alice.pk, mira.pk)))
-    staying = asyncio.create_task(checker.find_ending(Opened(headers, alice.pk + 1, mira.pk)))
-    await asyncio.sleep(0)
-    leaving.cancel()
-    assert await staying == NOT_SIGNED_IN
-    assert leaving.cancelled()
+    (_, alices), (_, bobs), (revoked, revoked_text) = (
+        Token.objects.issue(user, "a socket") for user in (alice, bob, alice)
+    )
+    revoked.revoke(NOW)
+    assert find_ending(scope(alices), alice.pk, mira.pk, NOW) is None
+    assert find_ending(scope(alices), alice.pk, None, NOW) is None
+    assert find_ending(scope(bobs), bob.pk, None, NOW) is None
+    assert find_ending(scope(bobs), bob.pk, mira.pk, NOW) == NO_SUCH_COMPANION
+    assert find_ending(scope(revoked_text), alice.pk, mira.pk, NOW) == NOT_SIGNED_IN
+    assert find_ending(scope(alices), bob.pk, mira.pk, NOW) == NOT_SIGNED_IN
+    assert find_ending(scope("kith_none"), alice.pk, mira.pk, NOW) == NOT_SIGNED_IN
+    assert Token.objects.filter(last_used_at=NOW).count() == 2

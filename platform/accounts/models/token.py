@@ -2,7 +2,7 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
-from django.db import models, transaction
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import UserOwnedQuerySet
@@ -21,20 +21,8 @@ class TokenQuerySet(UserOwnedQuerySet["Token"]):
     def live(self) -> "TokenQuerySet":
         return self.filter(revoked_at=None, user__is_active=True)
 
-    def unexpired(self, now: datetime) -> "TokenQuerySet":
-        return self.filter(models.Q(expires_at=None) | models.Q(expires_at__gt=now))
-
     def matching(self, plaintext: str) -> "Token | None":
         return self.live().select_related("user").filter(digest=digest_of(plaintext)).first()
-
-    def touch(self, now: datetime) -> None:
-        """Record the use of all of them, at most once a minute each."""
-        stale = self.exclude(last_used_at__gte=now - USE_RECORDED_AFTER)
-        with (
-            transaction.atomic()
-        ):  # whoever else records some of them need not wait, nor do they wait for each other
-            free = stale.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
-            Token.objects.filter(pk__in=list(free)).update(last_used_at=now)
 
     def revoke(self, now: datetime) -> int:
         """Revoke those that are not yet, one by one, so that who listens to a token's end hears of each."""
