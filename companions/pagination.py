@@ -46,13 +46,11 @@ def paginate_merged(
         newest = rows.order_by(f"-{time_field}", "-pk")[: query.limit + 1]
         found += [(getattr(row, time_field), row.pk, row) for row in newest]
     found.sort(key=lambda entry: entry[:2], reverse=True)
-    given = found[: query.limit]
-    has_more = len(found) > query.limit
-    return [row for _at, _id, row in given], _write_cursor(*given[-1][:2]) if has_more else None
-
-
-def _write_cursor(at: datetime, id: UUID) -> str:
-    return base64.urlsafe_b64encode(f"{at.isoformat()}|{id}".encode()).decode()
+    given, cursor = found[: query.limit], None
+    if len(found) > query.limit:
+        at, id, _row = given[-1]
+        cursor = base64.urlsafe_b64encode(f"{at.isoformat()}|{id}".encode()).decode()
+    return [row for _at, _id, row in given], cursor
 
 
 def _read_cursor(cursor: str) -> tuple[datetime, UUID]:

@@ -16,18 +16,13 @@ _markdown = (
 
 
 def as_html(text: str) -> SafeString:
-    """The Markdown as HTML: no raw HTML, no images, links to http, https and mailto alone, each in a tab of its own."""
+    """Return the Markdown as HTML: no raw HTML, no images, links to http, https and mailto alone, in tabs of their own."""
     tokens = _markdown.parse(text)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(int(token.tag[1]) + HEADINGS_BELOW, 6)}"
-    html = _markdown.renderer.render(tokens, _markdown.options, {})
-    return mark_safe(_clean(html))  # noqa: S308
-
-
-def _clean(html: str) -> str:
-    return nh3.clean(
-        html,
+    html = nh3.clean(
+        _markdown.renderer.render(tokens, _markdown.options, {}),
         tags=TEXT | LISTS | TABLES,
         attributes={"a": {"href", "title"}, "ol": {"start"}},
         url_schemes={"http", "https", "mailto"},
@@ -35,3 +30,4 @@ def _clean(html: str) -> str:
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
+    return mark_safe(html)  # noqa: S308

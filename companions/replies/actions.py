@@ -149,7 +149,9 @@ def cut_to_words(text: str, until: int) -> str:
     if until >= len(text):
         return text
     place = _find_word_end(text, max(until, 0))
-    while place and _is_joined(text[place - 1], text[place]):
+    while place and (
+        unicodedata.category(text[place]).startswith("M") or text[place] in JOINS or text[place - 1] in JOINS
+    ):
         place -= 1
     kept = text[:place].rstrip()
     while kept and unicodedata.category(kept[-1]) in OPENING:
@@ -165,7 +167,3 @@ def _find_word_end(text: str, place: int) -> int:
     while place and not BETWEEN.match(text[place - 1]):
         place -= 1
     return place
-
-
-def _is_joined(before: str, after: str) -> bool:
-    return unicodedata.category(after).startswith("M") or after in JOINS or before in JOINS

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from companions.memories.reasons import in_words
 from companions.models import Companion, Message, Reply
 from companions.replies.queue import Started
+from memory.models import Recalled
 from memory.recall.recall import Found
 from providers.errors import ProviderRefused, ProviderUnavailable
 
@@ -48,17 +49,18 @@ def heard(reply: Reply) -> dict[str, Any]:
 
 
 def recalled(found: Iterable[Found]) -> list[dict[str, Any]]:
-    return [_recalled(one.memory, one.score, one.reasons) for one in found]
+    return [_describe_memory(one) for one in found]
 
 
-def _recalled(memory: Any, score: float, reasons: dict[str, Any]) -> dict[str, Any]:
+def _describe_memory(found: Found | Recalled) -> dict[str, Any]:
+    memory = found.memory
     return {
         "id": str(memory.pk),
         "kind": memory.kind,
         "text": memory.text,
         "happened_at": memory.happened_at.isoformat(),
-        "score": score,
-        "reasons": reasons,
+        "score": found.score,
+        "reasons": found.reasons,
         "message_id": str(memory.message_id) if memory.message_id else None,
     }
 
@@ -68,10 +70,7 @@ def recalled_for(reply: Reply) -> list[dict[str, Any]]:
     recalls = reply.recalls.order_by("at").prefetch_related("found__memory")
     with translation.override(reply.companion.user.language or "en"):
         return [
-            {
-                **_recalled(found.memory, found.score, found.reasons),
-                "why": in_words(found.reasons, found.memory.text),
-            }
+            _describe_memory(found) | {"why": in_words(found.reasons, found.memory.text)}
             for recall in recalls
             for found in recall.found.all()
         ]
