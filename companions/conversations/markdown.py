@@ -16,7 +16,7 @@ _markdown = (
 
 
 def as_html(text: str) -> SafeString:
-    """Return the Markdown as HTML: no raw HTML, no images, links to http, https and mailto alone, in tabs of their own."""
+    """Return the Markdown as HTML: no raw HTML, no images, links to http, https and mailto alone, in new tabs."""
     tokens = _markdown.parse(text)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
