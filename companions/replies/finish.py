@@ -158,23 +158,14 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
         ),
         now,
     )
-    _take_place(companion.conversation, reply.message, earlier, answer)
-    Memory.objects.filter(message__in=earlier, closed_at=None).update(
-        closed_at=now, replaced_by=answer.memory
-    )
-    return answer
-
-
-def _take_place(
-    conversation: Conversation, message: Message, earlier: list[Message], answer: Message
-) -> None:
-    """Put the answer into the path: what was said meanwhile follows it; a first message without answer leads to it."""
+    # What was said meanwhile follows the answer; the path ends with it where nothing was, or where it replaces another.
     meanwhile = Q(role=Message.Role.USER) | Q(waking__isnull=False)
-    Message.objects.filter(meanwhile, parent=message).update(parent=answer)
-    ends = [message.pk, *(before.pk for before in earlier)]
-    Conversation.objects.filter(pk=conversation.pk, head__in=ends).update(head=answer)
-    if earlier and not Conversation.objects.filter(pk=conversation.pk, head=answer).exists():
-        Conversation.objects.filter(pk=conversation.pk).update(head=answer)
+    Message.objects.filter(meanwhile, parent=reply.message).update(parent=answer)
+    path = Conversation.objects.filter(pk=companion.conversation.pk)
+    (path if earlier else path.filter(head=reply.message)).update(head=answer)
+    replaced = Memory.objects.filter(message__in=earlier, closed_at=None)
+    replaced.update(closed_at=now, replaced_by=answer.memory)
+    return answer
 
 
 def _enqueue_due_work(reply: Reply) -> None:
