@@ -31,10 +31,9 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.life.triggers._load_memories": "a condition on the companion's own: that no message behind one is hidden",
     "companions.transfer.digital_life_export._said": "what the companion's own recalls had found",
     "companions.conversations.transcript.with_replies": "fetched with the companion's own messages, by their replies",
-    "companions.sessions.diary.due": "the sweep: ids of stale entries, whosever they are",
-    "companions.sessions.diary.run": "the one entry of the sweep, by its id; nothing comes back",
-    "companions.sessions.diary._is_written": "the same entry, looked at again",
-    "companions.sessions.diary._note_failure": "the same entry, whose tries are counted",
+    "companions.sessions.diary_rewrite.find_due": "the sweep: ids of stale entries, whosever they are",
+    "companions.sessions.diary_rewrite.run": "the one entry of the sweep, by its id; nothing comes back",
+    "companions.sessions.diary_rewrite._write": "the same entry, looked at again",
     "companions.replies.finish._save_answer": "the memories of the reply's own earlier parts",
 }
 PLANTED = [
