@@ -9,23 +9,23 @@ they are already set.
 import asyncio
 import atexit
 import fcntl
-import hashlib
 import itertools
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
 
 import django
+import hypothesis
+import psycopg
 import pytest
+import redis
 from asgiref.sync import SyncToAsync
-from django.conf import settings
 
 from config.up.embedded import Embedded
-from config.up.postgres import end_orphans
 from tests.browser.chromium import CHROMIUM
+from tests.fixtures.databases import copy_database
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -53,26 +53,22 @@ def _claimed(folder: Path) -> TextIO | None:
     return lock
 
 
-def _schema() -> str:
-    """A digest that changes whenever a kept test database would be out of date."""
-    paths = sorted(path for path in ROOT.glob("*/**/migrations/*.py") if ".venv" not in path.parts)
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-
-
 def _home() -> tuple[Path, TextIO]:
-    """A data folder that no other test run uses, with its lock; emptied where the migrations have changed."""
+    """A data folder that no other test run uses, with its lock."""
     for number in itertools.count():
         folder = ROOT / ".kith-test" / str(number)
         lock = _claimed(folder)
         if lock is not None:
-            break
-    stamp = folder / "schema"
-    if not stamp.exists() or stamp.read_text() != _schema():
-        end_orphans(folder / "postgres")
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        stamp.write_text(_schema())
-    return folder, lock
+            return folder, lock
+    raise AssertionError
+
+
+def _tune(url: str) -> None:
+    """A test run is short: nothing is vacuumed, and no checkpoint comes between."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name, value in (("autovacuum", "off"), ("checkpoint_timeout", "1h"), ("max_wal_size", "4GB")):
+            connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def _start() -> Embedded | None:
@@ -82,6 +78,9 @@ def _start() -> Embedded | None:
     home, lock = _home()
     embedded = Embedded(home, durable=False)
     embedded.start()
+    _tune(embedded.database_url)
+    with redis.Redis.from_url(embedded.redis_url) as client:
+        client.flushall()  # an earlier run had people of the same numbers
     atexit.register(lock.close)
     atexit.register(embedded.stop)
     os.environ.setdefault("DATABASE_URL", embedded.database_url)
@@ -91,7 +90,7 @@ def _start() -> Embedded | None:
 
 
 def _set_up_django() -> None:
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
     # What tests start finds Kith, however they were started.
     os.environ["PYTHONPATH"] = str(ROOT / "platform")
     os.environ.setdefault("KITH_VAPID_KEY", "dGhlIG51bWJlciBvZiB0aGUgdGVzdHMnIG93biBrZXk")
@@ -100,20 +99,23 @@ def _set_up_django() -> None:
         number = int(WORKER.removeprefix("gw")) + 1
         os.environ["REDIS_URL"] = urlsplit(os.environ["REDIS_URL"])._replace(path=f"/{number}").geturl()
     django.setup()
-    # A machine that stands still for a second is no Redis that is away.
-    settings.CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
-    # Left there, it would make pytest-django set up Django in a worker before this file has spoken.
-    del os.environ["DJANGO_SETTINGS_MODULE"]
+    del os.environ["DJANGO_SETTINGS_MODULE"]  # what tests start reads settings of its own
 
 
 SERVICES = _start()
 _set_up_django()
+# The same examples each time: more of them, and new ones, are tried by `make prove-properties`.
+hypothesis.settings.register_profile("sample", max_examples=50, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("proof", max_examples=2_000, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("sample")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Keeps the embedded test databases for the next run: `_schema` says when they are out of date."""
-    if SERVICES is not None:
-        config.option.reuse_db = True
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Unset the settings module, which imports have named meanwhile: pytest-django would have a worker read it before
+    this file has given the worker a Redis database of its own.
+    """
+    os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
 def _lacks_browser() -> bool:
@@ -147,10 +149,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """The test databases, which end only when the thread of asynchronous requests has let go of them."""
+def django_db_setup(django_test_environment: None) -> Iterator[None]:
+    """This process's database; it ends only when the thread of asynchronous requests has let go of it."""
     from django.db import connections
 
+    name = f"test_kith_{WORKER or 'main'}"
+    copy_database(name)
+    connections.settings["default"]["NAME"] = name
     yield
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 

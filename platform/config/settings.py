@@ -1,6 +1,5 @@
 """Kith's settings, read from the environment; a bare checkout runs with what stands here."""
 
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -546,7 +545,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-from config.logs import LOGGING, configure_structlog  # noqa: E402
+from config.logs import LOGGING, configure_structlog  # noqa: E402, F401
 
 configure_structlog()
 LOGGING_CONFIG = "logging.config.dictConfig"
@@ -576,11 +575,3 @@ UNFOLD = {
         }
     },
 }
-
-if "pytest" in sys.modules:
-    DATABASES["default"]["OPTIONS"].pop(
-        "pool"
-    )  # each test's threads have connections of their own, gone with them
-    LOGGING["root"]["handlers"] = []  # pytest shows what was logged
-    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

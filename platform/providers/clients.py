@@ -47,9 +47,11 @@ def get_http_client() -> "httpx2.AsyncClient":
     """Return the running loop's client for sound; it has no time-out of its own, whoever asks gives one."""
     import openai
 
+    from providers.tls import get_tls_context
+
     clients = _of_running_loop()
     if clients.http is None:
-        clients.http = openai.DefaultAioHttpClient(timeout=None)
+        clients.http = openai.DefaultAioHttpClient(timeout=None, verify=get_tls_context())
     return clients.http
 
 

@@ -16,6 +16,7 @@ from providers.chat.events import Event, Messages
 from providers.chat.stream import Deadline, StreamParser, read_events
 from providers.errors import ProviderError, ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, translate_error
+from providers.tls import get_tls_context
 from providers.tokens import neutralise_messages
 
 MAX_BACKOFF_SECONDS = 8.0
@@ -63,7 +64,7 @@ class ChatClient:
         # A read is timed by what it waits for, a first piece or the next; the client cannot tell which.
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.
-        http_client = openai.DefaultAioHttpClient(timeout=timeout)
+        http_client = openai.DefaultAioHttpClient(timeout=timeout, verify=get_tls_context())
         self._client = openai.AsyncOpenAI(
             base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http_client
         )

@@ -13,6 +13,7 @@ import openai
 from providers.embedding.embedder import PLAIN_PROFILE, EmbeddingProfile, Floats, normalised
 from providers.errors import ProviderError, ProviderRefused
 from providers.sdk_errors import SDK_ERRORS, translate_error
+from providers.tls import get_tls_context
 from providers.tokens import Metered, estimate, note, split
 
 BATCH_TEXTS = 64
@@ -39,8 +40,13 @@ class RemoteEmbedder:
     ) -> None:
         self.model, self.profile, self.max_tokens = model, profile, max_tokens
         self._base_url, self._api_key = base_url, api_key
+        http_client = openai.DefaultHttpxClient(timeout=timeout, verify=get_tls_context())
         self._client = openai.OpenAI(
-            base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=0
+            base_url=base_url,
+            api_key=api_key or "none",
+            timeout=timeout,
+            max_retries=0,
+            http_client=http_client,
         )
 
     @classmethod
