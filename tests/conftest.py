@@ -28,6 +28,7 @@ from tests.browser.chromium import CHROMIUM
 from tests.fixtures.databases import copy_database
 
 ROOT = Path(__file__).resolve().parents[1]
+SLOW = {"browser": 0, "crowd": 1, "up": 1, "processes": 2}  # by folder, and which worker begins with it
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 
 pytest_plugins = [
@@ -132,6 +133,26 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out."""
     if _lacks_browser():
         terminalreporter.write_line("Left out: tests/browser, for Chromium is not installed.")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let each worker begin with other slow folders, whose servers are then started once and whose end nobody awaits.
+
+    Each is given an equal part of the list, in its order; whoever is done takes over from the end of another's part.
+    """
+    count = getattr(config, "workerinput", {}).get("workercount", 1)
+    first: list[list[pytest.Item]] = [[] for _ in range(count)]
+    rest = []
+    for item in items:
+        place = SLOW.get(item.path.relative_to(ROOT / "tests").parts[0])
+        (rest if place is None else first[place % count]).append(item)
+    ordered: list[pytest.Item] = []
+    for number, slow in enumerate(first, start=1):
+        more = max(0, number * len(items) // count - len(ordered) - len(slow))
+        ordered += [*slow, *rest[:more]]
+        del rest[:more]
+    items[:] = ordered + rest
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 from django.db.models import Prefetch, QuerySet
 
+from accounts.models import User
 from accounts.models.user import list_time_zones
 from companions.access import lock
 from companions.models import Companion
@@ -41,7 +42,8 @@ SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', 0,
 
 def begin(now: datetime, most: int = BATCH) -> int:
     """Ask for the work of every night that has come and has something to look at; how many there were."""
-    come = {name: tonight(now, ZoneInfo(name)) for name in list_time_zones()}
+    lived_in = set(User.objects.values_list("time_zone", flat=True).distinct())
+    come = {name: tonight(now, ZoneInfo(name)) for name in lived_in.intersection(list_time_zones())}
     named: dict[str, Any] = {
         "now": now,
         "most": most,

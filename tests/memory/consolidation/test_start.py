@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from accounts.models import User
 from accounts.models.user import list_time_zones
 from companions import tasks
 from companions.memories import consolidation
@@ -121,14 +122,21 @@ def test_each_persons_night_comes_by_their_own_clock(mira: Companion, tian: Comp
     assert consolidation.begin(NIGHT) == 1
 
 
-def test_every_zone_that_can_be_chosen_is_asked_about_in_one_query(
-    mira: Companion, know: Know, django_assert_num_queries: Any
+def test_all_zones_that_people_live_in_are_asked_about_in_two_queries(
+    mira: Companion, tian: Companion, know: Know, django_assert_num_queries: Any
 ) -> None:
     know(mira, "Alice plays the cello")
-    for zone in ("Asia/Kathmandu", "Etc/GMT+12", "Pacific/Kiritimati"):
-        assert zone in list_time_zones()
-    with django_assert_num_queries(1):
-        assert consolidation.begin(NIGHT, most=1) == 1
+    know(tian, "Bob plays the flute")
+    with django_assert_num_queries(2):
+        assert consolidation.begin(NIGHT + timedelta(days=1)) == 2
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kathmandu", "Etc/GMT+12", "Pacific/Kiritimati"])
+def test_a_zone_that_can_be_chosen_has_its_nights(mira: Companion, know: Know, zone: str) -> None:
+    assert zone in list_time_zones()
+    User.objects.update(time_zone=zone)
+    know(mira, "Alice plays the cello")
+    assert consolidation.begin(NIGHT + timedelta(days=1)) == 1
 
 
 def test_beat_begins_nights_and_does_them(
