@@ -1,12 +1,12 @@
 """Kith's settings in pytest's own process; what tests start reads `config.settings`."""
 
-from config.settings import *  # noqa: F403
-from config.settings import CACHES, DATABASES, LOGGING, STORAGES
+from config import settings as kith
 
+globals().update({name: value for name, value in vars(kith).items() if name.isupper()})
 # Each test's threads have connections of their own, gone with them.
-DATABASES["default"]["OPTIONS"].pop("pool")
+kith.DATABASES["default"]["OPTIONS"].pop("pool")
 # A machine that stands still for a second is no Redis that is away.
-CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
-LOGGING["root"]["handlers"] = []  # pytest shows what was logged
+kith.CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
+kith.LOGGING["root"]["handlers"] = []  # pytest shows what was logged
+kith.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
