@@ -1,8 +1,12 @@
 """The queue of a companion's replies: a message is saved with its reply, and one process at a time makes one of them."""
 
+import os
+import secrets
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -18,10 +22,19 @@ from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, TextError
 from companions.models import Companion, Conversation, Message, Reply
 from companions.prompting.turn_prompt import TEMPLATE
-from jobs.lease import process_name
 
 log = structlog.get_logger(__name__)
 RETRY_AFTER_SECONDS = 10
+
+
+@cache
+def _make_nonce(_pid: int) -> str:
+    return secrets.token_hex(4)
+
+
+def process_name() -> str:
+    """Return the name under which this process holds replies: never the same twice, even where a process id is."""
+    return f"{socket.gethostname()[:40]}:{os.getpid()}:{_make_nonce(os.getpid())}"
 
 
 @dataclass(frozen=True, slots=True)

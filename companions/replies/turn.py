@@ -31,12 +31,12 @@ from companions.replies.queue import (
     claim,
     find_startable,
     give_back,
+    process_name,
     start,
     take_over,
 )
 from database.threads import in_thread, in_thread_with_retry
 from jobs.background import TASKS, run_in_background
-from jobs.lease import process_name
 
 log = structlog.get_logger(__name__)
 MAX_CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up

@@ -1,13 +1,9 @@
 """A row that is one worker's for a time; and when its work is tried again."""
 
-import os
-import secrets
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any, Self
 
 from django.db.models import Q, QuerySet
@@ -80,13 +76,3 @@ def note_failures(note: Callable[[str], object]) -> Iterator[None]:
     except Exception:
         note("internal_error")
         raise
-
-
-@cache
-def _nonce(pid: int) -> str:
-    return secrets.token_hex(4)
-
-
-def process_name() -> str:
-    """Host, process id and a nonce: never the same twice, even where a process id comes again."""
-    return f"{socket.gethostname()[:40]}:{os.getpid()}:{_nonce(os.getpid())}"

@@ -9,8 +9,7 @@ from django.utils import timezone
 from companions.creation import create
 from companions.models import Companion, Reply
 from companions.replies.finish import Said, finish, save_progress
-from companions.replies.queue import claim, find_startable, give_back, start
-from jobs.lease import process_name
+from companions.replies.queue import claim, find_startable, give_back, process_name, start
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()

@@ -16,10 +16,9 @@ from companions.prompting.turn_prompt import RULES
 from companions.replies import broadcast
 from companions.replies.broadcast import Publisher
 from companions.replies.finish import seal_and_read
-from companions.replies.queue import claim, start
+from companions.replies.queue import claim, process_name, start
 from companions.replies.turn import end_lost
 from database.threads import in_thread
-from jobs.lease import process_name
 from memory.emotion import Emotion
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer

@@ -13,9 +13,8 @@ from companions.replies import broadcast
 from companions.replies.actions import break_off, keep_heard
 from companions.replies.broadcast import Place
 from companions.replies.finish import Said, finish
-from companions.replies.queue import claim, start
+from companions.replies.queue import claim, process_name, start
 from database.threads import in_thread
-from jobs.lease import process_name
 from memory.models import Memory
 from memory.recall.recall import recall
 from providers.rehearsal.process import RehearsalServer

@@ -25,10 +25,9 @@ from companions.replies.context import (
     record_call,
 )
 from companions.replies.finish import Said, finish, load_session_mood, strengthen_shown
-from companions.replies.queue import claim, start, take_over
+from companions.replies.queue import claim, process_name, start, take_over
 from companions.replies.turn import end_lost
 from companions.tools import call
-from jobs.lease import process_name
 from memory.emotion import Felt, mood
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact

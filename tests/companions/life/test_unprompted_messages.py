@@ -15,9 +15,8 @@ from companions.life.waking import run
 from companions.models import Companion, Message, Reply, Waking
 from companions.replies import actions
 from companions.replies.finish import Said, finish
-from companions.replies.queue import start
+from companions.replies.queue import process_name, start
 from database.threads import in_thread
-from jobs.lease import process_name
 from memory.models import Memory
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken

@@ -12,8 +12,7 @@ from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Reply, Session
 from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
 from companions.replies.finish import Said, finish
-from companions.replies.queue import claim, start
-from jobs.lease import process_name
+from companions.replies.queue import claim, process_name, start
 
 NOW = timezone.now()
 
