@@ -25,9 +25,16 @@ from companions.replies import frames
 from database.threads import in_thread
 from jobs.background import one_per_loop
 
-Frame = dict[str, object]
+RETRY_SECONDS = 0.5
+CLOSE_TIMEOUT_SECONDS = 20.0
+SILENCE_SECONDS = 3.0
+MAX_FOLLOWED = 50
 LAST = 2**63 - 1
 BEHIND = "equal or smaller"  # Redis says so of an entry whose place has been passed
+Frame = dict[str, object]
+
+
+# -- a reply's stream in Redis ---------------------------------------------------------------------------------------
 
 
 class Place(NamedTuple):
@@ -156,8 +163,7 @@ def _entries(rows: Any) -> list[Entry]:
     ]
 
 
-RETRY_SECONDS = 0.5
-CLOSE_TIMEOUT_SECONDS = 20.0
+# -- sending ---------------------------------------------------------------------------------------------------------
 
 
 class Publisher:
@@ -192,7 +198,7 @@ class Publisher:
 
     @property
     def last_seq(self) -> int:
-        """The number that the last piece has, or will have where it still waits."""
+        """Return the number that the last piece has, or will have where it still waits."""
         return self.seq + sum(frame["type"] in self.sent for frame in self._waiting)
 
     async def close(self, type: str = "", **fields: object) -> None:
@@ -211,14 +217,14 @@ class Publisher:
         """Return what is to be sent next: the same again until it is, the ending alone and last."""
         if not self._batch:
             frames, self._waiting = self._waiting, []
-            self._batch = [self._numbered(frame) for frame in frames]
+            self._batch = [self._number(frame) for frame in frames]
         if not self._batch and self._ending:
             self._batch, self._ending = [Entry.of(self._ending, ENDING, self.seq)], None
         if not self._batch and self._is_closing:
             self._is_done.set()
         return self._batch
 
-    def _numbered(self, frame: Frame) -> Entry:
+    def _number(self, frame: Frame) -> Entry:
         if frame["type"] in self.sent:
             self.sent[str(frame["type"])] += len(str(frame["text"]))
             self.seq, self._between = self.seq + 1, 0
@@ -226,7 +232,7 @@ class Publisher:
         self._between += 1
         return Entry.of(frame, Place(self.seq, self._between), self.seq)
 
-    def event(self) -> tuple[str, Event]:
+    def build_event(self) -> tuple[str, Event]:
         """Return the batch as an event for everyone who follows the companion."""
         frames = [(tuple(entry.place), entry.seq, entry.json) for entry in self._batch]
         return self.group, {"type": "reply.frames", "id": self.reply_id, "frames": frames}
@@ -261,7 +267,7 @@ class Broadcaster:
                 sent = [(publisher.reply_id, batch) for publisher, batch in batches.items()]
                 try:
                     outcomes = list(zip(batches, await append_entries(sent), strict=True))
-                    if events := [publisher.event() for publisher, is_taken in outcomes if is_taken]:
+                    if events := [publisher.build_event() for publisher, is_taken in outcomes if is_taken]:
                         await publish(*events)
                 except REDIS_UNAVAILABLE:
                     self._ready = ready | self._ready
@@ -279,8 +285,7 @@ def broadcaster() -> Broadcaster:
     return Broadcaster()
 
 
-SILENCE_SECONDS = 3.0
-MAX_FOLLOWED = 50
+# -- following -------------------------------------------------------------------------------------------------------
 
 
 class Follower:

@@ -234,6 +234,9 @@ def _find_earlier_parts(reply: Reply) -> list[UUID]:
     return found
 
 
+# -- the window of a session -----------------------------------------------------------------------------------------
+
+
 def change_window(pressure: float) -> int:
     """Return how many more messages stay out after a turn whose prompt took that share of the context."""
     return next((change for above, change in WINDOW_STEPS if pressure > above), WINDOW_RECOVERY)

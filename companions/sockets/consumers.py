@@ -87,6 +87,9 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
     return frame
 
 
+# -- what the sockets of a person have in common ---------------------------------------------------------------------
+
+
 class PersonSocket(AsyncWebsocketConsumer):
     """A socket of a signed-in person, which listens to one group of events.
 
@@ -233,6 +236,9 @@ class PersonSocket(AsyncWebsocketConsumer):
         if not self.is_closing:
             self.is_closing = True
             await super().close(code, reason)
+
+
+# -- the two sockets -------------------------------------------------------------------------------------------------
 
 
 class CompanionConsumer(PersonSocket):

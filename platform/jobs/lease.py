@@ -9,6 +9,9 @@ from typing import Any, Self
 from django.db.models import Q, QuerySet
 
 LEASE_TIME = timedelta(minutes=20)  # longer than any one answer may take; whoever asks again renews it first
+RETRY_DELAY = timedelta(minutes=1)
+MAX_ATTEMPTS = 8
+MAX_BACKOFF_MINUTES = 360
 
 Clock = Callable[[], datetime]
 
@@ -48,11 +51,6 @@ class Lease:
     def release(self, at: datetime | None, **fields: Any) -> None:
         """Let anybody go on with the row from then on. Where another has taken it, nothing changes."""
         self.held_row.update(**{self.field: at}, **fields)
-
-
-RETRY_DELAY = timedelta(minutes=1)
-MAX_ATTEMPTS = 8
-MAX_BACKOFF_MINUTES = 360
 
 
 class RetryableError(Exception):
