@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
 from companions.access import lock
-from companions.models import Message, Session
+from companions.models import Closing, Message, Session
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.sessions.drafts import is_new
 from companions.sessions.transcript import (
@@ -37,26 +37,20 @@ log = structlog.get_logger(__name__)
 
 BATCH = 200
 EVER = datetime.min.replace(tzinfo=UTC)  # before all that was said
-# Open sessions with a whole batch that nobody has learnt from, nobody is learning from, and nobody closes.
-DUE = """
-SELECT session.id FROM companions_session session
- WHERE session.ended_at IS NULL AND coalesce(session.digest_at, %(now)s) <= %(now)s
-   AND (SELECT count(*) FROM (SELECT FROM companions_message message WHERE message.session_id = session.id
-          AND NOT message.is_learnt AND NOT message.is_hidden AND message.role <> 'system' LIMIT %(messages)s) AS batch)
-       >= %(messages)s
-   AND NOT EXISTS (SELECT FROM companions_closing closing
-                    WHERE closing.session_id = session.id AND closing.state = 'waiting')
-   AND (%(only)s::uuid IS NULL OR session.id = %(only)s::uuid)
- LIMIT %(most)s
-"""
 
 
-def find_due(now: datetime, limit: int = BATCH, only: UUID | None = None) -> list[UUID]:
+def select_due(now: datetime) -> QuerySet[Session]:
+    """Return open sessions with a whole batch that nobody has learnt from, nobody is learning from, and nobody closes."""
+    unlearnt = Message.objects.filter(session=OuterRef("pk"), is_learnt=False, is_hidden=False).order_by()
+    last_of_batch = unlearnt.exclude(role=Message.Role.SYSTEM)[DIGEST_MESSAGES - 1 : DIGEST_MESSAGES]
+    closings = Closing.objects.open().filter(session=OuterRef("pk"))
+    is_free = Q(digest_at=None) | Q(digest_at__lte=now)
+    return Session.objects.filter(is_free, Exists(last_of_batch), ~Exists(closings), ended_at=None)
+
+
+def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
     """Return the sessions of which a batch is due."""
-    named: dict[str, Any] = {"now": now, "most": limit, "messages": DIGEST_MESSAGES, "only": only}
-    with connection.cursor() as cursor:
-        cursor.execute(DUE, named)
-        return [id for (id,) in cursor.fetchall()]
+    return list(select_due(now).order_by().values_list("pk", flat=True)[:limit])
 
 
 def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
@@ -64,7 +58,7 @@ def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
     `now` is the time of what is written; the lease and waits count from what the clock says then, else from `now`.
     """
-    if session_id not in find_due(now, only=session_id):
+    if not select_due(now).filter(pk=session_id).exists():
         return
     row = Session.objects.filter(pk=session_id, ended_at=None)
     lease = Lease.take(row, "digest_at", clock or (lambda: now))
