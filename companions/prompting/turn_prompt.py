@@ -256,9 +256,9 @@ def choose_memories(
 def order_for_reading(found: Sequence[Found]) -> list[Found]:
     """Return what was learnt first, then what the person said, then the companion's own words; each best first."""
 
-    def place(one: Found) -> int:
-        is_said = one.memory.kind == Memory.Kind.SAID
-        return (2 if one.memory.speaker == Memory.Speaker.COMPANION else 1) if is_said else 0
+    def place(recalled: Found) -> int:
+        is_said = recalled.memory.kind == Memory.Kind.SAID
+        return (2 if recalled.memory.speaker == Memory.Speaker.COMPANION else 1) if is_said else 0
 
     return sorted(found, key=place)
 

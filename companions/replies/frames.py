@@ -49,7 +49,7 @@ def heard(reply: Reply) -> dict[str, Any]:
 
 
 def recalled(found: Iterable[Found]) -> list[dict[str, Any]]:
-    return [_describe_memory(one) for one in found]
+    return list(map(_describe_memory, found))
 
 
 def _describe_memory(found: Found | Recalled) -> dict[str, Any]:

@@ -149,7 +149,8 @@ async def _end(generation: Generation, state: State) -> None:
 
 async def renew_leases(now: datetime) -> None:
     """Renew the leases of what this process makes; let go of what another has ended or taken over."""
-    unsealed = {id: one for id, one in Running.generations.items() if not one.publisher.is_sealed}
+    making = Running.generations.items()
+    unsealed = {id: generation for id, generation in making if not generation.publisher.is_sealed}
     progress = {id: generation.said_under_numbers() for id, generation in unsealed.items()}
     held = await in_thread(save_progress, progress, now, held_by=process_name()) if progress else set()
     for id, generation in list(Running.generations.items()):

@@ -151,8 +151,8 @@ class PersonSocket(AsyncWebsocketConsumer):
             if group is None:
                 return NO_SUCH_COMPANION
             self.group = group
-            for one in (group, group_of_sockets(user.pk)):
-                await hub().listen(one, self.listener)
+            await hub().listen(group, self.listener)
+            await hub().listen(group_of_sockets(user.pk), self.listener)
             # What ended before this socket listened was told to others only.
             if await in_thread(find_sender, self.scope, timezone.now()) is None:
                 return NOT_SIGNED_IN

@@ -38,9 +38,9 @@ async def in_request_thread(function: Callable[P, T], *args: P.args, **kwargs: P
         try:
             return function(*args, **kwargs)
         finally:
-            for one in connections.all(initialized_only=True):
-                if not one.in_atomic_block:
-                    one.close_if_unusable_or_obsolete()
+            for connection in connections.all(initialized_only=True):
+                if not connection.in_atomic_block:
+                    connection.close_if_unusable_or_obsolete()
 
     return await sync_to_async(call, thread_sensitive=True)()
 
