@@ -93,37 +93,37 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
 class PersonSocket(AsyncWebsocketConsumer):
     """A socket of a signed-in person, which listens to one group of events.
 
-    A subclass says to which, what it does with what it hears, and what it does every `look_seconds`.
+    A subclass says to which, what it does with what it hears, and what it does every `poll_seconds`.
     """
 
     user: User
     group: str = ""
     channel_layer_alias = ""  # there is none: events come from the hub
     companion_id: UUID | None = None
-    look_seconds = 1.0
+    poll_seconds = 1.0
     is_open = False
     is_closing = False
 
-    def find(self) -> str | None:
+    def find_group(self) -> str | None:
         """Return the group to listen to; None where there is nothing of this person's at this address."""
         raise NotImplementedError
 
-    async def opened(self) -> None:
+    async def on_open(self) -> None:
         """Do what is to be done once the person is known and listened to."""
 
-    async def hear(self, event: Event) -> None:
+    async def handle_event(self, event: Event) -> None:
         """Do what is to be done with an event of the group."""
         raise NotImplementedError
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Do what is to be done while nothing happens."""
 
     async def connect(self) -> None:
         self.tasks: list[asyncio.Task[None]] = []
         self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
-        self.heard: asyncio.Queue[Event] = asyncio.Queue()
-        self.listener = self.heard.put_nowait
+        self.events: asyncio.Queue[Event] = asyncio.Queue()
+        self.listener = self.events.put_nowait
         self.visit = Visit(address_of(self.scope))
         if not may_connect(self.scope):
             await self.close()
@@ -135,8 +135,8 @@ class PersonSocket(AsyncWebsocketConsumer):
             return
         self.is_open = True
         self.wait_for_frames()
-        await self.opened()
-        self.tasks = [asyncio.create_task(self._hear_on()), asyncio.create_task(self._watch())]
+        await self.on_open()
+        self.tasks = [asyncio.create_task(self._handle_events()), asyncio.create_task(self._watch())]
 
     async def _find_refusal(self) -> int | None:
         """Return the code with which the socket closes at once; None where the person and what they ask for are found."""
@@ -147,7 +147,7 @@ class PersonSocket(AsyncWebsocketConsumer):
                 return NOT_SIGNED_IN
             self.user = user
             await self.visit.take("sockets", user.pk)
-            group = await in_thread(self.find)
+            group = await in_thread(self.find_group)
             if group is None:
                 return NO_SUCH_COMPANION
             self.group = group
@@ -170,16 +170,16 @@ class PersonSocket(AsyncWebsocketConsumer):
                 hub().leave(group, self.listener)
         await self.visit.end()
 
-    async def _hear_on(self) -> None:
+    async def _handle_events(self) -> None:
         """Pass on what the group is told; a socket that cannot be told anything is closed."""
         try:
             while True:
-                event = await self.heard.get()
+                event = await self.events.get()
                 if event["type"] == CHECK:  # whether the socket may stay, while it goes on hearing
                     running = [task for task in self.tasks if not task.done()]
                     self.tasks = [*running, asyncio.create_task(self._close_if_ended())]
                 else:
-                    await self.hear(event)
+                    await self.handle_event(event)
         except (DatabaseError, RuntimeError, *REDIS_UNAVAILABLE):
             with contextlib.suppress(RuntimeError, OSError):
                 await self.close(UNAVAILABLE)
@@ -190,13 +190,13 @@ class PersonSocket(AsyncWebsocketConsumer):
         share = (id(self) // 64 % 1024) / 1024  # sockets opened together are not all checked together
         checked_at = time.monotonic() - seconds * share
         while True:
-            await asyncio.sleep(self.look_seconds)
+            await asyncio.sleep(self.poll_seconds)
             if time.monotonic() - checked_at >= seconds:
                 checked_at = time.monotonic()
                 await self._close_if_ended()
                 if self.is_closing:
                     return
-            await self.look()
+            await self.poll()
 
     async def _close_if_ended(self) -> None:
         """Close where session or token have ended, or the companion is gone."""
@@ -206,7 +206,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         if ending:
             await self.close(ending)
 
-    async def give(self, frame: object) -> None:
+    async def send_frame(self, frame: object) -> None:
         """Send a frame."""
         await self.send(orjson.dumps(frame).decode())
 
@@ -245,9 +245,9 @@ class CompanionConsumer(PersonSocket):
     """One person's socket to one companion of theirs. What another's socket asks for does not exist."""
 
     companion: Companion
-    look_seconds = SILENCE_SECONDS
+    poll_seconds = SILENCE_SECONDS
 
-    def find(self) -> str | None:
+    def find_group(self) -> str | None:
         mine = Companion.objects.owned_by(self.user).select_related("user", "conversation")
         found = mine.filter(pk=self.scope["url_route"]["kwargs"]["companion_id"]).first()
         if found is None:
@@ -255,9 +255,9 @@ class CompanionConsumer(PersonSocket):
         self.companion, self.companion_id = found, found.pk
         return group_of_companion(found.pk)
 
-    async def opened(self) -> None:
+    async def on_open(self) -> None:
         self.name = uuid4().hex
-        self.giving, self.follower = asyncio.Lock(), Follower(self.companion)
+        self.sending, self.follower = asyncio.Lock(), Follower(self.companion)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not self.is_open or await self.is_too_fast():
@@ -266,21 +266,21 @@ class CompanionConsumer(PersonSocket):
         client_id = None
         try:
             with translation.override(self.user.language or "en"):
-                frame = self.read(text_data)
+                frame = self.read_frame(text_data)
                 client_id = getattr(frame, "client_id", None)
-                await self.handle(frame)
+                await self.handle_frame(frame)
         except RefusedError as error:
-            await self.refuse(error.code, str(error.detail), client_id)
+            await self.send_error(error.code, str(error.detail), client_id)
         except DATABASE_UNAVAILABLE:
             with translation.override(self.user.language or "en"):
                 detail = _("Kith's database does not answer right now. Send it again in a moment.")
-            await self.refuse("database_away", detail, client_id)
+            await self.send_error("database_away", detail, client_id)
 
-    def read(self, text: str | None) -> Frame:
+    def read_frame(self, text: str | None) -> Frame:
         """Return the frame that came; TextError where it is none that this socket takes."""
         return read_frame(text)
 
-    async def handle(self, frame: Frame) -> None:
+    async def handle_frame(self, frame: Frame) -> None:
         match frame:
             case MessageSend():
                 await self.send_message(frame)
@@ -293,39 +293,39 @@ class CompanionConsumer(PersonSocket):
                     await self._catch_up(reply.pk, frame.after)
 
     async def send_message(self, frame: MessageSend) -> None:
-        async with self.giving:  # the reply's first frames wait until the message's own has gone out
+        async with self.sending:  # the reply's first frames wait until the message's own has gone out
             started = await turn.send(
                 self.companion, frame.text, frame.client_id, timezone.now, but=self.name
             )
             if started.is_new:
                 self.follower.begin(started.reply.pk)
-            await self.give(frames.saved(started))
+            await self.send_frame(frames.saved(started))
 
     async def _catch_up(self, reply_id: UUID | str, after: int | None = None) -> None:
         """Give what was missed, or what follows piece `after`; where pieces are gone, the text as it is on the row."""
-        async with self.giving:
+        async with self.sending:
             if after is not None:
                 self.follower.begin(reply_id, after)
             for frame in await self.follower.catch_up(str(reply_id)):
                 await self.send(frame)
 
-    async def hear(self, event: Event) -> None:
+    async def handle_event(self, event: Event) -> None:
         if event["type"] == "reply.frames":
-            async with self.giving:
+            async with self.sending:
                 for frame in await self.follower.take(event["id"], event["frames"]):
                     await self.send(frame)
         elif event["but"] != self.name:
             await self.send(event["frame"])
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Look for what was missed of replies that have been silent, as they are when Redis was away."""
         for reply_id in self.follower.silent():
             with contextlib.suppress(DatabaseError):
                 await self._catch_up(reply_id)
 
-    async def refuse(self, code: str, detail: str, client_id: str | None) -> None:
+    async def send_error(self, code: str, detail: str, client_id: str | None) -> None:
         given: dict[str, Any] = {"client_id": client_id} if client_id else {}
-        await self.give({"type": "error", "code": code, "detail": detail, **given})
+        await self.send_frame({"type": "error", "code": code, "detail": detail, **given})
 
     async def find_reply(self, reply_id: UUID) -> Reply:
         """Return this companion's reply; TextError where there is none such."""
@@ -339,23 +339,23 @@ class CompanionConsumer(PersonSocket):
 class MeConsumer(PersonSocket):
     """Unread counts, what companions wrote of themselves, and notices; it takes no frames."""
 
-    look_seconds = 5.0
+    poll_seconds = 5.0
 
-    def find(self) -> str | None:
+    def find_group(self) -> str | None:
         return group_of_person(self.user.pk)
 
-    async def opened(self) -> None:
+    async def on_open(self) -> None:
         with contextlib.suppress(DatabaseError):
             await self._count()
             for frame in await in_thread(self._load_notices):
-                await self.give(frame)
+                await self.send_frame(frame)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Whatever a client sends says only that it is there."""
         if self.is_open and not await self.is_too_fast():
             self.wait_for_frames()
 
-    async def hear(self, event: Event) -> None:
+    async def handle_event(self, event: Event) -> None:
         if event["type"] == "person.unread":
             await self._count()
         else:
@@ -364,7 +364,7 @@ class MeConsumer(PersonSocket):
     async def _count(self) -> None:
         counts = await in_thread(count_unread, self.user)
         companions = {str(id): count for id, count in counts.items()}
-        await self.give({"type": "unread", "total": sum(counts.values()), "companions": companions})
+        await self.send_frame({"type": "unread", "total": sum(counts.values()), "companions": companions})
 
     def _load_notices(self) -> list[dict[str, Any]]:
         with translation.override(self.user.language or "en"):

@@ -50,8 +50,8 @@ CALL_FRAMES: TypeAdapter[Frame] = TypeAdapter(
 class CallConsumer(CompanionConsumer):
     """One person's call with one companion of theirs. What is said in it stands in the same talk."""
 
-    async def opened(self) -> None:
-        await super().opened()
+    async def on_open(self) -> None:
+        await super().on_open()
         self.announced: CallUtterance | None = None
         self.said: asyncio.Queue[Utterance] = asyncio.Queue(MAX_WAITING_UTTERANCES)
         self.hearing = asyncio.create_task(self._hear_all())
@@ -68,10 +68,10 @@ class CallConsumer(CompanionConsumer):
             self.wait_for_frames()
             await self._take(bytes_data)
 
-    def read(self, text: str | None) -> Frame:
+    def read_frame(self, text: str | None) -> Frame:
         return read_frame(text, CALL_FRAMES)
 
-    async def handle(self, frame: Frame) -> None:
+    async def handle_frame(self, frame: Frame) -> None:
         match frame:
             case CallUtterance():
                 self.announced = frame
@@ -80,20 +80,20 @@ class CallConsumer(CompanionConsumer):
                     reply = await self.find_reply(frame.id)
                 await break_off(reply, frame.until, timezone.now(), keep=keep_heard_aloud)
             case _:
-                await super().handle(frame)
+                await super().handle_frame(frame)
 
     async def _take(self, content: bytes) -> None:
         """Put what was said to what waits to be listened to, in its order."""
         announced, self.announced = self.announced, None
         with translation.override(self.user.language or "en"):
             if announced is None:
-                await self.refuse("bad_frame", _("Bytes come after a frame call.utterance."), None)
+                await self.send_error("bad_frame", _("Bytes come after a frame call.utterance."), None)
                 return
             try:
                 self.said.put_nowait(Utterance(announced.client_id, announced.language, content))
             except asyncio.QueueFull:
                 detail = _("What you said before is still being listened to. Wait a moment.")
-                await self.refuse("too_many_waiting", detail, announced.client_id)
+                await self.send_error("too_many_waiting", detail, announced.client_id)
 
     async def _hear_all(self) -> None:
         """Listen to one utterance after another, until cancelled."""
@@ -106,17 +106,19 @@ class CallConsumer(CompanionConsumer):
         try:
             started = await hear(self.companion, said)
             if started is None:
-                await self.give({"type": "call.nothing", "client_id": said.client_id})
+                await self.send_frame({"type": "call.nothing", "client_id": said.client_id})
             elif not started.is_new:  # a new one is told to everyone, here too
-                await self.give(frames.saved(started))
+                await self.send_frame(frames.saved(started))
         except RefusedError as error:
-            await self.refuse(error.code, str(error.detail), said.client_id)
+            await self.send_error(error.code, str(error.detail), said.client_id)
         except DATABASE_UNAVAILABLE:
             detail = _("Kith's database does not answer right now. Send it again in a moment.")
-            await self.refuse("database_away", detail, said.client_id)
+            await self.send_error("database_away", detail, said.client_id)
         except Exception:  # the outermost loop: the next utterance is listened to all the same
             log.exception("utterance_failed", companion_id=str(self.companion.pk))
-            await self.refuse("internal_error", _("Something went wrong here. Say it again."), said.client_id)
+            await self.send_error(
+                "internal_error", _("Something went wrong here. Say it again."), said.client_id
+            )
 
 
 @transaction.atomic
