@@ -9,6 +9,8 @@ CompanionsError(code, detail)
 ├── PursuitError         a goal that cannot be a part of that
 └── TimerError           a timer that cannot be set, or fired
     └── ScheduleError    what was written is no schedule, or one that cannot be set
+
+LostOwnershipError       a reply or a waking is not this process's to make any more: it was ended, deleted, or taken over
 """
 
 from accounts.errors import RefusedError
@@ -47,4 +49,8 @@ class TimerError(CompanionsError):
 
 
 class ScheduleError(TimerError):
+    pass
+
+
+class LostOwnershipError(Exception):
     pass

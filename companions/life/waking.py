@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _
 
 from companions.access import hold, lock
 from companions.conversations.messages import open_session, say
+from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed
 from companions.life.decision import decide
 from companions.life.eligibility import Reason, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
-from companions.life.waking_context import LostOwnershipError, WakingContext
+from companions.life.waking_context import WakingContext
 from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
 from companions.replies import frames
 from jobs.background import enqueue

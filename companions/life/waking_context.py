@@ -15,6 +15,7 @@ from django.db.models import Max, Q
 
 from accounts.usage import Payer
 from companions.access import lock
+from companions.errors import LostOwnershipError
 from companions.life import timers
 from companions.life.eligibility import find_refusal
 from companions.models import Companion, Message, Waking
@@ -25,10 +26,6 @@ from memory.recall.recall import Found
 from providers.tokens import beginning
 from text.dates import render_age
 from text.quoting import block, neutral, one_line, quoted
-
-
-class LostOwnershipError(Exception):
-    """The waking is not this worker's any more: another has taken it over, or it was ended or deleted."""
 
 
 @dataclass(slots=True)

@@ -17,13 +17,13 @@ from accounts.models import ModelCall
 from companions import tools
 from companions.access import lock
 from companions.conversations.emotion_tags import Expressions, Felt
+from companions.errors import LostOwnershipError
 from companions.models import Prompt, Reply
 from companions.prompting.turn_prompt import Line
 from companions.replies import frames
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, prepare, record_call
 from companions.replies.finish import Said
-from companions.replies.queue import LostOwnershipError
 from companions.tools.bounds import bounded, put
 from database.threads import in_thread, in_thread_with_retry
 from jobs.background import run_in_background

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from accounts.usage import GateError, admit
 from companions.access import hold, lock
 from companions.conversations.messages import check_text, open_session, say
-from companions.errors import ConflictError, TextError
+from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.models import Companion, Conversation, Message, Reply
 from companions.prompting.turn_prompt import TEMPLATE
 
@@ -138,10 +138,6 @@ def queue_reply(
         lease_at=now,
         **(turn if has_turn else {}),
     )
-
-
-class LostOwnershipError(Exception):
-    """The reply is not this process's to make any more: it was ended, or deleted."""
 
 
 def claim(reply_id: UUID, now: datetime) -> Reply | None:

@@ -8,9 +8,10 @@ import pytest
 
 from companions import tools
 from companions.deletion import delete_message
+from companions.errors import LostOwnershipError
 from companions.life import inner_state, waking_context
 from companions.life.waking import LEASE_TIME
-from companions.life.waking_context import LostOwnershipError, WakingContext
+from companions.life.waking_context import WakingContext
 from companions.models import Companion, Session, Timer, Waking
 from companions.tools.bounds import LIVING_TOKENS
 from jobs.lease import Lease
