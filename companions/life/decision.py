@@ -11,7 +11,8 @@ from accounts.models import ModelCall
 from accounts.usage import charged
 from companions import tools
 from companions.conversations.emotion_tags import split_emotions, without_tags
-from companions.life.waking_context import WakingContext, compose_prompt, compose_tool_result
+from companions.life.waking_context import WakingContext, compose_prompt
+from companions.prompting.turn_prompt import compose_tool_result
 from companions.tools.bounds import put
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall

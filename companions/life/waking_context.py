@@ -1,6 +1,5 @@
 """A waking on its way: whose it is, that it is still this worker's, and the prompt that is made of it."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,12 +19,12 @@ from companions.life import timers
 from companions.life.eligibility import find_refusal
 from companions.models import Companion, Message, Waking
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
-from companions.prompting.turn_prompt import RULES, Line, load_last_time, render_system
+from companions.prompting.turn_prompt import RULES, Line, compose_tool_result, load_last_time, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from providers.tokens import beginning
 from text.dates import render_age
-from text.quoting import block, neutral, one_line, quoted
+from text.quoting import block, one_line, quoted
 
 
 @dataclass(slots=True)
@@ -190,12 +189,3 @@ def _compose_steps(steps: Sequence[dict[str, Any]]) -> list[Line]:
         lines.append({"role": "assistant", "content": None, "tool_calls": calls})
         lines += [compose_tool_result(step["id"], step["result"]) for step in used]
     return lines
-
-
-def compose_tool_result(call_id: str, result: dict[str, Any]) -> Line:
-    """Return what a tool gave, as the model is told."""
-    return {
-        "role": "tool",
-        "tool_call_id": call_id,
-        "content": neutral(json.dumps(result, ensure_ascii=False)),
-    }

@@ -4,9 +4,11 @@ What stays the same from turn to turn comes first, so that a provider's prefix c
 as one block into the last user message, and is not repeated in later history.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -233,6 +235,15 @@ def render_context(
         remembered = [render_memory(memory, companion, origins) for memory in order_for_reading(some)]
         lines += [title, *remembered] if some else []
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])
+
+
+def compose_tool_result(call_id: str, result: dict[str, Any]) -> Line:
+    """Return what a tool gave, as the model is told."""
+    return {
+        "role": "tool",
+        "tool_call_id": call_id,
+        "content": neutral(json.dumps(result, ensure_ascii=False)),
+    }
 
 
 def choose_memories(

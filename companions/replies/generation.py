@@ -1,7 +1,6 @@
 """Generating one reply: recall, ask the model, call its tools, give out what it says; and the record of each request."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime
@@ -19,7 +18,7 @@ from companions.access import lock
 from companions.conversations.emotion_tags import Expressions, Felt
 from companions.errors import LostOwnershipError
 from companions.models import Prompt, Reply
-from companions.prompting.turn_prompt import Line
+from companions.prompting.turn_prompt import Line, compose_tool_result
 from companions.replies import frames
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, prepare, record_call
@@ -31,7 +30,6 @@ from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
 from providers.clients import get_chat_client
 from providers.errors import ProviderError, ProviderRefused
 from providers.tokens import estimate_answer, estimate_messages
-from text.quoting import neutral
 from text.storable import storable
 
 State = Reply.State
@@ -203,8 +201,7 @@ class Generation:
                 result = await in_thread_with_retry(deed)
             used = {"id": call.id, "name": call.name, "arguments": call.arguments, "result": result}
             self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
-            content = neutral(json.dumps(result, ensure_ascii=False))
-            self.turn.prompt.append({"role": "tool", "tool_call_id": call.id, "content": content})
+            self.turn.prompt.append(compose_tool_result(call.id, result))
             self.publisher.send("reply.tool", name=call.name, is_error="error" in result)
 
 
