@@ -1,5 +1,5 @@
 """Pages of memory for operators: read only, on record."""
 
-from memory.admin import consolidation, core_memory, documents, learning, memories, spaces
+from memory.admin import consolidation, learning, memories, spaces
 
-__all__ = ["consolidation", "core_memory", "documents", "learning", "memories", "spaces"]
+__all__ = ["consolidation", "learning", "memories", "spaces"]

@@ -1,15 +1,16 @@
-"""What came of talks, for operators: diary, self-concept and profile in revisions, and the verdicts given."""
+"""What a companion knows, for operators: core memory, diary, self-concept and profile in revisions, verdicts given."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import F, Func, IntegerField
+from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from memory.models import DiaryEntry, Learning, Retraction, Revision
+from memory.models import Block, DiaryEntry, Learning, Retraction, Revision, Slot
 from safety.admin import PrivateAdmin, link_to, marks, moment
 
 
@@ -118,3 +119,41 @@ class RetractionAdmin(PrivateAdmin):
     @admin.display(description=_("reply"))
     def of_reply(self, thing: Retraction) -> str:
         return link_to("companions.reply", thing.reply_id)
+
+
+class CoreMemoryAdmin(PrivateAdmin):
+    """A named text, and the messages that it comes from."""
+
+    annotations = {"length": Length("text")}
+    words: ClassVar[tuple[str, ...]] = ("name", "text")
+    ordering = ("-changed_at", "-pk")
+    list_filter: ClassVar[tuple[str, ...]] = ("by", "changed_at")
+    private_template = "admin/memory/in_mind.html"
+
+    @admin.display(description=_("characters"), ordering="length")
+    def length(self, thing: Any) -> int:
+        return int(thing.length)
+
+    def private(self, request: HttpRequest, thing: Slot | Block) -> dict[str, Any]:
+        return super().private(request, thing) | {"sources": thing.sources.order_by("said_at")}
+
+
+@admin.register(Slot)
+class SlotAdmin(CoreMemoryAdmin):
+    """A named fact that is always in the prompt."""
+
+    list_display = ("id", "owner", "of_companion", "length", "by", moment("changed_at", _("changed")))
+    fields = ("id", "owner", "of_companion", "by", "changed_at")
+
+
+@admin.register(Block)
+class BlockAdmin(CoreMemoryAdmin):
+    """A named text that is always in the prompt."""
+
+    words = ("name", "description", "text")
+    list_display = (
+        *("id", "owner", "of_companion", "length", "most_characters", "is_read_only", "by"),
+        moment("changed_at", _("changed")),
+    )
+    list_filter = ("by", "is_read_only", "changed_at")
+    fields = ("id", "owner", "of_companion", "most_characters", "is_read_only", "by", "changed_at")

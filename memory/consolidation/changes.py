@@ -7,8 +7,7 @@ from enum import Enum, auto
 from typing import Any
 from uuid import UUID
 
-from memory.consolidation.candidates import Pair
-from memory.consolidation.request import Answer, Contradiction, Insight, Merge, Review
+from memory.consolidation.candidates import Answer, Contradiction, Insight, Merge, Pair, Review
 from memory.learning.evidence import is_same_text
 from memory.learning.grounding import CAPITAL, NO_NAMES, names_in, stands_on
 from memory.learning.subjects import RELATED, is_same_subject

@@ -15,9 +15,8 @@ from django.db.models import F
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Lease, note_failures, retry_at
-from memory.consolidation.candidates import Candidates, find_candidates
+from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt
 from memory.consolidation.changes import Draft, apply_answer, load_parted
-from memory.consolidation.request import Answer, render_request, system_prompt
 from memory.learning.neighbours import known_to
 from memory.models import Consolidation, Memory, Pursuit
 from providers.chat.structured import ask

@@ -1,15 +1,13 @@
 """Deletion: what was drawn from things that a person deletes or corrects, or keeps from models, goes with them.
 
-scope         what is deleted, and how it is seen that a text tells of it
-restatements  words that, with it, nothing tells any more
-derived       what was drawn from it: memories, slots and blocks, self-concept and profile, diary entries
+scope    what is deleted, and how it is seen that a text tells of it
+derived  what was drawn from it: memories, slots and blocks, self-concept and profile, diary entries
 
 Whoever calls holds the companion meanwhile, deletes afterwards what is named here, and scrubs what turns kept of it.
 """
 
 from memory.deletion.derived import Derived, conceal_derived, remove_derived
-from memory.deletion.restatements import find_restatements, find_unique_words
-from memory.deletion.scope import DeletionScope
+from memory.deletion.scope import DeletionScope, find_restatements, find_unique_words
 
 __all__ = [
     "DeletionScope",

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from memory.deletion.restatements import Restatements, find_restatements
-from memory.deletion.scope import DeletionScope
+from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.learning.diary import rewrite
 from memory.learning.revisions import revise
 from memory.models import Block, DiaryEntry, Memory, Revision, Slot

@@ -2,7 +2,6 @@
 
 intake      a document with its pages, stored
 pagination  a text as pages at natural breaks
-request     what is asked for gists, and what a model may answer
-gists       the gists that wait, asked for and kept; how far a document is
+gists       the gists that wait, asked for, and kept; how far a document is
 lookup      which pages a question needs
 """

@@ -24,6 +24,15 @@ def words_of(key: str) -> list[str]:
     return [word for language in load_languages().values() for word in language.get(key, ())]
 
 
+def groups_of(key: str) -> dict[str, list[Any]]:
+    """Return what the languages list in this table: of each of its entries all words, or the patterns."""
+    groups: dict[str, list[Any]] = {}
+    for language in load_languages().values():
+        for name, found in language.get(key, {}).items():
+            groups.setdefault(name, []).extend(found if isinstance(found, list) else [found])
+    return groups
+
+
 @cache
 def any_word_of(key: str, where: str = "") -> "regex.Pattern[str]":
     """Return a pattern of any of the words under that key: at the beginning ("^"), the end ("$"), alone or anywhere.

@@ -1,13 +1,30 @@
-"""What stops an entry or changes its verdict, whatever the model says. Pure."""
+"""What stops an entry or changes its verdict, whatever the model says: no quote holds, or a line is an echo. Pure."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+import regex
+
+from memory.language import pattern_of, words_of
 from memory.learning.answers import Learnt, Sentence
 from memory.learning.secrets import holds_secret
-from memory.learning.subjects import is_echo
+from memory.learning.subjects import subject, tells_the_same
 from memory.learning.talk import Line, Talk
+from memory.recall.traits import terms
 from text.storable import folded
+
+# "I remember that you told me: “…": words that lead in what somebody remembers, and tell nothing of it.
+LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))
+SAYS = rf"(?:{pattern_of('says').pattern})"
+BEFORE_QUOTE = rf"[^“”「」‘.!?,;。！？，；]{{0,80}}?{SAYS}[^“”「」‘]{{0,60}}"
+LED_IN = regex.compile(rf"{BEFORE_QUOTE}[“「‘]")
+LED_OFF = regex.compile(rf"{BEFORE_QUOTE}$")  # cut off before what it leads in
+LEAD = regex.compile(rf"^[^“”「」]{{0,80}}?{SAYS}[^“”「」]{{0,60}}[“「]")
+QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
+RUN_LETTERS = 5
+MIN_RETOLD = 0.7  # of the letters of what is said, in runs that were given
+MIN_COVERED = 0.6  # of its terms, in one memory that was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +63,17 @@ class Stopped:
     reason: str
 
 
-def supported(
-    learnt: Learnt, talk: Talk, names: Collection[str], told: Collection[str] = ()
-) -> Supported | Stopped:
-    """The entry with what holds of its sources, or why it is stopped; `told` are secrets that stand in the talk.
+def find_support(learnt: Learnt, talk: Talk, names: Collection[str]) -> Supported | Stopped:
+    """Return the entry with what holds of its sources, or why it is stopped.
 
     Reasons: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was given).
     """
-    lines = [talk[number] for number in dict.fromkeys(learnt.sources) if 1 <= number <= len(talk.lines)]
+    lines = talk.lines_of(learnt.sources)
     if not lines:
         return Stopped(learnt, "no_such_line")
-    if any(holds_secret(text, told) for text in (learnt.text, *learnt.quotes)):
+    if any(holds_secret(text, talk.secrets) for text in (learnt.text, *learnt.quotes)):
         return Stopped(learnt, "secret")
-    found = [quote for text in learnt.quotes if (quote := _standing(text, lines))]
+    found = [quote for text in learnt.quotes if (quote := _find_quote(text, lines))]
     if not found:
         return Stopped(learnt, "no_quote")
     own = [quote for quote in found if not is_echo(quote.line, quote.text, learnt.text, names)]
@@ -68,28 +83,79 @@ def supported(
     return Supported(learnt, own, [line for line in lines if line.message_id not in echoes])
 
 
-def _standing(text: str, lines: Sequence[Line]) -> Quote | None:
-    """The quote in the first of the lines that it stands in, word for word."""
-    wanted = squeezed(text)
-    line = next((line for line in lines if wanted and wanted in squeezed(line.text)), None)
+def _find_quote(text: str, lines: Sequence[Line]) -> Quote | None:
+    """Return the quote in the first of the lines that it stands in, word for word."""
+    wanted = squeeze(text)
+    line = next((line for line in lines if wanted and wanted in squeeze(line.text)), None)
     return Quote(line, wanted) if line else None
 
 
-def squeezed(text: str) -> str:
-    """The text with single blanks, and plain apostrophes: a model writes them as it likes."""
+def squeeze(text: str) -> str:
+    """Return the text with single blanks, and plain apostrophes: a model writes them as it likes."""
     return " ".join(text.replace("’", "'").split())
 
 
-def is_same_text(one: str, other: str) -> bool:
-    """Whether two texts say the same word for word, in capitals or not."""
-    return folded(squeezed(one)).rstrip(".!。！") == folded(squeezed(other)).rstrip(".!。！")
+def is_same_text(text: str, other: str) -> bool:
+    """Return whether two texts say the same word for word, in capitals or not."""
+    return folded(squeeze(text)).rstrip(".!。！") == folded(squeeze(other)).rstrip(".!。！")
 
 
 def without_echoes(sentences: Sequence[Sentence], talk: Talk, names: Collection[str]) -> list[Sentence]:
-    """The sentences without those sources in which the companion only repeats what it was given to remember."""
-    return [one.model_copy(update={"sources": _own(one, talk, names)}) for one in sentences]
+    """Return the sentences without those sources in which the companion only repeats what it was given to remember."""
+    return [
+        sentence.model_copy(
+            update={
+                "sources": [
+                    number
+                    for number in sentence.sources
+                    if 1 <= number <= len(talk.lines)
+                    and not is_echo(talk[number], sentence.text, sentence.text, names)
+                ]
+            }
+        )
+        for sentence in sentences
+    ]
 
 
-def _own(sentence: Sentence, talk: Talk, names: Collection[str]) -> list[int]:
-    numbers = [number for number in sentence.sources if 1 <= number <= len(talk.lines)]
-    return [one for one in numbers if not is_echo(talk[one], sentence.text, sentence.text, names)]
+def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
+    """Return whether a line of the companion's only repeats what it was given, in the quote or in what is drawn from it.
+
+    One memory covers it, or most of what is not led in stands in some: an echo of several, or of echoes.
+    """
+    return line.speaker == "companion" and any(
+        any(_covers(given, said, names, line.said_at) for given in line.given) or _is_retold(said, line)
+        for said in (quote, text)
+    )
+
+
+def _is_retold(said: str, line: Line) -> bool:
+    """Return whether most of its letters stand in runs that also stand in what was given; linear in both."""
+    told = _letters(LED_OFF.sub("", LED_IN.sub("", said)))
+    if len(told) < RUN_LETTERS:
+        return bool(LED_IN.search(said))  # hardly anything but "I remember that you told me: “"
+    runs = {run for given in line.given for run in _runs(_letters(given))}
+    covered = {at + n for at, run in enumerate(_runs(told)) if run in runs for n in range(RUN_LETTERS)}
+    return bool(runs) and len(covered) >= MIN_RETOLD * len(told)
+
+
+def _runs(letters: str) -> list[str]:
+    return [letters[at : at + RUN_LETTERS] for at in range(len(letters) - RUN_LETTERS + 1)]
+
+
+def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bool:
+    """Return whether what is said tells nothing beyond what was given, however it is led in, also in turns."""
+    bare = said.lstrip("”’\"'.,。， ")
+    while lead := LEAD.match(bare):
+        bare = bare[lead.end() :]
+    said = bare or said
+    if _letters(said) in _letters(given):
+        return True
+    told, known = subject(said, names, when) - LEADING_TERMS, subject(given, names, when)
+    if not told:
+        return any(_letters(quoted) in _letters(said) for quoted in (given, *QUOTED.findall(given)))
+    return len(told & known) / len(told) >= MIN_COVERED and tells_the_same(said, when, given, when)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text as they are compared."""
+    return "".join(character for character in folded(text) if character.isalnum())

@@ -9,43 +9,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 import regex
 
+from memory.language import pattern_of
+
 Span = tuple[int, int]
 
-LEAST = 4  # characters: what is shorter stands in too much else
+MIN_CHARACTERS = 4  # what is shorter stands in too much else
 MARKS = ".,;:!?。，；：！？\"'“”‘’「」()（） "
 
-NAMED = (
-    r"pass(?:word|phrase|code|wort)s?|kennwort|pwd|api[ _-]?keys?|"
-    r"(?:access|auth|bearer|secret|private)[ _-]?(?:keys?|tokens?)"
-    r"|(?:recovery|security|one-time|verification|backup|2fa)[ _-]?codes?|otp|seed phrase|cv[vc]2?"
-    r"|(?:door|gate|entry|alarm|safe|lock|unlock|access)[ _-]?codes?|code (?:for|of|to) (?:the|my|our) \w{1,40}"
-    r"|combination|pin(?: (?:code|number))?|social security number|ssn"
-)
-LINK = (
-    r"(?:(?:\s++(?:for|of|to|at|on)\s++(?:\S{1,200}+\s++){0,3}?\S{1,200})?\s*+"
-    r"(?:is|are|was|=|:|to)(?:\s++(?:now|still|always|again))?\s*+|\s++)"
-)
-# What stands behind "password is" and tells none.
-NO_VALUE = (
-    r"(?:not?|never|too|so|very|a|an|the|in|on|at|by|with|from|and|or|but|also|just|really|always|still|gone|weak|strong"
-    r"|wrong|right|long|short|forgotten|lost|stored|saved|safe|secure|hard|easy|expired|old|new|required|needed|terrible"
-    r"|bad|good|changed|reset|compromised|stolen|leaked|protected|written|invalid|correct|what|important|annoying|due"
-    r"|all|managed?|managers?|cards?|wheels?|lists?|bad(?:ly)?|being|similar|different|unique|simple|complicated|secret)\b"
-)
-TOLD = regex.compile(
-    rf"(?i)\b(?:pass(?:word|phrase|code|wort)|kennwort|pwd)\s*+(?:is|=|:)\s*+(?!{NO_VALUE}|[.…])"
+NAMES, LINK = pattern_of("secret_names").pattern, pattern_of("secret_link").pattern
+STATED = regex.compile(
+    rf"(?i)\b(?:pass(?:word|phrase|code|wort)|kennwort|pwd)\s*+(?:is|=|:)\s*+(?!{pattern_of('no_secret').pattern}|[.…])"
     r"(\"[^\"]{1,200}\"|'[^']{1,200}'|“[^”]{1,200}”|\S+)"
 )
-BESIDE = regex.compile(
-    rf"(?i)\b(?:{NAMED})\b{LINK}[\"'“‘「]?((?=(?:(?!\d)\S){{0,200}}+\d)[^\s\"'”’」]{{3,}})"
+WITH_DIGIT = regex.compile(
+    rf"(?i)\b(?:{NAMES})\b{LINK}[\"'“‘「]?((?=(?:(?!\d)\S){{0,200}}+\d)[^\s\"'”’」]{{3,}})"
 )
-QUOTED = regex.compile(rf"(?i)\b(?:{NAMED})\b{LINK}[\"“‘「]([^\"”’」]{{3,200}})[\"”’」]")
-HAN = regex.compile(
-    r"(?:密码|密碼|口令|验证码|驗證碼|密钥|密鑰|パスワード|暗証番号)[^，。,.;；!！?？]{0,8}?[是为為：:=は]\s*+"
-    r"(?![.…]|什么|甚麼|不|多少|谁|要|需|很|太|错|对|强|弱|忘|怎|哪)(\S{3,})"
-    r"|(?:密码|密碼|口令|验证码|驗證碼|密钥|密鑰|パスワード|暗証番号|비밀번호|пароль|пин-код)"
-    r"(?=[^\d\n]{0,68}+\d)[^\d\n]{0,8}((?:(?!\d)[\w@#$%^&*!-]){0,60}+\d[\w@#$%^&*!-]{2,})"
-)
+QUOTED = regex.compile(rf"(?i)\b(?:{NAMES})\b{LINK}[\"“‘「]([^\"”’」]{{3,200}})[\"”’」]")
+OTHER_LANGUAGES = pattern_of("secret")
 SHAPED = regex.compile(
     r"\b(?:sk|pk|rk)[-_](?:live[-_]|test[-_]|proj-|ant-)?[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}"
     r"|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bA[KS]IA[0-9A-Z]{16}\b|\bAIza[\w-]{30,}"
@@ -65,7 +45,7 @@ CHINESE_ID = regex.compile(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{9}[\dXx](?!\d)")
 
 
 def holds_secret(text: str, told: Collection[str] = ()) -> bool:
-    """Whether something in the text looks like a password, a code, a key, or the number of a card or an account.
+    """Return whether something in the text looks like a password, a code, a key, or the number of a card or an account.
 
     `told` are secrets that are known (`secrets_in`): they are some wherever they stand.
     """
@@ -73,14 +53,14 @@ def holds_secret(text: str, told: Collection[str] = ()) -> bool:
 
 
 def secrets_in(texts: Iterable[str]) -> frozenset[str]:
-    """What looks like a secret in the texts, without marks around it; what has fewer than four characters is left out."""
+    """Return what looks like a secret in the texts, without marks around it; nothing of fewer than four characters."""
     plain = (unicodedata.normalize("NFKC", text) for text in texts)
     found = (text[start:end].strip(MARKS) for text in plain for start, end in _found(text))
-    return frozenset(one for one in found if len(one) >= LEAST)
+    return frozenset(secret for secret in found if len(secret) >= MIN_CHARACTERS)
 
 
 def redacted(text: str, told: Collection[str] = ()) -> str:
-    """The text with "…" in place of all that looks like a secret or is one of `told`; as it was, where nothing does."""
+    """Return the text with "…" in place of what looks like a secret or is one of `told`; unchanged where nothing does."""
     plain = unicodedata.normalize("NFKC", text)
     spans = _spans(plain, told)
     for start, end in reversed(spans):
@@ -89,7 +69,7 @@ def redacted(text: str, told: Collection[str] = ()) -> str:
 
 
 def _spans(text: str, told: Collection[str]) -> list[Span]:
-    """Where secrets stand, in order; those that overlap are one."""
+    """Return where secrets stand, in order; those that overlap are one."""
     joined: list[Span] = []
     for start, end in sorted([*_found(text), *_said_again(text, told)]):
         if joined and start < joined[-1][1]:
@@ -109,33 +89,33 @@ def _said_again(text: str, told: Collection[str]) -> Iterator[Span]:
 
 
 def _found(text: str) -> Iterator[Span]:
-    for pattern in (TOLD, BESIDE, QUOTED, HAN):
+    for pattern in (STATED, WITH_DIGIT, QUOTED, OTHER_LANGUAGES):
         for match in pattern.finditer(text):
             yield next(match.span(n) for n in range(1, match.re.groups + 1) if match[n])
     for pattern in (SHAPED, LONG):
         yield from (match.span() for match in pattern.finditer(text))
-    for pattern, is_one in NUMBERS:
-        yield from (match.span() for match in pattern.finditer(text) if is_one(match[0]))
+    for pattern, is_valid in NUMBERS:
+        yield from (match.span() for match in pattern.finditer(text) if is_valid(match[0]))
 
 
 def _is_card(text: str) -> bool:
-    """By Luhn's digit (ISO/IEC 7812), and a first digit that issuers have."""
-    digits = [int(one) for one in text if one.isdigit()]
+    """Return whether it is one by Luhn's digit (ISO/IEC 7812), and a first digit that issuers have."""
+    digits = [int(digit) for digit in text if digit.isdigit()]
     doubled = [n if place % 2 == 0 else n * 2 - 9 * (n > 4) for place, n in enumerate(reversed(digits))]
     return digits[0] in range(2, 7) and len(set(digits)) > 1 and sum(doubled) % 10 == 0
 
 
 def _is_iban(text: str) -> bool:
-    """By its check digits, modulo 97 (ISO 13616); what follows it in capitals may have been taken along."""
+    """Return whether it is one by its check digits (ISO 13616); what follows in capitals may have been taken along."""
     bare = text.replace(" ", "")
     return any(
-        int("".join(str(int(one, 36)) for one in bare[4:end] + bare[:4])) % 97 == 1
+        int("".join(str(int(letter, 36)) for letter in bare[4:end] + bare[:4])) % 97 == 1
         for end in range(len(bare), 14, -1)
     )
 
 
 def _is_chinese_id(text: str) -> bool:
-    """By its check digit (GB 11643)."""
+    """Return whether it is one by its check digit (GB 11643)."""
     weights = [2 ** (17 - place) % 11 for place in range(17)]
     total = sum(int(digit) * weight for digit, weight in zip(text, weights, strict=False))
     return "10X98765432"[total % 11] == text[-1].upper()

@@ -1,6 +1,6 @@
 """What was said, as it is put before a model: plain lines, which it names by their numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -37,13 +37,17 @@ class Talk:
     lines: Sequence[Line]
 
     def __getitem__(self, number: int) -> Line:
-        """The line of that number; KeyError where there is none."""
+        """Return the line of that number; KeyError where there is none."""
         if not 1 <= number <= len(self.lines):
             raise KeyError(number)
         return self.lines[number - 1]
 
+    def lines_of(self, numbers: Iterable[int]) -> list[Line]:
+        """Return the lines of these numbers, each once; numbers that there are not are left out."""
+        return [self[number] for number in dict.fromkeys(numbers) if 1 <= number <= len(self.lines)]
+
     def texts(self, speaker: str) -> list[str]:
-        """What "user" or "companion" said, in order."""
+        """Return what "user" or "companion" said, in order."""
         return [line.text for line in self.lines if line.speaker == speaker]
 
     @cached_property
@@ -52,7 +56,7 @@ class Talk:
         return secrets_in(line.text for line in self.lines)
 
     def written(self) -> list[str]:
-        """One text a line: `[3] 2023-05-02 09:05 Emily (user): "…"`.
+        """Return one text a line: `[3] 2023-05-02 09:05 Emily (user): "…"`.
 
         A name is without the marks of that form: it cannot tell of another line, or say who said what.
         """

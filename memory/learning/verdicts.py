@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from memory.learning.answers import Learnt
-from memory.learning.evidence import Stopped, Supported, is_same_text, supported
+from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
 from memory.learning.neighbours import NOT_LEARNT
 from memory.learning.subjects import denies, is_same_subject, tells_the_same
 from memory.learning.talk import Line, Talk
@@ -42,7 +42,7 @@ def learn(
     nothing the second time; then the learning comes back unsaved.
     """
     applying = _Applying(companion_id, known, now, zone, list(names.values()), call_id)
-    verdicts = [applying.apply(supported(one, talk, names.values(), talk.secrets)) for one in learnt]
+    verdicts = [applying.apply(find_support(entry, talk, names.values())) for entry in learnt]
     learning = Learning(
         companion_id=companion_id,
         session_id=session_id,

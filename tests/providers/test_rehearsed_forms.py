@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from memory.documents.request import Gists
+from memory.documents.gists import Gists
 from memory.learning.answers import Digest, Ending
 from memory.learning.talk import Line, Talk
 from providers.chat.structured import ask

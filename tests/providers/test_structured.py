@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from accounts.models import ModelCall, User
 from accounts.usage import Payer, charged
 from companions.models import Companion
-from memory.documents.request import Gists
+from memory.documents.gists import Gists
 from memory.learning.answers import Digest, Ending, Reflection
 from providers.chat.completion import MAX_CHARACTERS
 from providers.chat.structured import ask, parse_answer

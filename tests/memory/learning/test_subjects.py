@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.evidence import Supported, squeezed, supported
-from memory.learning.subjects import denies, is_echo, is_same_subject, tells_the_same
+from memory.learning.evidence import Supported, find_support, is_echo, squeeze
+from memory.learning.subjects import denies, is_same_subject, tells_the_same
 from memory.learning.talk import Line, Talk
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, learnt
@@ -122,7 +122,7 @@ def test_what_is_supported_has_quotes_that_stand_in_its_lines(
     one = learnt("Alice likes tea.", 1, "x").model_copy(
         update={"sources": sources, "quotes": [quote, said[0]]}
     )
-    found = supported(one, talk, CALLED)
+    found = find_support(one, talk, CALLED)
     if isinstance(found, Supported):
-        assert all(quote.text in squeezed(quote.line.text) for quote in found.quotes)
+        assert all(quote.text in squeeze(quote.line.text) for quote in found.quotes)
         assert {quote.line.message_id for quote in found.quotes} <= {line.message_id for line in found.lines}
