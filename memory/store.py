@@ -1,6 +1,6 @@
 """The store: what was said and what was told to be remembered is kept, corrected and taken back, never overwritten."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from uuid import UUID
@@ -84,10 +84,16 @@ def keep_fact(
             call_id=call_id,
             entry=entry_of(text, "", happened_at, zone),
         )
-        Source = Memory.sources.through
-        Source.objects.bulk_create(Source(memory_id=memory.pk, message_id=pk) for pk in source_ids)
+        link_sources(memory, source_ids)
         nudge(companion_id)
     return memory
+
+
+def link_sources(memory: Memory, message_ids: Iterable[UUID]) -> None:
+    """Keep that the memory comes from these messages as well."""
+    Source = Memory.sources.through
+    rows = [Source(memory_id=memory.pk, message_id=pk) for pk in message_ids]
+    Source.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo, page: str = "") -> bytes:

@@ -17,7 +17,7 @@ from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.recall.candidates import hash_term
 from memory.recall.query import Names
 from memory.recall.traits import STOP_WORDS, sign_facts, terms
-from memory.store import entry_of, nudge
+from memory.store import entry_of, nudge, retract
 from text.quoting import one_line
 
 MIN_SOURCES = 2  # memories that are no insights themselves: what was drawn is not drawn from again and again
@@ -140,8 +140,7 @@ def _join(draft: Draft, kept: Memory, others: Sequence[Memory]) -> None:
     kept.save(update_fields=["evidence", "quotes"])
     kept.sources.add(*added)  # type: ignore[arg-type]  # their ids are UUIDs
     for other in others:
-        other.closed_at, other.replaced_by = draft.now, kept
-        other.save(update_fields=["closed_at", "replaced_by"])
+        retract(other, draft.now, replaced_by=kept)
         draft.merged[other.pk] = kept
     became = {"evidence": kept.evidence, "quotes": len(kept.quotes)}
     draft.note(Change.Kind.MERGED, kept, others, {**before, "became": became, "others": len(others)})

@@ -128,7 +128,7 @@ def _row(document: Document) -> QuerySet[Document]:
 
 
 def _may_spend(document: Document, now: datetime) -> bool:
-    """Return whether half of the person's tokens of today are left, for the other half is for talk; else wait for tomorrow."""
+    """Return whether half of the person's tokens of today are left, for the other half is for talk; else put it off."""
     tomorrow = waits_until(document.companion.user, now)
     if tomorrow:
         _row(document).update(next_at=tomorrow, error=NO_TOKENS)

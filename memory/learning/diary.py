@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memory.learning.revisions import revise
 from memory.models import DiaryEntry, Memory, Revision
-from memory.store import correct, entry_of, nudge
+from memory.store import correct, entry_of, link_sources, nudge
 from text.storable import storable
 
 Sentences = list[dict[str, Any]]
@@ -84,10 +84,7 @@ def _mirror(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinf
         call_id=ended.written.call_id,
         entry=entry_of(text, "", ended.started_at, zone),
     )
-    Source = Memory.sources.through
-    Source.objects.bulk_create(
-        Source(memory_id=memory.pk, message_id=pk) for pk in sources_of(ended.written.diary)
-    )
+    link_sources(memory, sources_of(ended.written.diary))
     nudge(companion_id)
     return memory
 
