@@ -1,4 +1,4 @@
-"""Writing what is always in mind: slots and blocks. Whoever calls holds the companion's lock, so that counts hold."""
+"""Core memory, always in the prompt: slots and blocks. Whoever calls holds the companion's lock, so that counts hold."""
 
 import unicodedata
 from collections.abc import Collection
@@ -15,11 +15,12 @@ from memory.recall.traits import terms
 from text.storable import is_storable
 
 NAME_CHARACTERS = 60
-MOST_BLOCK_CHARACTERS = 2 * BLOCK_CHARACTERS  # no wider can a block be made
+DESCRIPTION_CHARACTERS = 200
+MAX_BLOCK_CHARACTERS = 2 * BLOCK_CHARACTERS  # no wider can a block be made
 
 
-def named(name: str) -> str:
-    """The name as it is kept: in NFC, without blanks around it. Raises NamingError for what no address can hold."""
+def check_name(name: str) -> str:
+    """Return the name as it is kept: in NFC, without blanks around it; NamingError for what no address can hold."""
     name = unicodedata.normalize("NFC", name.strip())
     if not name:
         raise NamingError("no_name", _("This needs a name."))
@@ -35,8 +36,8 @@ def named(name: str) -> str:
 def set_slot(
     companion_id: UUID, name: str, text: str, *, by: By, now: datetime, source_ids: Collection[UUID] = ()
 ) -> Slot:
-    """The slot with that text, made where there was none. Raises NamingError, WordsError, FullError."""
-    name, text = named(name), _worded(text, SLOT_CHARACTERS)
+    """Write a slot, made where there was none. Raises NamingError, WordsError, FullError."""
+    name, text = check_name(name), _check_text(text, SLOT_CHARACTERS)
     mine = Slot.objects.filter(companion_id=companion_id)
     slot = mine.filter(name=name).first() or Slot(companion_id=companion_id, name=name)
     if slot.pk is None and mine.count() >= MOST_SLOTS:
@@ -49,15 +50,15 @@ def set_slot(
 
 
 def delete_slot(companion_id: UUID, name: str) -> Slot:
-    """The slot as it was before it went. Raises UnknownError."""
+    """Delete a slot, and return it as it was. Raises UnknownError."""
     slot = find_slot(companion_id, name)
     Slot.objects.filter(companion_id=companion_id, pk=slot.pk).delete()
     return slot
 
 
 def find_slot(companion_id: UUID, name: str) -> Slot:
-    """The slot of that name. Raises NamingError, UnknownError."""
-    slot = Slot.objects.filter(companion_id=companion_id, name=named(name)).first()
+    """Return the slot of that name. Raises NamingError, UnknownError."""
+    slot = Slot.objects.filter(companion_id=companion_id, name=check_name(name)).first()
     if slot is None:
         names = Slot.objects.filter(companion_id=companion_id).values_list("name", flat=True)
         raise UnknownError("no_such_slot", _there_are(_("There is no slot of this name."), names))
@@ -65,8 +66,8 @@ def find_slot(companion_id: UUID, name: str) -> Slot:
 
 
 def find_block(companion_id: UUID, name: str) -> Block:
-    """The block of that name. Raises NamingError, UnknownError."""
-    block = Block.objects.filter(companion_id=companion_id, name=named(name)).first()
+    """Return the block of that name. Raises NamingError, UnknownError."""
+    block = Block.objects.filter(companion_id=companion_id, name=check_name(name)).first()
     if block is None:
         names = Block.objects.filter(companion_id=companion_id).values_list("name", flat=True)
         raise UnknownError("no_such_block", _there_are(_("There is no block of this name."), names))
@@ -76,10 +77,11 @@ def find_block(companion_id: UUID, name: str) -> Block:
 def append_to_block(
     companion_id: UUID, name: str, text: str, *, by: By, now: datetime, source_ids: Collection[UUID] = ()
 ) -> Block:
-    """The block with the text as its last line. Raises NamingError, WordsError, ReadOnlyError, UnknownError."""
-    block = _writable(companion_id, name, by)
+    """Write the text as the block's last line. Raises NamingError, WordsError, ReadOnlyError, UnknownError."""
+    block = find_block(companion_id, name)
+    _require_writable(block, by)
     whole = f"{block.text}\n{text.strip()}" if block.text and text.strip() else text
-    return _written(block, whole, by, now, source_ids)
+    return _save_block(block, whole, by, now, source_ids)
 
 
 def replace_in_block(
@@ -92,13 +94,15 @@ def replace_in_block(
     now: datetime,
     source_ids: Collection[UUID] = (),
 ) -> Block:
-    """The block with `new` in the place of `old`, which must stand in it exactly once; MatchError, and as above."""
-    block = _writable(companion_id, name, by)
-    times = _times(block.text, old)
+    """Write `new` in the place of `old`, which must stand in the block exactly once; MatchError, and as above."""
+    block = find_block(companion_id, name)
+    _require_writable(block, by)
+    # Overlapping ones count too.
+    times = sum(block.text.startswith(old, at) for at in range(len(block.text))) if old else 0
     if times != 1:
         detail = _("What is to be replaced stands in the block %(times)s times; it must stand there once.")
         raise MatchError("no_single_match", detail % {"times": times})
-    return _written(block, block.text.replace(old, new).strip(), by, now, source_ids, may_be_empty=True)
+    return _save_block(block, block.text.replace(old, new).strip(), by, now, source_ids, may_be_empty=True)
 
 
 @transaction.atomic
@@ -113,42 +117,38 @@ def write_block(
     most_characters: int | None = None,
     is_read_only: bool | None = None,
 ) -> Block:
-    """The block with this whole text, made where there was none; what is None stays as it was.
+    """Write a whole block, made where there was none; what is None stays as it was.
 
     Raises NamingError, WordsError, FullError, and ReadOnlyError where the companion itself writes on such a block.
     """
-    name = named(name)
+    name = check_name(name)
     mine = Block.objects.filter(companion_id=companion_id)
     block = mine.filter(name=name).first() or Block(companion_id=companion_id, name=name)
     if block.pk is None and mine.count() >= MOST_BLOCKS:
         detail = _("There are %(most)s blocks already. Change one of them, or delete one.")
         raise FullError("blocks_full", detail % {"most": MOST_BLOCKS})
-    _allow(block, by)
-    _describe(block, description, most_characters, is_read_only)
-    return _written(block, text, by, now, (), may_be_empty=True)
+    _require_writable(block, by)
+    if description is not None:
+        block.description = _check_text(description, DESCRIPTION_CHARACTERS, may_be_empty=True)
+    if is_read_only is not None:
+        block.is_read_only = is_read_only
+    if most_characters is not None:
+        if not 1 <= most_characters <= MAX_BLOCK_CHARACTERS:
+            detail = _("A block can be made for 1 to %(most)s characters.")
+            raise WordsError("bad_size", detail % {"most": f"{MAX_BLOCK_CHARACTERS:,}"})
+        block.most_characters = most_characters
+    return _save_block(block, text, by, now, (), may_be_empty=True)
 
 
 def delete_block(companion_id: UUID, name: str) -> Block:
-    """The block as it was before it went. Raises UnknownError."""
+    """Delete a block, and return it as it was. Raises UnknownError."""
     block = find_block(companion_id, name)
     Block.objects.filter(companion_id=companion_id, pk=block.pk).delete()
     return block
 
 
-def _describe(block: Block, description: str | None, most: int | None, is_read_only: bool | None) -> None:
-    if description is not None:
-        block.description = _worded(description, 200, may_be_empty=True)
-    if is_read_only is not None:
-        block.is_read_only = is_read_only
-    if most is not None:
-        if not 1 <= most <= MOST_BLOCK_CHARACTERS:
-            detail = _("A block can be made for 1 to %(most)s characters.")
-            raise WordsError("bad_size", detail % {"most": f"{MOST_BLOCK_CHARACTERS:,}"})
-        block.most_characters = most
-
-
 @transaction.atomic
-def _written(
+def _save_block(
     block: Block,
     text: str,
     by: By,
@@ -157,25 +157,19 @@ def _written(
     *,
     may_be_empty: bool = False,
 ) -> Block:
-    text = _worded(text, block.most_characters, may_be_empty=may_be_empty)
+    text = _check_text(text, block.most_characters, may_be_empty=may_be_empty)
     before, block.text, block.by, block.changed_at = block.text, text, by, now
     block.save()
     _keep_sources(block, before, source_ids)
     return block
 
 
-def _writable(companion_id: UUID, name: str, by: By) -> Block:
-    block = find_block(companion_id, name)
-    _allow(block, by)
-    return block
-
-
-def _allow(block: Block, by: By) -> None:
+def _require_writable(block: Block, by: By) -> None:
     if block.is_read_only and by == By.COMPANION:
         raise ReadOnlyError("block_read_only", _("This block is read-only."))
 
 
-def _worded(text: str, most: int, *, may_be_empty: bool = False) -> str:
+def _check_text(text: str, most: int, *, may_be_empty: bool = False) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text and not may_be_empty:
         raise WordsError("empty_text", _("There is nothing in this text."))
@@ -188,16 +182,11 @@ def _worded(text: str, most: int, *, may_be_empty: bool = False) -> str:
 
 
 def _keep_sources(row: Slot | Block, before: str, source_ids: Collection[UUID]) -> None:
-    """Its sources: the new ones, and the earlier ones while any word of the earlier text still stands there."""
+    """Keep the new sources, and the earlier ones while any word of the earlier text still stands there."""
     if set(terms(before)) & set(terms(row.text)):
         row.sources.add(*source_ids)  # type: ignore[arg-type]  # their ids are UUIDs
     else:
         row.sources.set(source_ids)  # type: ignore[arg-type]
-
-
-def _times(text: str, part: str) -> int:
-    """How often the part stands in the text, overlapping ones too."""
-    return sum(text.startswith(part, at) for at in range(len(text))) if part else 0
 
 
 def _there_are(detail: str, names: Collection[str]) -> str:

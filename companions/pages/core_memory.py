@@ -19,7 +19,7 @@ from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.tools.core_memory_tools import SCRATCH_CHARACTERS
 from memory.core_memory import (
-    MOST_BLOCK_CHARACTERS,
+    MAX_BLOCK_CHARACTERS,
     NAME_CHARACTERS,
     delete_block,
     delete_slot,
@@ -61,14 +61,14 @@ class BlockTextForm(forms.Form):
     description = forms.CharField(label=gettext_lazy("What it is for"), max_length=200, required=False)
     text = forms.CharField(
         label=gettext_lazy("Text"),
-        max_length=MOST_BLOCK_CHARACTERS,
+        max_length=MAX_BLOCK_CHARACTERS,
         required=False,
         widget=forms.Textarea(attrs={"rows": 5}),
     )
     most_characters = forms.IntegerField(
         label=gettext_lazy("How many characters it may hold"),
         min_value=1,
-        max_value=MOST_BLOCK_CHARACTERS,
+        max_value=MAX_BLOCK_CHARACTERS,
         initial=BLOCK_CHARACTERS,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from companions.tools.bounds import fitting, room, shortened, weight
 from companions.tools.provenance import show
 from companions.tools.tool import ToolContext, ToolError
-from memory.documents.lookup import MAX_PAGES, LookedUp, Question, find_pages, named, ranked
+from memory.documents.lookup import MAX_PAGES, LookedUp, Question, find_gists, find_pages, load_titles
 from memory.embedding import embed_cue
 from memory.models import Page
 from memory.recall.recall import Found
@@ -73,7 +73,7 @@ def by_question(context: ToolContext, question: str, document: str, now: datetim
         vector=embed_cue(question, context.payer, companion.names),
         names=companion.names,
     )
-    every = named(companion.pk, ranked(companion.pk, asked))
+    every = load_titles(companion.pk, find_gists(companion.pk, asked))
     title = document.strip().casefold()
     mine = [one for one in every if not title or one.title.casefold() == title]
     found = survey(mine, companion.user.zone, room(context))

@@ -12,17 +12,28 @@ import regex
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from memory.documents.pagination import pages
+from memory.documents.pagination import split_into_pages
 from memory.errors import DocumentError
 from memory.models import Document, Page
 from text.storable import is_storable
 
-MAX_CHARACTERS = (
-    2_000_000  # of one document: a book of 60,000 words has 400,000; to part them takes two seconds
-)
+# Of one document: a book of 60,000 words has 400,000; to part them takes two seconds.
+MAX_CHARACTERS = 2_000_000
 MAX_DOCUMENTS = 100  # of one companion
 TITLE_CHARACTERS = 200
 SHOWN = {"\n", "\r", "\t", "\f"}
+MAX_BYTES = 4 * MAX_CHARACTERS  # no encoding that is read here takes more of a character
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+GUESSES = ("utf-8", "gb18030")
+# What writing in a Chinese encoding holds, and what bytes that are none seldom become: characters in daily use.
+WRITTEN = regex.compile(r"[\p{Han}\p{P}\s\p{Latin}\d\p{Hiragana}\p{Katakana}]")
+PRIVATE = regex.compile(r"[\p{Co}\p{Cn}]")
+MOSTLY = 0.9
+BINARY = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x7fELF", b"\x1f\x8b", b"MZ\x90")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +46,22 @@ class Given:
 
 
 def split_text(companion_id: UUID, title: str, text: str) -> Given:
-    """The text in pages; DocumentError where it cannot be kept, before it is parted.
+    """Return the text in pages; DocumentError where it cannot be kept, before it is parted.
 
     Call it before the companion is locked: a long text takes seconds.
     """
-    title, text = checked_title(title), checked_text(text)
-    _look_for_room(companion_id)
-    return Given(title, text, pages(text))
+    title, text = _check_title(title), _check_text(text)
+    _require_room(companion_id)
+    return Given(title, text, split_into_pages(text))
 
 
 @transaction.atomic
 def store_document(companion_id: UUID, given: Given, now: datetime, id: UUID | None = None) -> Document:
-    """The document, stored with its pages, whose gists wait; DocumentError.
+    """Store the document with its pages, whose gists wait; DocumentError.
 
     Call it while the companion is locked, so that no two together are more than a companion can have.
     """
-    _look_for_room(companion_id)
+    _require_room(companion_id)
     document = Document.objects.create(
         id=id or uuid4(),
         companion_id=companion_id,
@@ -66,14 +77,14 @@ def store_document(companion_id: UUID, given: Given, now: datetime, id: UUID | N
     return document
 
 
-def _look_for_room(companion_id: UUID) -> None:
+def _require_room(companion_id: UUID) -> None:
     if Document.objects.filter(companion_id=companion_id).count() >= MAX_DOCUMENTS:
         detail = _("A companion can keep %(most)d documents. Delete one first.") % {"most": MAX_DOCUMENTS}
         raise DocumentError("too_many_documents", detail, 409)
 
 
-def checked_title(title: str) -> str:
-    """The title without blanks at its ends; DocumentError where it is empty, too long or not plain text."""
+def _check_title(title: str) -> str:
+    """Return the title without blanks at its ends; DocumentError where it is empty, too long or not plain text."""
     if any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in title):
         raise DocumentError("bad_title", _("A title cannot hold control characters."))
     title = title.strip()
@@ -83,10 +94,10 @@ def checked_title(title: str) -> str:
     return title
 
 
-def checked_text(text: str) -> str:
-    """The text as it came; DocumentError where it is blank, too long, or no text."""
+def _check_text(text: str) -> str:
+    """Return the text as it came; DocumentError where it is blank, too long, or no text."""
     if len(text) > MAX_CHARACTERS:
-        raise too_large()
+        raise _too_large()
     if not text.strip():
         raise DocumentError("empty_document", _("There is nothing in it to read."))
     if not is_storable(text) or _is_binary(text):
@@ -94,80 +105,47 @@ def checked_text(text: str) -> str:
     return text
 
 
-def too_large() -> DocumentError:
-    """What is to be raised where a document is too large."""
+def _too_large() -> DocumentError:
+    """Return what is to be raised where a document is too large."""
     most = f"{MAX_CHARACTERS:,}"
     detail = _("A document can have %(most)s characters. Give it in parts.") % {"most": most}
     return DocumentError("document_too_large", detail, 413)
 
 
 def _is_binary(text: str) -> bool:
-    """Whether the text is strewn with control characters, as machine code is and no writing."""
+    """Return whether the text is strewn with control characters, as machine code is and no writing."""
     controls = sum(character < " " and character not in SHOWN for character in text)
     return controls * 100 > len(text)
 
 
-MAX_BYTES = 4 * MAX_CHARACTERS  # no encoding that is read here takes more of a character
-BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-GUESSES = ("utf-8", "gb18030")
-# What writing in a Chinese encoding holds, and what bytes that are none seldom become: characters in daily use.
-WRITTEN = regex.compile(r"[\p{Han}\p{P}\s\p{Latin}\d\p{Hiragana}\p{Katakana}]")
-PRIVATE = regex.compile(r"[\p{Co}\p{Cn}]")
-MOSTLY = 0.9
-BINARY = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x7fELF", b"\x1f\x8b", b"MZ\x90")
-
-
 def read_file(pieces: Iterable[bytes]) -> str:
-    """The text of a file that comes in pieces; DocumentError as soon as there are too many bytes, or for no text."""
+    """Return the text of a file that comes in pieces; DocumentError for too many bytes, as soon as they are, or no text."""
     held = bytearray()
     for piece in pieces:
         held += piece
         if len(held) > MAX_BYTES:
-            raise too_large()
-    return decoded(bytes(held))
+            raise _too_large()
+    return decode(bytes(held))
 
 
-def decoded(held: bytes) -> str:
-    """The text of these bytes, with plain line ends; DocumentError where they are none, or no text."""
+def decode(held: bytes) -> str:
+    """Return the text of these bytes, with plain line ends; DocumentError where they are none, or no text."""
     if not held:
         raise DocumentError("empty_document", _("The file is empty."))
-    text = _decoded(held)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _decoded(held: bytes) -> str:
-    for mark, encoding in BOMS:
-        if held.startswith(mark):
-            return _strictly(held, encoding)
-    if b"\x00" in held or held.startswith(BINARY):
-        raise _not_text()
-    for encoding in GUESSES:
+    encodings = [encoding for mark, encoding in BOMS if held.startswith(mark)]
+    is_binary = b"\x00" in held or held.startswith(BINARY)
+    for encoding in encodings[:1] or (() if is_binary else GUESSES):
         with suppress(UnicodeDecodeError):
             text = held.decode(encoding)
-            if encoding == "utf-8" or _is_writing(text):
-                return text
-    raise _not_text()
-
-
-def _strictly(held: bytes, encoding: str) -> str:
-    try:
-        return held.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise _not_text() from error
-
-
-def _is_writing(text: str) -> bool:
-    """Whether a guessed encoding made writing of the bytes: by its first 20,000 characters."""
-    seen = text[:20_000]
-    return not PRIVATE.search(seen) and len(WRITTEN.findall(seen)) >= MOSTLY * len(seen)
-
-
-def _not_text() -> DocumentError:
+            if encoding != "gb18030" or _is_writing(text):
+                return text.replace("\r\n", "\n").replace("\r", "\n")
     detail = _(
         "This is no text that Kith can read: give plain text or Markdown, in UTF-8, UTF-16 or GB 18030."
     )
-    return DocumentError("not_text", detail)
+    raise DocumentError("not_text", detail)
+
+
+def _is_writing(text: str) -> bool:
+    """Return whether a guessed encoding made writing of the bytes: by its first 20,000 characters."""
+    seen = text[:20_000]
+    return not PRIVATE.search(seen) and len(WRITTEN.findall(seen)) >= MOSTLY * len(seen)

@@ -3,10 +3,10 @@
 A page's gist stands for the page, a diary entry for what was said in its session.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from itertools import islice
 from uuid import UUID
 
 from memory.embedding.spaces import CueVector
@@ -56,12 +56,18 @@ class LookedUp:
 
 
 def look_up(companion_id: UUID, question: Question, limit: int = MAX_PAGES) -> list[LookedUp]:
-    """At most `limit` (0 to 6) originals at once, the best first; five SQL queries at most beside those of the recall."""
-    return opened(companion_id, ranked(companion_id, question, min(limit, MAX_PAGES)))
+    """Return at most `limit` (0 to 6) originals, the best first; five SQL queries at most beside those of the recall."""
+    found = load_titles(companion_id, find_gists(companion_id, question, min(limit, MAX_PAGES)))
+    said = _load_said(companion_id, [original.entry.session_id for original in found if original.entry])
+    read = [
+        replace(original, said=tuple(said.get(original.entry.session_id, ()))) if original.entry else original
+        for original in found
+    ]
+    return [original for original in read if original.page or original.said]
 
 
-def ranked(companion_id: UUID, question: Question, limit: int = MAX_GISTS) -> list[Found]:
-    """The gists that may answer, at most `limit` (0 to 100), the best first; as many SQL queries as the recall has."""
+def find_gists(companion_id: UUID, question: Question, limit: int = MAX_GISTS) -> list[Found]:
+    """Return at most `limit` (0 to 100) gists that may answer, the best first; as many SQL queries as the recall has."""
     return recall(
         companion_id,
         question.text,
@@ -75,58 +81,48 @@ def ranked(companion_id: UUID, question: Question, limit: int = MAX_GISTS) -> li
     )
 
 
-def named(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
-    """The pages and diary entries of these gists, in their order, without what was said; those that are gone are left
-    out. Two SQL queries.
+def load_titles(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
+    """Return the pages and diary entries of these gists, in their order, without what was said; two SQL queries.
+
+    Those that are gone are left out.
     """
-    ids = [one.memory.pk for one in found]
+    ids = [hit.memory.pk for hit in found]
     pages = Page.objects.filter(companion_id=companion_id, memory__in=ids).select_related("document")
     by_page = {page.memory_id: page for page in pages}
     entries = DiaryEntry.objects.filter(companion_id=companion_id, memory__in=ids)
     by_entry = {entry.memory_id: entry for entry in entries}
     every = [
-        LookedUp(one.memory, one.score, by_page.get(one.memory.pk), by_entry.get(one.memory.pk))
-        for one in found
+        LookedUp(hit.memory, hit.score, by_page.get(hit.memory.pk), by_entry.get(hit.memory.pk))
+        for hit in found
     ]
-    return [one for one in every if one.page or one.entry]
-
-
-def opened(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
-    """What these gists stand for, in their order; those whose originals are gone are left out."""
-    every = named(companion_id, found)
-    said = _said(companion_id, [one.entry.session_id for one in every if one.entry])
-    read = [
-        replace(one, said=tuple(said.get(one.entry.session_id, ()))) if one.entry else one for one in every
-    ]
-    return [one for one in read if one.page or one.said]
+    return [original for original in every if original.page or original.entry]
 
 
 def find_pages(
     companion_id: UUID, title: str, numbers: Sequence[int], *, with_private: bool = False
 ) -> list[Page]:
-    """The pages of these numbers, in their order and at most six, in the newest of the companion's documents of that
-    title; numbers that there are not are left out.
+    """Return the pages of these numbers, in their order and at most six, in the newest document of that title.
 
-    What is kept from models comes only `with_private`: for its owner. One that was deleted comes, and holds nothing.
+    Numbers that there are not are left out. What is kept from models comes only `with_private`: for its owner. One that
+    was deleted comes, and holds nothing.
     """
     documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
     newest = documents.order_by("-given_at").values("pk")[:1]
-    wanted = [one for one in dict.fromkeys(numbers) if 0 < one <= MAX_NUMBER][:MAX_PAGES]
+    wanted = [number for number in dict.fromkeys(numbers) if 0 < number <= MAX_NUMBER][:MAX_PAGES]
     pages = Page.objects.filter(companion_id=companion_id, document__in=newest, number__in=wanted)
     there = pages.select_related("document", "memory").defer("memory__entry")
-    may_come = [one for one in there if with_private or not (one.memory and one.memory.is_private)]
-    return sorted(may_come, key=lambda one: wanted.index(one.number))
+    may_come = [page for page in there if with_private or not (page.memory and page.memory.is_private)]
+    return sorted(may_come, key=lambda page: wanted.index(page.number))
 
 
-def _said(companion_id: UUID, sessions: Sequence[UUID]) -> dict[UUID, list[Memory]]:
-    """What was said in these sessions and may be told, in the order of time; one SQL query."""
-    if not sessions:
-        return {}
-    memories = Memory.objects.of(companion_id).filter(
-        kind=Memory.Kind.SAID, message__session__in=sessions, message__is_hidden=False, is_private=False
-    )
-    by_session: dict[UUID, list[Memory]] = {}
-    for one in memories.select_related("message").defer("entry").order_by("happened_at", "id"):
-        if one.message:
-            by_session.setdefault(one.message.session_id, []).append(one)
-    return {session: list(islice(said, MAX_SAID)) for session, said in by_session.items()}
+def _load_said(companion_id: UUID, sessions: Sequence[UUID]) -> dict[UUID, list[Memory]]:
+    """Return what was said in these sessions and may be told, in the order of time; one SQL query."""
+    by_session: dict[UUID, list[Memory]] = defaultdict(list)
+    if sessions:
+        memories = Memory.objects.of(companion_id).filter(
+            kind=Memory.Kind.SAID, message__session__in=sessions, message__is_hidden=False, is_private=False
+        )
+        for memory in memories.select_related("message").defer("entry").order_by("happened_at", "id"):
+            if memory.message and len(by_session[memory.message.session_id]) < MAX_SAID:
+                by_session[memory.message.session_id].append(memory)
+    return by_session

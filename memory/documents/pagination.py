@@ -5,7 +5,7 @@ spaces, a Han character or kana counts as two thirds of a word (translators reck
 Khmer, Burmese or Tibetan as a fifth. Whatever has no blank for long counts as a word each twenty characters.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import regex
@@ -48,30 +48,30 @@ BREAKS = tuple(
 Places = NDArray[np.int64]
 
 
-def words(text: str) -> float:
-    """How many words a text has, about."""
+def count_words(text: str) -> float:
+    """Return how many words a text has, about."""
     return sum(UNITS[match.lastgroup or "word"] for match in PART.finditer(text)) / WORD
 
 
-def pages(text: str) -> list[str]:
-    """The text's pages, 280 to 600 words each; joined they are the text. A short or empty text is one page."""
-    starts = [0, *_starts(text)]
+def split_into_pages(text: str) -> list[str]:
+    """Return the text's pages, 280 to 600 words each; joined they are the text. A short or empty text is one page."""
+    starts = [0, *_find_starts(text)]
     return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-def _starts(text: str) -> Iterator[int]:
-    """Where each page but the first begins: block by block, each from the last page of the one before."""
+def _find_starts(text: str) -> Iterator[int]:
+    """Yield where each page but the first begins: block by block, each from the last page of the one before."""
     begin, size = 0, BLOCK
     while begin < len(text):
         is_last = begin + size >= len(text)
-        found = [begin + one for one in _Parted(text[begin : begin + size]).starts_of_pages(is_last)]
+        found = [begin + start for start in _Block(text[begin : begin + size]).find_starts(is_last)]
         yield from found
         if is_last:
             return
         begin, size = (found[-1], BLOCK) if found else (begin, 2 * size)  # one of blanks alone is too small
 
 
-class _Parted:
+class _Block:
     """A text's parts, where each begins and ends and how many units there are up to its end; and its breaks."""
 
     def __init__(self, text: str) -> None:
@@ -79,70 +79,63 @@ class _Parted:
         table = np.array(found, dtype=np.int64).reshape(-1, 3)
         self.text = text
         self.starts, self.ends, self.units = table[:, 0], table[:, 1], np.cumsum(table[:, 2])
-        self.breaks = [self._between(pattern) for pattern in BREAKS]
+        self.breaks = [self._find_breaks(pattern) for pattern in BREAKS]
 
-    def starts_of_pages(self, is_last: bool) -> Iterator[int]:
-        """Where each page but the first begins; where the text goes on, only as far as that changes nothing."""
+    def _find_breaks(self, pattern: "regex.Pattern[str]") -> Places:
+        """Return the ends of what the pattern finds, where they part nothing that counts as one."""
+        places = np.array([match.end() for match in pattern.finditer(self.text)], dtype=np.int64)
+        if not len(self.starts):
+            return places[:0]
+        inside = np.searchsorted(self.ends, places, side="right")
+        at = np.minimum(inside, len(self.starts) - 1)
+        return places[(inside == len(self.starts)) | (self.starts[at] >= places)]
+
+    def find_starts(self, is_last: bool) -> Iterator[int]:
+        """Yield where each page but the first begins; where the text goes on, only as far as that changes nothing."""
         start = 0
-        while is_last or self._left(start) > AHEAD * WORD:
-            start = self.end_of_page(start)
+        while is_last or self._units_after(start) > AHEAD * WORD:
+            start = self._end_page(start)
             if start >= len(self.text):
                 return
             yield start
 
-    def _left(self, start: int) -> int:
-        """How many units follow."""
-        return int(self.units[-1]) - self._units_until(start) if len(self.units) else 0
+    def _end_page(self, start: int) -> int:
+        """Return where the page that begins there ends.
 
-    def end_of_page(self, start: int) -> int:
-        """Where the page that begins there ends."""
-        done = self._units_until(start)
-        left = self._left(start)
+        What fits on one page is one, unless a chapter begins where both halves are long enough.
+        """
+        done, left = self._units_until(start), self._units_after(start)
+        if left < ONE_PAGE * WORD:
+            return len(self.text)
         if left <= MOST * WORD:
-            return len(self.text) if left < ONE_PAGE * WORD else self._last_or_parted(start, done, left)
+            chapters = _within(self.breaks[0], *self._reach(done + LEAST * WORD, done + left - LEAST * WORD))
+            return int(chapters[0]) if len(chapters) else len(self.text)
         most = min(MOST * WORD, left - LEAST * WORD)  # so that enough is left for the last page
-        return self._best(done + LEAST * WORD, done + IDEAL * WORD, done + most)
+        return self._find_best_break(done + LEAST * WORD, done + IDEAL * WORD, done + most)
 
-    def _last_or_parted(self, start: int, done: int, left: int) -> int:
-        """What fits on one page is one, unless a chapter begins where both halves are long enough."""
-        low, high = self._reach(done + LEAST * WORD, done + left - LEAST * WORD)
-        chapters = _within(self.breaks[0], low, high)
-        return int(chapters[0]) if len(chapters) else len(self.text)
-
-    def _best(self, least: int, ideal: int, most: int) -> int:
-        """The best break at which so many units are done; of equals the one nearest to the ideal."""
+    def _find_best_break(self, least: int, ideal: int, most: int) -> int:
+        """Return the best break at which so many units are done; of equals the one nearest to the ideal."""
         low, high = self._reach(least, most)
         aim = int(self.ends[np.searchsorted(self.units, ideal)])
         for places in self.breaks:
             near = _within(places, low, high)
             if len(near):
                 return int(near[np.argmin(np.abs(near - aim))])
-        return min(max(self._nearest_end(aim), low), high)
+        return min(max(aim, low), high)
 
     def _reach(self, least: int, most: int) -> tuple[int, int]:
-        """The first and the last place at which at least, and at most, so many units are done."""
+        """Return the first and the last place at which at least, and at most, so many units are done."""
         low = int(self.ends[np.searchsorted(self.units, least)])
         after = int(np.searchsorted(self.units, most, side="right"))
         return low, int(self.starts[after]) if after < len(self.starts) else len(self.text)
-
-    def _nearest_end(self, aim: int) -> int:
-        return int(self.ends[np.searchsorted(self.ends, aim)])
 
     def _units_until(self, place: int) -> int:
         whole = int(np.searchsorted(self.ends, place, side="right"))
         return int(self.units[whole - 1]) if whole else 0
 
-    def _between(self, pattern: "regex.Pattern[str]") -> Places:
-        """The ends of what the pattern finds, where they part nothing that counts as one."""
-        places = np.array([match.end() for match in pattern.finditer(self.text)], dtype=np.int64)
-        inside = np.searchsorted(self.ends, places, side="right")
-        at = np.minimum(inside, len(self.starts) - 1)
-        is_free = (
-            (inside == len(self.starts)) | (self.starts[at] >= places) if len(self.starts) else places < 0
-        )
-        return places[is_free]
+    def _units_after(self, place: int) -> int:
+        return int(self.units[-1]) - self._units_until(place) if len(self.units) else 0
 
 
-def _within(places: Sequence[int] | Places, low: int, high: int) -> Places:
-    found = np.asarray(places, dtype=np.int64)
-    return found[np.searchsorted(found, low) : np.searchsorted(found, high, side="right")]
+def _within(places: Places, low: int, high: int) -> Places:
+    return places[np.searchsorted(places, low) : np.searchsorted(places, high, side="right")]

@@ -7,7 +7,7 @@ import pytest
 from companions.memories.editing import give_document
 from companions.models import Companion
 from companions.tools.documents import survey
-from memory.documents.lookup import named, ranked
+from memory.documents.lookup import find_gists, load_titles
 from memory.models import Document, Memory, Recall
 from providers.tokens import estimate
 from tests.companions.tools.conftest import NOW, turn_of, use
@@ -93,7 +93,7 @@ def test_nothing_of_another_is_shown(tian: Companion, mira: Companion, coast: Do
 
 @pytest.mark.parametrize("tokens", [0, 50, 500, 1000, 20_000])
 def test_a_survey_never_gives_more_than_its_tokens(mira: Companion, coast: Document, tokens: int) -> None:
-    every = named(mira.pk, ranked(mira.pk, asks(mira, QUESTION)))
+    every = load_titles(mira.pk, find_gists(mira.pk, asks(mira, QUESTION)))
     found = survey(every, mira.user.zone, tokens)
     assert estimate(str(found.gists)) + estimate(str(found.pages)) <= tokens + 20
     assert bool(found.gists) == (tokens > 100)

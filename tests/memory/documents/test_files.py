@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory.documents.intake import MAX_BYTES, decoded, read_file
+from memory.documents.intake import MAX_BYTES, decode, read_file
 from memory.errors import DocumentError
 
 CHINESE = "天黑了，他们还在河边走。第二天早上下起了雨，谁也没有说话。" * 20
@@ -13,11 +13,11 @@ CHINESE = "天黑了，他们还在河边走。第二天早上下起了雨，谁
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030", "gbk"])
 def test_a_text_is_read_in_its_encoding(encoding: str) -> None:
-    assert decoded(CHINESE.encode(encoding)) == CHINESE
+    assert decode(CHINESE.encode(encoding)) == CHINESE
 
 
 def test_line_ends_become_plain() -> None:
-    assert decoded(b"a\r\nb\rc") == "a\nb\nc"
+    assert decode(b"a\r\nb\rc") == "a\nb\nc"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_line_ends_become_plain() -> None:
 )
 def test_what_is_no_text_is_refused(held: bytes, code: str) -> None:
     with pytest.raises(DocumentError) as refused:
-        decoded(held)
+        decode(held)
     assert refused.value.code == code
 
 

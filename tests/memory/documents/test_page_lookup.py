@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from companions.models import Companion
-from memory.documents.lookup import MAX_PAGES, Question, find_pages, look_up, named, ranked
+from memory.documents.lookup import MAX_PAGES, Question, find_gists, find_pages, load_titles, look_up
 from memory.embedding import embed_cue, embed_waiting
 from memory.models import DiaryEntry, Memory
 from memory.store import entry_of
@@ -50,9 +50,9 @@ def test_the_best_are_ranked_and_named_in_two_queries_and_nothing_said_is_read(
 ) -> None:
     write_all(given())
     question = asks(mira, "Who lost the brass telescope in the wind?")
-    found = ranked(mira.pk, question)
+    found = find_gists(mira.pk, question)
     with django_assert_num_queries(2):  # type: ignore[operator]
-        every = [one.page.number for one in named(mira.pk, found) if one.page]
+        every = [one.page.number for one in load_titles(mira.pk, found) if one.page]
     assert every[0] == 1
     assert sorted(every) == list(range(1, 11))
     assert [one.memory for one in look_up(mira.pk, question, 3)] == [one.memory for one in found[:3]]
@@ -106,7 +106,7 @@ def test_a_diary_entry_leads_to_what_was_said_in_its_session(mira: Companion, sa
 def test_pages_are_weighed_by_words_meaning_and_dates_alone(mira: Companion, given: Give) -> None:
     write_all(given(count=3))
     embed_waiting()
-    found = ranked(mira.pk, asks(mira, "Did I see the coast yesterday?"))
+    found = find_gists(mira.pk, asks(mira, "Did I see the coast yesterday?"))
     assert found
     for one in found:
         who_and_where = {"answers", "speaker", "questions", "first_person", "length", "talks"}
