@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from memory.errors import FullError, MatchError, NamingError, ReadOnlyError, UnknownError, WordsError
 from memory.models import Block, Slot
-from memory.models.always import BLOCK_CHARACTERS, MOST_BLOCKS, MOST_SLOTS, SLOT_CHARACTERS, By
+from memory.models.always import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
 from memory.recall.traits import terms
 from text.storable import is_storable
 
@@ -40,9 +40,9 @@ def set_slot(
     name, text = check_name(name), _check_text(text, SLOT_CHARACTERS)
     mine = Slot.objects.filter(companion_id=companion_id)
     slot = mine.filter(name=name).first() or Slot(companion_id=companion_id, name=name)
-    if slot.pk is None and mine.count() >= MOST_SLOTS:
+    if slot.pk is None and mine.count() >= MAX_SLOTS:
         detail = _("There are %(most)s slots already. Change one of them, or delete one.")
-        raise FullError("slots_full", detail % {"most": MOST_SLOTS})
+        raise FullError("slots_full", detail % {"most": MAX_SLOTS})
     before, slot.text, slot.by, slot.changed_at = slot.text, text, by, now
     slot.save()
     _keep_sources(slot, before, source_ids)
@@ -124,9 +124,9 @@ def write_block(
     name = check_name(name)
     mine = Block.objects.filter(companion_id=companion_id)
     block = mine.filter(name=name).first() or Block(companion_id=companion_id, name=name)
-    if block.pk is None and mine.count() >= MOST_BLOCKS:
+    if block.pk is None and mine.count() >= MAX_BLOCKS:
         detail = _("There are %(most)s blocks already. Change one of them, or delete one.")
-        raise FullError("blocks_full", detail % {"most": MOST_BLOCKS})
+        raise FullError("blocks_full", detail % {"most": MAX_BLOCKS})
     _require_writable(block, by)
     if description is not None:
         block.description = _check_text(description, DESCRIPTION_CHARACTERS, may_be_empty=True)

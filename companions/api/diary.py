@@ -20,7 +20,7 @@ from companions.models import Message
 from companions.pagination import PageQuery, paginate
 from memory.learning.revisions import current
 from memory.models import DiaryEntry, Revision
-from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
+from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.storable import is_storable
 
 router = Router(tags=["diary"])
@@ -114,7 +114,7 @@ class RevisionsOut(Schema):
 
 
 class RevisionIn(Schema):
-    sentences: list[Sentence] = Field(max_length=MOST_SENTENCES)
+    sentences: list[Sentence] = Field(max_length=MAX_SENTENCES)
 
 
 NOTHING = {"number": 0, "sentences": [], "by": "", "made_at": None, "is_stale": False}

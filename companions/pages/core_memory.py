@@ -28,7 +28,7 @@ from memory.core_memory import (
 )
 from memory.errors import CoreMemoryError
 from memory.models import Block, Slot
-from memory.models.always import BLOCK_CHARACTERS, MOST_BLOCKS, MOST_SLOTS, SLOT_CHARACTERS, By
+from memory.models.always import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
 
 
 def _name(hint: object) -> forms.CharField:
@@ -98,8 +98,8 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
         "scratch": companion.sessions.filter(ended_at=None).values_list("scratch", flat=True).first() or "",
         "scratch_characters": SCRATCH_CHARACTERS,
         "slot_characters": SLOT_CHARACTERS,
-        "most_slots": MOST_SLOTS,
-        "most_blocks": MOST_BLOCKS,
+        "most_slots": MAX_SLOTS,
+        "most_blocks": MAX_BLOCKS,
         "slot_form": SlotForm(prefix="slot"),
         "block_form": BlockForm(prefix="block"),
     }

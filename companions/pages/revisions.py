@@ -20,10 +20,10 @@ from companions.memories.editing import restore_revision, write_revision
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view
 from memory.models import Revision
-from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
+from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.storable import is_storable
 
-MAX_CHARACTERS = 2 * MOST_SENTENCES * SENTENCE_CHARACTERS
+MAX_CHARACTERS = 2 * MAX_SENTENCES * SENTENCE_CHARACTERS
 
 
 class SentencesForm(forms.Form):
@@ -42,7 +42,7 @@ class SentencesForm(forms.Form):
         self.before = before.number if before else 0
         super().__init__(data, initial={"text": before.text if before else ""})
         self.fields["text"].help_text = _("At most %(most)d sentences of %(characters)d characters.") % {
-            "most": MOST_SENTENCES,
+            "most": MAX_SENTENCES,
             "characters": SENTENCE_CHARACTERS,
         }
 
@@ -54,9 +54,9 @@ class SentencesForm(forms.Form):
         text: str = self.cleaned_data["text"]
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         wrong = [_too_long(n, line) for n, line in enumerate(lines, 1) if len(line) > SENTENCE_CHARACTERS]
-        if len(lines) > MOST_SENTENCES:
+        if len(lines) > MAX_SENTENCES:
             told = _("There are %(count)d sentences; there is room for %(most)d.")
-            wrong.insert(0, told % {"count": len(lines), "most": MOST_SENTENCES})
+            wrong.insert(0, told % {"count": len(lines), "most": MAX_SENTENCES})
         if not is_storable(text):
             wrong.append(_("This holds characters that are not text."))
         if wrong:

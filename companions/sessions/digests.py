@@ -101,7 +101,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     talk = build_talk(companion.pk, batch.shown, zone, batch.tokens)
     new = build_talk(companion.pk, batch.messages, zone, batch.tokens) if batch.untold else talk
     users, own = new.texts("user"), new.texts("companion")
-    known = neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
+    known = find_neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
         request = digest_request(talk, known, session.summary, names, zone=zone)
         digest = ask("digest", request, Digest)

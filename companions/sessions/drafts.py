@@ -24,7 +24,7 @@ from memory.learning.answers import Ending, Learnt, Sentence
 from memory.learning.diary import Sentences, Written
 from memory.learning.evidence import without_echoes
 from memory.learning.grounding import grounded
-from memory.learning.neighbours import neighbours
+from memory.learning.neighbours import find_neighbours
 from memory.learning.requests import ending_request
 from memory.learning.revisions import current
 from memory.learning.secrets import redacted, secrets_in
@@ -117,7 +117,7 @@ def write_draft(material: Material, now: datetime) -> Draft:
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
     shown, others = split_at_room(material.messages, material.room)
     talk = build_talk(companion.pk, shown, zone, material.room)
-    known = neighbours(
+    known = find_neighbours(
         companion.pk,
         talk.texts("user"),
         answers=talk.texts("companion"),

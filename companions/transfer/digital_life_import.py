@@ -21,7 +21,7 @@ from companions.transfer.digital_life import Long, Mind, Short, moment, split_te
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.learning.revisions import revise
 from memory.models import DiaryEntry, Recall, Recalled, Revision
-from memory.models.revision import MOST_SENTENCES
+from memory.models.revision import MAX_SENTENCES
 from memory.store import keep_fact
 
 TINT = 200
@@ -52,10 +52,10 @@ def _understand(companion: Companion, mind: Mind, now: datetime) -> None:
         (Revision.About.USER_PROFILE, mind.memoryAboutUser),
     ):
         sentences = split_text(text)
-        first = [{"text": one, "sources": []} for one in sentences[:MOST_SENTENCES]]
+        first = [{"text": one, "sources": []} for one in sentences[:MAX_SENTENCES]]
         if first:
             revise(companion.pk, about, first, Revision.By.IMPORT, now)
-        for one in sentences[MOST_SENTENCES:]:
+        for one in sentences[MAX_SENTENCES:]:
             keep_fact(companion.pk, one, now, now, zone=companion.user.zone)
 
 

@@ -119,7 +119,7 @@ def _is_binary(text: str) -> bool:
 
 
 def read_file(pieces: Iterable[bytes]) -> str:
-    """Return the text of a file that comes in pieces; DocumentError for too many bytes, as soon as they are, or no text."""
+    """Return the text of a file that comes in pieces; DocumentError for too many bytes or no text."""
     held = bytearray()
     for piece in pieces:
         held += piece

@@ -19,7 +19,7 @@ from accounts.models.owned import OwnedQuerySet
 from accounts.usage import Payer, charged
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
-from memory.models.space import WIDEST
+from memory.models.space import MAX_WIDTH
 from memory.recall.query import NOBODY, Names, without_names
 from providers.embedding import Embedder, get_embedder, get_embedders
 from providers.embedding.embedder import Floats, normalised
@@ -166,8 +166,8 @@ def next_edition(space: Space, width: int) -> Space:
 
 
 def _make(identity: dict[str, Any], width: int, max_tokens: int) -> Space:
-    if width > WIDEST:
-        raise WidestError(identity["model"], width, WIDEST)
+    if width > MAX_WIDTH:
+        raise WidestError(identity["model"], width, MAX_WIDTH)
     defaults = {"width": width, "max_tokens": max_tokens}
     space, _ = Space.objects.get_or_create(**identity, defaults=defaults)
     _cache.listed = [], 0.0

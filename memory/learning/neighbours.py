@@ -37,12 +37,12 @@ SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16]
 
 
 def known_to(companion_id: UUID) -> MemoryQuerySet:
-    """What the companion has learnt, still holds and may show to a model."""
+    """Return what the companion has learnt, still holds and may show to a model."""
     learnt = Memory.objects.of(companion_id).open().exclude(kind__in=NOT_LEARNT)
     return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
 
 
-def neighbours(
+def find_neighbours(
     companion_id: UUID,
     texts: Sequence[str],
     *,
@@ -53,7 +53,7 @@ def neighbours(
     names: Names = NOBODY,
     answers: Sequence[str] = (),
 ) -> list[Memory]:
-    """At most `limit` learnt memories of the companion that one of the texts may be about, the likeliest first.
+    """Return at most `limit` learnt memories of the companion that one of the texts may be about, the likeliest first.
 
     Each text brings its sixteen nearest in meaning and, in between, the four that share most words with it: first every
     text's best, then every text's second, and so on. `answers` are what the companion itself said: they bring their two
@@ -66,25 +66,29 @@ def neighbours(
     [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
     if not ids or not asked or limit < 1:
         return []
-    words = _by_words(asked, PackedIndex.unpack(packed), now.astimezone(zone))
-    meaning = _by_meaning(companion_id, asked, ids, known, payer)
-    best = list(dict.fromkeys(_in_turn(meaning[:own], words[:own])))[:limit]
-    best += [place for ranked in _in_turns_of(meaning[own:], words[own:]) for place in ranked[:OF_ANSWERS]]
+    words = _rank_by_words(asked, PackedIndex.unpack(packed), now.astimezone(zone))
+    meaning = _rank_by_meaning(companion_id, asked, ids, known, payer)
+    ranked = [
+        list(dict.fromkeys(_interleave(near, shared))) for near, shared in zip(meaning, words, strict=True)
+    ]
+    in_turn = [place for round_ in zip_longest(*ranked[:own]) for place in round_ if place is not None]
+    best = list(dict.fromkeys(in_turn))[:limit]
+    best += [place for places in ranked[own:] for place in places[:OF_ANSWERS]]
     there = known.defer("entry").in_bulk([ids[place] for place in best])
     return [there[ids[place]] for place in dict.fromkeys(best) if ids[place] in there]
 
 
-def _by_words(texts: Sequence[str], index: PackedIndex, when: datetime) -> list[list[int]]:
-    """For each text the places of the memories that share most words with it."""
+def _rank_by_words(texts: Sequence[str], index: PackedIndex, when: datetime) -> list[list[int]]:
+    """Return for each text the places of the memories that share most words with it."""
     apart = np.arange(len(index.times))  # neighbours lend nothing
     rows = [match_words(parse_cue(text, when, NOBODY).terms, index, apart).scores for text in texts]
     return [best_of(row, row > 0, BY_WORDS) for row in rows]
 
 
-def _by_meaning(
+def _rank_by_meaning(
     companion_id: UUID, texts: Sequence[str], ids: Sequence[UUID], known: MemoryQuerySet, payer: Payer | None
 ) -> list[list[int]]:
-    """For each text the places of the memories nearest in meaning; none where no embedder answers."""
+    """Return for each text the places of the memories nearest in meaning; none where no embedder answers."""
     near: list[list[int]] = [[] for _ in texts]
     embedded = embed_texts(companion_id, texts, payer)
     if embedded is None:
@@ -97,19 +101,9 @@ def _by_meaning(
     return near
 
 
-def _in_turns_of(meaning: Sequence[list[int]], words: Sequence[list[int]]) -> list[list[int]]:
-    """For each text its places in one order: after every fourth by meaning, one by words."""
-    return [list(dict.fromkeys(_mixed(near, shared))) for near, shared in zip(meaning, words, strict=True)]
-
-
-def _mixed(near: list[int], shared: list[int]) -> Iterator[int]:
+def _interleave(near: list[int], shared: list[int]) -> Iterator[int]:
+    """Yield after every fourth by meaning one by words, which comes second."""
     for first in range(0, max(len(near), BY_MEANING), EVERY):
         yield from near[first : first + 1]
         yield from shared[first // EVERY : first // EVERY + 1]
         yield from near[first + 1 : first + EVERY]
-
-
-def _in_turn(meaning: Sequence[list[int]], words: Sequence[list[int]]) -> Iterator[int]:
-    """The places in the order in which the texts bring them, one at a time."""
-    for round_ in zip_longest(*_in_turns_of(meaning, words)):
-        yield from (place for place in round_ if place is not None)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from memory.models import Revision
-from memory.models.revision import MOST_SENTENCES, SENTENCE_CHARACTERS
+from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.storable import shorten
 
 Sentences = Sequence[Mapping[str, Any]]
@@ -69,7 +69,7 @@ def restore(revision: Revision, now: datetime) -> Revision:
 
 
 def _bounded(sentences: Sentences) -> list[dict[str, Any]]:
-    return [{**one, "text": shorten(one["text"], SENTENCE_CHARACTERS)} for one in sentences[:MOST_SENTENCES]]
+    return [{**one, "text": shorten(one["text"], SENTENCE_CHARACTERS)} for one in sentences[:MAX_SENTENCES]]
 
 
 def _texts(sentences: Sentences) -> list[str]:

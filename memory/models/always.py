@@ -5,9 +5,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
 
-MOST_SLOTS = 100
+MAX_SLOTS = 100
 SLOT_CHARACTERS = 200
-MOST_BLOCKS = 20
+MAX_BLOCKS = 20
 BLOCK_CHARACTERS = 2000
 
 

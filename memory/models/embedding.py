@@ -10,7 +10,7 @@ from accounts.models.owned import OwnedQuerySet
 from memory.models.memory import Memory
 from memory.models.space import Space
 
-MOST_SCANNED = 2000  # wider vectors are compared by their bits first
+MAX_SCANNED = 2000  # wider vectors are compared by their bits first
 
 
 class BitsField(models.Field):  # type: ignore[type-arg]
@@ -36,7 +36,7 @@ class Embedding(models.Model):
         expression=Case(
             When(
                 GreaterThan(
-                    Func(F("vector"), function="vector_dims", output_field=IntegerField()), MOST_SCANNED
+                    Func(F("vector"), function="vector_dims", output_field=IntegerField()), MAX_SCANNED
                 ),
                 then=Func(F("vector"), function="binary_quantize", output_field=BitsField()),
             ),

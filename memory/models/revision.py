@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models.owned import OwnedQuerySet
 
-MOST_SENTENCES = 20
+MAX_SENTENCES = 20
 SENTENCE_CHARACTERS = 400
 
 

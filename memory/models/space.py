@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers.embedding.embedder import EmbeddingProfile
 
-WIDEST = 16_000  # pgvector's own limit
+MAX_WIDTH = 16_000  # pgvector's own limit
 
 
 class Space(models.Model):
@@ -17,7 +17,7 @@ class Space(models.Model):
     """
 
     model = models.CharField(_("model"), max_length=200)
-    width = models.PositiveIntegerField(_("width"), validators=[MaxValueValidator(WIDEST)])
+    width = models.PositiveIntegerField(_("width"), validators=[MaxValueValidator(MAX_WIDTH)])
     query_prefix = models.CharField(_("query prefix"), max_length=200, blank=True)
     document_prefix = models.CharField(_("document prefix"), max_length=200, blank=True)
     query_fields = models.JSONField(_("extra fields of a query"), default=dict, blank=True)
@@ -41,7 +41,7 @@ class Space(models.Model):
                 name="space_told_by_model_and_manner",
             ),
             models.CheckConstraint(
-                condition=models.Q(width__range=(1, WIDEST)), name="space_width_1_to_16000"
+                condition=models.Q(width__range=(1, MAX_WIDTH)), name="space_width_1_to_16000"
             ),
         ]
 

@@ -31,7 +31,7 @@ from pgvector.django import MaxInnerProduct
 from memory.embedding.spaces import CueVector
 from memory.errors import FilterError
 from memory.models import Embedding, Memory
-from memory.models.embedding import MOST_SCANNED, BitsField
+from memory.models.embedding import MAX_SCANNED, BitsField
 from memory.models.memory import MemoryQuerySet, from_messages
 from memory.recall.traits import Trait
 from providers.embedding.embedder import Floats
@@ -246,7 +246,7 @@ def _cosine(companion_id: UUID, cue: CueVector) -> Any:
     The estimate is from bits: two vectors at the angle a differ in about a / pi of their signs.
     """
     exact = -MaxInnerProduct("in_space__vector", cue.vector)
-    if cue.space.width <= MOST_SCANNED:
+    if cue.space.width <= MAX_SCANNED:
         return exact
     own = Embedding.objects.filter(companion_id=companion_id, space=cue.space, vector__isnull=False)
     nearest = own.order_by(_count_differing_bits(cue.vector)).values("pk")[:MAX_EXACT]

@@ -11,7 +11,7 @@ from companions.memories.editing import set_private
 from companions.models import Companion, Message
 from database.threads import in_thread
 from memory.embedding import embed_waiting
-from memory.learning.neighbours import neighbours
+from memory.learning.neighbours import find_neighbours
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
@@ -59,7 +59,7 @@ def test_models_are_not_given_it_and_its_owner_is(mira: Companion, said: list[Me
     assert memory in [
         one.memory for one in recall(mira.pk, MARKER, 9, filters=MemoryFilter(with_private=True), **asked)
     ]
-    assert memory not in neighbours(mira.pk, [SECRET], **asked)
+    assert memory not in find_neighbours(mira.pk, [SECRET], **asked)
 
 
 def test_its_owner_finds_it_marked_and_gives_it_back(

@@ -10,7 +10,7 @@ from accounts.models import ModelCall
 from accounts.usage import Payer
 from companions.models import Companion
 from memory.embedding import embed_waiting
-from memory.learning.neighbours import MAX_NEIGHBOURS, neighbours
+from memory.learning.neighbours import MAX_NEIGHBOURS, find_neighbours
 from memory.models import Memory
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer
@@ -19,7 +19,7 @@ NOW = DAY + timedelta(days=8)
 
 
 def near(companion: Companion, *texts: str, **options: Any) -> list[str]:
-    return [one.text for one in neighbours(companion.pk, texts, **{"now": NOW, "zone": UTC, **options})]
+    return [one.text for one in find_neighbours(companion.pk, texts, **{"now": NOW, "zone": UTC, **options})]
 
 
 def know(companion: Companion, *texts: str, **fields: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.learning.answers import Digest
-from memory.learning.neighbours import neighbours
+from memory.learning.neighbours import find_neighbours
 from memory.learning.requests import digest_request
 from memory.learning.talk import Talk
 from memory.models import Learning
@@ -27,7 +27,7 @@ def digest(rehearsal: RehearsalServer, companion: Companion, talk: Talk, *entrie
     """What becomes of these entries, as the model's answer about the talk."""
     answer = json.dumps({"summary": "They talked.", "memories": list(entries)})
     rehearsal.script({"task": "digest", "answer": answer})
-    known = neighbours(companion.pk, [line.text for line in talk.lines], now=NOW, zone=UTC, names=NAMES)
+    known = find_neighbours(companion.pk, [line.text for line in talk.lines], now=NOW, zone=UTC, names=NAMES)
     given = ask("digest", digest_request(talk, known, "", NAMES), Digest)
     return apply(companion, talk, *given.memories, known=known)
 
