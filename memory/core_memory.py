@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from memory.errors import FullError, MatchError, NamingError, ReadOnlyError, UnknownError, WordsError
 from memory.models import Block, Slot
-from memory.models.always import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
+from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
 from memory.recall.traits import terms
 from text.storable import is_storable
 

@@ -9,7 +9,10 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from jobs.background import enqueue
-from memory.models import Memory, Page
+from memory.core_memory import set_slot
+from memory.errors import UndoError
+from memory.models import Memory, Page, Retraction, Slot
+from memory.models.core_memory import By
 from memory.recall.candidates import pack
 from memory.recall.traits import terms, traits
 from text.storable import storable
@@ -152,3 +155,60 @@ def reopen(memory: Memory) -> None:
 def nudge(companion_id: UUID) -> None:
     """Ask for embedding after the commit."""
     enqueue("memory.tasks.embed_companion", str(companion_id), delay_seconds=EMBEDDING_DELAY_SECONDS)
+
+
+# -- what a companion took back because its person asked for that: noted, so that the person can undo it
+
+
+@transaction.atomic
+def keep_earlier(slot: Slot, now: datetime, zone: tzinfo) -> Memory:
+    """Keep what stood in a slot until now as a closed fact: what a companion lets go of is not lost."""
+    sources = list(slot.sources.values_list("pk", flat=True))
+    memory = keep_fact(
+        slot.companion_id, f"{slot.name}: {slot.text}", slot.changed_at, now, sources, zone=zone
+    )
+    retract(memory, now)
+    return memory
+
+
+def note_retraction(memory: Memory, reply_id: UUID | None, now: datetime, slot: str = "") -> Retraction:
+    """Note that a companion closed this memory as it was asked to; `slot` had held what it says."""
+    given = {"reply_id": reply_id, "slot": slot, "made_at": now}
+    noted, _is_new = Retraction.objects.update_or_create(
+        companion_id=memory.companion_id, memory=memory, defaults=given
+    )
+    return noted
+
+
+@transaction.atomic
+def undo_retraction(retraction: Retraction, now: datetime) -> None:
+    """Let hold again what was closed, and close what replaced it; the note is gone.
+
+    Call it with the companion locked. Raise UndoError where what replaced it was changed since, CoreMemoryError where a
+    slot cannot be filled again.
+    """
+    memory, new = retraction.memory, retraction.memory.replaced_by
+    if retraction.slot:
+        mine = Slot.objects.filter(companion_id=retraction.companion_id, name=retraction.slot)
+        if mine.filter(changed_at__gt=retraction.made_at).exists():
+            raise UndoError(*CHANGED)
+        text, sources = (
+            memory.text.removeprefix(f"{retraction.slot}: "),
+            memory.sources.values_list("pk", flat=True),
+        )
+        set_slot(
+            memory.companion_id,
+            retraction.slot,
+            text,
+            by=By.USER,
+            now=memory.happened_at,
+            source_ids=list(sources),
+        )
+        memory.delete()  # it only told what had stood in the slot
+        return
+    if new is not None:
+        if new.closed_at or (new.edited_at and new.edited_at > retraction.made_at):
+            raise UndoError(*CHANGED)
+        retract(new, now)
+    reopen(memory)
+    retraction.delete()

@@ -24,7 +24,7 @@ from integrations.push.models import Subscription
 from memory.core_memory import set_slot, write_block
 from memory.goals import begin_goal
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
-from memory.models.always import By
+from memory.models.core_memory import By
 from safety import notices
 from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api

@@ -22,7 +22,7 @@ from companions.replies.queue import start
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
 from memory.models import Change, Consolidation, Recall
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.recall.recall import recall, record
 from memory.store import keep_fact
 

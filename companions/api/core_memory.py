@@ -12,7 +12,7 @@ from companions.access import get_companion, lock
 from companions.api.schemas import Text
 from memory import core_memory
 from memory.models import Block, Slot
-from memory.models.always import SLOT_CHARACTERS, By
+from memory.models.core_memory import SLOT_CHARACTERS, By
 
 router = Router(tags=["always in mind"])
 SLOT, BLOCK = "/{uuid:companion_id}/slots", "/{uuid:companion_id}/blocks"

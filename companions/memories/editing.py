@@ -18,7 +18,7 @@ from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
 from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
-from memory.retraction import undo_retraction
+from memory.store import undo_retraction
 
 
 @transaction.atomic

@@ -28,7 +28,7 @@ from memory.core_memory import (
 )
 from memory.errors import CoreMemoryError
 from memory.models import Block, Slot
-from memory.models.always import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
+from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
 
 
 def _name(hint: object) -> forms.CharField:

@@ -11,7 +11,7 @@ from companions.tools.provenance import sources
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.core_memory import append_to_block, replace_in_block
 from memory.models import Block
-from memory.models.always import By
+from memory.models.core_memory import By
 
 SCRATCH_CHARACTERS = 4000
 

@@ -16,12 +16,11 @@ from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.core_memory import delete_slot, find_slot, set_slot
 from memory.embedding import embed_cue
 from memory.models import Memory, Recall
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import Origins, load_origins
 from memory.recall.recall import LEARNT, Found, recall, search, told
-from memory.retraction import keep_earlier, note_retraction
-from memory.store import keep_fact, retract, revise
+from memory.store import keep_earlier, keep_fact, note_retraction, retract, revise
 from text.storable import folded, storable
 
 MOST_A_TURN = 3  # searches

@@ -11,7 +11,7 @@ from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.learning.diary import rewrite
 from memory.learning.revisions import revise
 from memory.models import Block, DiaryEntry, Memory, Revision, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 
 MIRRORS = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST)
 UNTITLED = "…"

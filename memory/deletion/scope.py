@@ -11,7 +11,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from memory.models import Block, Memory, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.models.memory import from_messages
 from memory.recall.candidates import PackedIndex, hash_term
 from memory.recall.traits import terms

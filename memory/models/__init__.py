@@ -1,13 +1,12 @@
-from memory.models.always import Block, Slot
 from memory.models.consolidation import Change, Consolidation
+from memory.models.core_memory import Block, Slot
 from memory.models.diary_entry import DiaryEntry
 from memory.models.document import Document, Page
 from memory.models.embedding import Embedding
-from memory.models.learning import Learning
+from memory.models.learning import Learning, Retraction
 from memory.models.memory import Memory
 from memory.models.pursuit import Pursuit
 from memory.models.recall import Recall, Recalled
-from memory.models.retraction import Retraction
 from memory.models.revision import Revision
 from memory.models.space import Space
 

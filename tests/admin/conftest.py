@@ -43,7 +43,7 @@ from memory.models import (
     Revision,
     Space,
 )
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from safety import notices
 from safety.models import OperatorAccess

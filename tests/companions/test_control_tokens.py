@@ -10,7 +10,7 @@ from companions.models import Companion, Prompt, Reply
 from database.threads import in_thread
 from memory.core_memory import set_slot, write_block
 from memory.models import Memory
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from providers.rehearsal.process import RehearsalServer
 from providers.tokens import CONTROL_TOKEN_START

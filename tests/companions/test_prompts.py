@@ -18,7 +18,7 @@ from companions.replies.queue import claim, start
 from memory.core_memory import set_slot, write_block
 from memory.emotion import Emotion
 from memory.models import Recalled, Revision
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from providers.tokens import estimate_messages
 

@@ -18,7 +18,7 @@ from memory.core_memory import (
 )
 from memory.errors import CoreMemoryError
 from memory.models import Block, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from tests.memory.conftest import Say
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from companions.replies.finish import Said, finish
 from companions.replies.queue import start
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 
 

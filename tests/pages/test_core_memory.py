@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from companions.models import Companion, Session
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from tests.pages.conftest import Told
 
 HTMX = {"HX-Request": "true"}

@@ -12,7 +12,7 @@ from companions.transfer.archive import export
 from database.threads import in_thread
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.recall.recall import recall
 from memory.scoring import CHOICES, by_name
 from memory.store import keep_fact

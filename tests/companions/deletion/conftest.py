@@ -14,7 +14,7 @@ from memory.core_memory import append_to_block, set_slot, write_block
 from memory.learning.diary import ClosedSession, Written, keep_session
 from memory.learning.revisions import revise
 from memory.models import Change, Consolidation, DiaryEntry, Memory, Revision
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from tests.companions import talking
 

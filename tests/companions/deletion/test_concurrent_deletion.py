@@ -18,7 +18,7 @@ from companions.life import inner_state, outreach, reflection, timers, waking
 from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from memory.core_memory import set_slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
 from tests.companions.everywhere import tables_with

@@ -15,7 +15,7 @@ from companions.models import Companion, Delivery, InnerState, Message, Prompt, 
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from memory.core_memory import set_slot
 from memory.models import DiaryEntry, Memory, Pursuit, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, learnt, say

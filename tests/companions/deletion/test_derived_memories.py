@@ -9,7 +9,7 @@ from companions.models import Closing, Companion, Message, Session
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_waiting
 from memory.models import Block, DiaryEntry, Embedding, Memory, Revision, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from tests.companions.deletion.conftest import (
     MARKER,
     NOW,

@@ -11,7 +11,7 @@ from companions.models import Companion, Message, Session
 from memory.core_memory import set_slot, write_block
 from memory.documents.gists import write_gists
 from memory.models import Block, Memory, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from tests.companions.deletion.conftest import MARKER, NOW, say
 from tests.companions.everywhere import tables_with

@@ -8,7 +8,7 @@ from companions.models import Companion
 from companions.replies.context import TurnContext
 from memory.core_memory import set_slot
 from memory.models import Memory, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 

@@ -7,7 +7,7 @@ from companions.replies.context import TurnContext
 from companions.tools.core_memory_tools import SCRATCH_CHARACTERS
 from memory.core_memory import write_block
 from memory.models import Block
-from memory.models.always import By
+from memory.models.core_memory import By
 from tests.companions.tools.conftest import NOW, turn_of, use
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from companions.models import Companion
 from companions.prompting.turn_prompt import TOOLS_TOKENS
 from companions.replies.context import TurnContext
 from memory.core_memory import write_block
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.store import keep_fact
 from providers.rehearsal.talk import answer
 from providers.tokens import estimate, estimate_messages

@@ -15,7 +15,7 @@ from companions.models import Companion, Reply
 from database.threads import in_thread
 from memory.core_memory import set_slot
 from memory.models import Memory, Retraction, Slot
-from memory.models.always import By
+from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import search
 from memory.store import correct, keep_fact
