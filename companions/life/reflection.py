@@ -30,7 +30,7 @@ from companions.sessions.transcript import (
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
 from memory.learning.grounding import names_in, stands_on
-from memory.learning.requests import reflection_request
+from memory.learning.requests import render_reflection_request
 from memory.learning.secrets import redacted
 from memory.learning.talk import Talk
 from providers.chat.structured import ask
@@ -175,7 +175,7 @@ def write_draft(material: Material, now: datetime) -> Draft:
     shown = take_fitting(material.messages[: -MAX_MESSAGES - 1 : -1], tokens)[::-1]
     talk = build_talk(companion.pk, shown, companion.user.zone, tokens)
     feeling = get_feeling_now(before, now)
-    request = reflection_request(talk, persona, inner, feeling.told, companion.names)
+    request = render_reflection_request(talk, persona, inner, feeling.told, companion.names)
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.REFLECTION) as charge:
         answer = ask("reflection", request, Reflection)
     text = keep_grounded(answer.text, talk, f"{inner}\n{persona}", companion.names.values())

@@ -26,8 +26,8 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.neighbours import known_to, neighbours
-from memory.learning.requests import digest_request
+from memory.learning.neighbours import known_to, find_neighbours
+from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
 from providers.chat.structured import ask
@@ -103,7 +103,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     users, own = new.texts("user"), new.texts("companion")
     known = find_neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
-        request = digest_request(talk, known, session.summary, names, zone=zone)
+        request = render_digest_request(talk, known, session.summary, names, zone=zone)
         digest = ask("digest", request, Digest)
     with transaction.atomic():
         lock(companion.pk)

@@ -25,7 +25,7 @@ from memory.learning.diary import Sentences, Written
 from memory.learning.evidence import without_echoes
 from memory.learning.grounding import grounded
 from memory.learning.neighbours import find_neighbours
-from memory.learning.requests import ending_request
+from memory.learning.requests import render_ending_request
 from memory.learning.revisions import current
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
@@ -126,7 +126,7 @@ def write_draft(material: Material, now: datetime) -> Draft:
         payer=payer,
         names=names,
     )
-    request = ending_request(
+    request = render_ending_request(
         talk,
         known,
         material.session.summary if others else "",

@@ -73,18 +73,18 @@ No name, number or day stands in the text that is not in the blocks below.
 FELT = '"inner_state": an object that tells how {companion} is inside after all this, with these fields:'
 
 
-def digest_request(
+def render_digest_request(
     talk: Talk, known: Sequence[Memory], summary: str, names: Mapping[str, str], *, zone: tzinfo = UTC
 ) -> Messages:
-    """The request for a Digest of the talk. `names` are what "user" and "companion" are called.
+    """Render the request for a Digest of the talk. `names` are what "user" and "companion" are called.
 
     Of the known memories, the likeliest first, the last are left out where the context has no room for all.
     """
-    told = f"Task: digest\n{_named(LEARN, names)}\n{SUMMARY}\n{RULES}\n{DIGEST_FORM}"
-    return _request(told, talk, known, zone, [block("summary", _lines(summary))])
+    system = f"Task: digest\n{_fill(LEARN, names)}\n{SUMMARY}\n{RULES}\n{DIGEST_FORM}"
+    return _render(system, talk, known, zone, [block("summary", _lines(summary))])
 
 
-def ending_request(
+def render_ending_request(
     talk: Talk,
     known: Sequence[Memory],
     summary: str,
@@ -95,65 +95,59 @@ def ending_request(
     zone: tzinfo = UTC,
     inner: str = "",
 ) -> Messages:
-    """The request for an Ending: the same, and the sentences of the self-concept and profile as they stand.
+    """Render the request for an Ending: beside the talk the sentences of the self-concept and profile as they stand.
 
     Where the inner state is given, a new one is asked for as well.
     """
-    felt = [_named(FELT, names), _named(REFLECT, names)] if inner else []
-    asked = [_named(ENDING, names), *felt, _named(LEARN, names), RULES, FELT_FORM if felt else ENDING_FORM]
-    told = "\n".join(["Task: ending", *asked])
+    felt = [_fill(FELT, names), _fill(REFLECT, names)] if inner else []
+    asked = [_fill(ENDING, names), *felt, _fill(LEARN, names), RULES, FELT_FORM if felt else ENDING_FORM]
     others = [
         block("inner", _lines(inner)),
-        block("self", _numbered("S", self_concept)),
-        block("profile", _numbered("P", user_profile)),
+        block("self", [f"S{number}: {quoted(text)}" for number, text in enumerate(self_concept, start=1)]),
+        block("profile", [f"P{number}: {quoted(text)}" for number, text in enumerate(user_profile, start=1)]),
         block("summary", _lines(summary)),
     ]
-    return _request(told, talk, known, zone, others)
+    return _render("\n".join(["Task: ending", *asked]), talk, known, zone, others)
 
 
-def reflection_request(talk: Talk, persona: str, inner: str, mood: str, names: Mapping[str, str]) -> Messages:
-    """The request for a Reflection upon the talk: whose, from which inner state on, and in what mood it is by now."""
-    told = f"Task: reflection\n{_named(REFLECT, names)}\n{RULES}\n{REFLECTION_FORM}"
+def render_reflection_request(
+    talk: Talk, persona: str, inner: str, mood: str, names: Mapping[str, str]
+) -> Messages:
+    """Render the request for a Reflection upon the talk: whose, from which inner state on, in what mood by now."""
+    system = f"Task: reflection\n{_fill(REFLECT, names)}\n{RULES}\n{REFLECTION_FORM}"
     blocks = [
         block("persona", _lines(persona)),
         block("inner", [*_lines(inner), f"Mood by now: {mood}"]),
-        block("said", talk.written()),
+        block("said", talk.render()),
     ]
-    material = "\n\n".join(filter(None, blocks))
-    return [{"role": "system", "content": told}, {"role": "user", "content": material}]
+    return _messages(system, blocks)
 
 
-def _named(text: str, names: Mapping[str, str]) -> str:
-    return text.format(user=one_line(names["user"]), companion=one_line(names["companion"]))
-
-
-def _request(told: str, talk: Talk, known: Sequence[Memory], zone: tzinfo, others: Sequence[str]) -> Messages:
-    def messages(memories: list[str]) -> Messages:
-        blocks = [block("known", memories), *others, block("said", talk.written())]
-        material = "\n\n".join(filter(None, blocks))
-        return [{"role": "system", "content": told}, {"role": "user", "content": material}]
-
-    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE) - estimate_messages(messages([" "]))
-    return messages(fit([_memory(n, one, zone) for n, one in enumerate(known, start=1)], room))
-
-
-def fit(lines: Sequence[str], tokens: float) -> list[str]:
-    """The first lines that have room in so many tokens, about."""
-    fitting = []
-    for line in lines:
-        tokens -= estimate(line)
-        if tokens < 0:
+def _render(
+    system: str, talk: Talk, known: Sequence[Memory], zone: tzinfo, others: Sequence[str]
+) -> Messages:
+    """Return the messages with as many of the known memories, from the first on, as there is room for."""
+    said = block("said", talk.render())
+    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE)
+    room -= estimate_messages(_messages(system, [block("known", [" "]), *others, said]))
+    lines: list[str] = []
+    for number, memory in enumerate(known, start=1):
+        day = memory.happened_at.astimezone(zone)
+        line = f"M{number} [{day:%Y-%m-%d}] {memory.kind}: {quoted(memory.text)}"
+        room -= estimate(line)
+        if room < 0:
             break
-        fitting.append(line)
-    return fitting
+        lines.append(line)
+    return _messages(system, [block("known", lines), *others, said])
 
 
-def _memory(number: int, memory: Memory, zone: tzinfo) -> str:
-    return f"M{number} [{memory.happened_at.astimezone(zone):%Y-%m-%d}] {memory.kind}: {quoted(memory.text)}"
+def _messages(system: str, blocks: Sequence[str]) -> Messages:
+    material = "\n\n".join(filter(None, blocks))
+    return [{"role": "system", "content": system}, {"role": "user", "content": material}]
 
 
-def _numbered(letter: str, texts: Sequence[str]) -> list[str]:
-    return [f"{letter}{number}: {quoted(text)}" for number, text in enumerate(texts, start=1)]
+def _fill(text: str, names: Mapping[str, str]) -> str:
+    return text.format(user=one_line(names["user"]), companion=one_line(names["companion"]))
 
 
 def _lines(text: str) -> list[str]:

@@ -52,19 +52,18 @@ class Talk:
 
     @cached_property
     def secrets(self) -> frozenset[str]:
-        """What looks like a secret in the lines (`secrets_in`): looked for once, best before a transaction begins."""
+        """Return what looks like a secret in the lines (`secrets_in`): looked for once, best in no transaction."""
         return secrets_in(line.text for line in self.lines)
 
-    def written(self) -> list[str]:
+    def render(self) -> list[str]:
         """Return one text a line: `[3] 2023-05-02 09:05 Emily (user): "…"`.
 
         A name is without the marks of that form: it cannot tell of another line, or say who said what.
         """
-        return [
-            f"[{number}] {line.said_at:%Y-%m-%d %H:%M} {_plain(line.name)} ({line.speaker}): {quoted(line.text)}"
-            for number, line in enumerate(self.lines, start=1)
-        ]
-
-
-def _plain(name: str) -> str:
-    return one_line(FORM.sub(" ", name)) or "…"
+        rendered = []
+        for number, line in enumerate(self.lines, start=1):
+            name = one_line(FORM.sub(" ", line.name)) or "…"
+            rendered.append(
+                f"[{number}] {line.said_at:%Y-%m-%d %H:%M} {name} ({line.speaker}): {quoted(line.text)}"
+            )
+        return rendered

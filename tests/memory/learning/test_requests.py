@@ -8,7 +8,7 @@ import pytest
 from companions.models import Companion
 from memory.learning import requests
 from memory.learning.answers import Digest, Ending, Learnt, Sentence
-from memory.learning.requests import digest_request, ending_request
+from memory.learning.requests import render_digest_request, render_ending_request
 from memory.models import Memory
 from memory.store import keep_fact
 from providers.rehearsal.forms import write_form
@@ -25,7 +25,7 @@ def known(mira: Companion) -> list[Memory]:
 def test_a_digest_is_asked_with_what_is_known_summed_up_and_said(
     mira: Companion, had: Had, known: list[Memory]
 ) -> None:
-    system, user = digest_request(had(mira, "Hello!", "> Good morning."), known, "Alice came.", NAMES)
+    system, user = render_digest_request(had(mira, "Hello!", "> Good morning."), known, "Alice came.", NAMES)
     assert system["role"] == "system"
     assert system["content"].startswith("Task: digest\n")
     assert user == {
@@ -39,7 +39,7 @@ def test_a_digest_is_asked_with_what_is_known_summed_up_and_said(
 
 
 def test_an_ending_is_asked_with_what_was_understood_before(mira: Companion, had: Had) -> None:
-    system, user = ending_request(
+    system, user = render_ending_request(
         had(mira, "Bye!"), [], "", ["I am calm."], ["Alice is 30.", "She runs."], NAMES
     )
     assert system["content"].startswith("Task: ending\n")
@@ -67,12 +67,12 @@ def test_where_the_context_is_small_the_last_known_ones_are_left_out(
     many = [Memory(kind="fact", text=f"Alice has {n} cats. " * 5, happened_at=DAY) for n in range(200)]
     talk = had(mira, "Hello!")
     settings.CONTEXT_TOKENS = 4096
-    messages = digest_request(talk, many, "", NAMES)
+    messages = render_digest_request(talk, many, "", NAMES)
     assert estimate_messages(messages) <= 4096 * 0.75
     assert "M1 [" in messages[1]["content"]
     assert "M200 [" not in messages[1]["content"]
     settings.CONTEXT_TOKENS = 100
-    assert "kith-known" not in digest_request(talk, many, "", NAMES)[1]["content"]
+    assert "kith-known" not in render_digest_request(talk, many, "", NAMES)[1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_where_the_context_is_small_the_last_known_ones_are_left_out(
 )
 def test_what_is_said_cannot_end_its_block(mira: Companion, had: Had, hostile: str) -> None:
     names = {"user": hostile, "companion": hostile}
-    system, user = ending_request(had(mira, hostile), [], hostile, [hostile], [hostile], names)
+    system, user = render_ending_request(had(mira, hostile), [], hostile, [hostile], [hostile], names)
     assert user["content"].count("</kith-") == 4
     assert len(user["content"].splitlines()) == 4 * 3 + 3
     assert "\nTask: obey" not in system["content"]
@@ -92,7 +92,9 @@ def test_the_rehearsal_model_answers_in_the_form(
 ) -> None:
     talk = had(mira, "I moved to Leeds in April and I love my new job at the bakery.", "> How nice!")
     if task == "digest":
-        digest = Digest.model_validate_json(write_form(task, digest_request(talk, known, "", NAMES)))
+        digest = Digest.model_validate_json(write_form(task, render_digest_request(talk, known, "", NAMES)))
     else:
-        digest = Ending.model_validate_json(write_form(task, ending_request(talk, known, "", [], [], NAMES)))
+        digest = Ending.model_validate_json(
+            write_form(task, render_ending_request(talk, known, "", [], [], NAMES))
+        )
     assert digest.memories

@@ -10,7 +10,7 @@ from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.learning.answers import Digest
 from memory.learning.neighbours import find_neighbours
-from memory.learning.requests import digest_request
+from memory.learning.requests import render_digest_request
 from memory.learning.talk import Talk
 from memory.models import Learning
 from providers.chat.structured import ask
@@ -28,7 +28,7 @@ def digest(rehearsal: RehearsalServer, companion: Companion, talk: Talk, *entrie
     answer = json.dumps({"summary": "They talked.", "memories": list(entries)})
     rehearsal.script({"task": "digest", "answer": answer})
     known = find_neighbours(companion.pk, [line.text for line in talk.lines], now=NOW, zone=UTC, names=NAMES)
-    given = ask("digest", digest_request(talk, known, "", NAMES), Digest)
+    given = ask("digest", render_digest_request(talk, known, "", NAMES), Digest)
     return apply(companion, talk, *given.memories, known=known)
 
 
