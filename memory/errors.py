@@ -1,24 +1,4 @@
-"""What may go wrong in memory.
-
-MemoryError is Python's own, so the tree starts here:
-WidthError   a vector has another width than its space; nothing is stored
-WidestError  an embedder's vectors are wider than any space can be
-VectorError  a vector that is to be searched with holds no direction, or what is no number
-LimitError   more, or fewer, memories were asked for than a recall gives
-OffsetError  more were to be skipped than a recall gives, or fewer than none
-FilterError  a filter names what there is not, or a time that cannot be
-NoveltyError more is asked to be told from what is known than one question may hold, or by a likeness that is none
-PolicyError  there is no scoring policy of that name
-└── ParameterError  a policy was given a parameter that it has not, or cannot be built from
-CoreMemoryError(code, detail)  what is always in mind cannot be changed so
-├── NamingError    no name: empty, too long, or with characters that no address can hold
-├── WordsError     the text is empty, too long, or no text
-├── FullError      there are as many slots or blocks as there can be
-├── ReadOnlyError  the companion may not write on this block
-├── UnknownError   there is no slot or block of that name
-└── MatchError     what is to be replaced does not stand there, or more than once
-UndoError    what a night did cannot be undone, or settled, as things are now; nothing of it is
-"""
+"""What may go wrong in memory. MemoryError is Python's own, so the classes have no common root."""
 
 from accounts.errors import RefusedError
 
@@ -99,30 +79,38 @@ class ParameterError(PolicyError):
 
 
 class CoreMemoryError(RefusedError):
-    """Its sentence is for people and models."""
+    """Core memory cannot be changed so; the sentence is for people and models."""
 
 
 class NamingError(CoreMemoryError):
-    pass
+    """No name: empty, too long, or with characters that no address can hold."""
 
 
 class WordsError(CoreMemoryError):
-    pass
+    """The text is empty, too long, or no text."""
 
 
 class FullError(CoreMemoryError):
+    """There are as many slots or blocks as there can be."""
+
     status = 409
 
 
 class ReadOnlyError(CoreMemoryError):
+    """The companion may not write on this block."""
+
     status = 409
 
 
 class UnknownError(CoreMemoryError):
+    """There is no slot or block of that name."""
+
     status = 404
 
 
 class MatchError(CoreMemoryError):
+    """What is to be replaced does not stand there, or more than once."""
+
     status = 409
 
 
@@ -131,4 +119,6 @@ class DocumentError(RefusedError):
 
 
 class UndoError(RefusedError):
+    """What a night or a companion did cannot be undone, or settled, as things are now; nothing of it is."""
+
     status = 409

@@ -18,12 +18,12 @@ PURSUED = (Memory.Kind.GOAL, Memory.Kind.IDEA)
 
 
 def find_goals(companion_id: UUID, words: str, now: datetime, zone: tzinfo) -> list[Pursuit]:
-    """The goals and ideas that hold all of these words; the one that is just these words alone, where there is one."""
+    """Return the goals and ideas that hold all of these words; where one is just these words, it alone."""
     ids = search(companion_id, words, MemoryFilter(kinds=PURSUED), now, zone)
     mine = Pursuit.objects.filter(companion_id=companion_id, memory__in=ids).select_related("memory")
     wanted = set(terms(words))
-    found = [one for one in mine if wanted and wanted <= set(terms(one.memory.text))]
-    same = [one for one in found if folded(one.memory.text.strip()) == folded(words.strip())]
+    found = [goal for goal in mine if wanted and wanted <= set(terms(goal.memory.text))]
+    same = [goal for goal in found if folded(goal.memory.text.strip()) == folded(words.strip())]
     return same or found
 
 
@@ -36,7 +36,7 @@ def begin_goal(
     source_ids: Collection[UUID],
     zone: tzinfo,
 ) -> Pursuit:
-    """A new goal or idea of the companion's own."""
+    """Keep a new goal or idea of the companion's own."""
     memory = keep_fact(companion_id, text, now, now, list(source_ids), zone=zone)
     memory.kind = kind
     memory.save(update_fields=["kind"])

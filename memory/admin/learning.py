@@ -21,16 +21,18 @@ def length_of(field: str) -> Func:
 
 def with_sources(thing: DiaryEntry | Revision) -> Sequence[dict[str, Any]]:
     """Each sentence with the messages behind it that are there, in one query."""
-    ids = {UUID(source) for one in thing.sentences for source in one["sources"]}
+    ids = {UUID(source) for sentence in thing.sentences for source in sentence["sources"]}
     messages = thing.companion.messages.in_bulk(ids)
     return [
         {
-            "text": one["text"],
+            "text": sentence["text"],
             "sources": [
-                messages[UUID(source)] for source in dict.fromkeys(one["sources"]) if UUID(source) in messages
+                messages[UUID(source)]
+                for source in dict.fromkeys(sentence["sources"])
+                if UUID(source) in messages
             ],
         }
-        for one in thing.sentences
+        for sentence in thing.sentences
     ]
 
 

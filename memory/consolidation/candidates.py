@@ -86,14 +86,18 @@ def find_candidates(
     def is_new(memory: Memory) -> bool:
         return since is None or max(filter(None, (memory.learnt_at, memory.edited_at))) >= since
 
-    memories = sorted(known_to(companion_id), key=lambda one: (not is_new(one), -one.learnt_at.timestamp()))
+    memories = sorted(
+        known_to(companion_id), key=lambda memory: (not is_new(memory), -memory.learnt_at.timestamp())
+    )
     new = {memory.pk for memory in memories if is_new(memory)}
     codes = _codes(memories, names)
     pairs = _find_pairs(companion_id, new, codes)
-    groups = _find_groups([one for one in memories if one.kind != Memory.Kind.INSIGHT], new, codes)
+    groups = _find_groups([memory for memory in memories if memory.kind != Memory.Kind.INSIGHT], new, codes)
     goals = _find_goals(companion_id, room // 2, zone)
     pursued = [codes.get(goal.memory_id, frozenset()) for goal in goals]
-    about = [one.pk for one in memories if any(codes[one.pk] & terms for terms in pursued)][:MAX_MEMORIES]
+    about = [memory.pk for memory in memories if any(codes[memory.pk] & terms for terms in pursued)][
+        :MAX_MEMORIES
+    ]
     by_id = {memory.pk: memory for memory in memories}
     together = [*(tuple(sorted(pair)) for pair in pairs), *groups]
     alone = [(pk,) for pk in (*about, *(pk for pk in by_id if pk in new))]
@@ -115,7 +119,7 @@ def _codes(memories: Sequence[Memory], names: Names) -> Codes:
     named = {hash_term(term) for name in names.values() for term in terms(name)}
     index = PackedIndex.unpack(b"".join(bytes(memory.entry) for memory in memories))
     parts = np.split(index.terms, np.cumsum(index.lengths)[:-1])
-    return {one.pk: frozenset(part.tolist()) - named for one, part in zip(memories, parts, strict=True)}
+    return {memory.pk: frozenset(part.tolist()) - named for memory, part in zip(memories, parts, strict=True)}
 
 
 def _find_pairs(companion_id: UUID, new: Collection[UUID], codes: Codes) -> list[Pair]:
@@ -159,7 +163,7 @@ def _find_goals(companion_id: UUID, room: int, zone: tzinfo) -> list[Pursuit]:
     mine = Pursuit.objects.filter(companion_id=companion_id, status__in=OPEN)
     shown = mine.filter(memory__in=known_to(companion_id)).select_related("memory")
     kept: list[Pursuit] = []
-    for goal in sorted(shown, key=lambda one: (one.reviewed_at or one.memory.learnt_at, one.pk)):
+    for goal in sorted(shown, key=lambda goal: (goal.reviewed_at or goal.memory.learnt_at, goal.pk)):
         room -= _tokens(goal, zone)
         if room >= 0 and len(kept) < MAX_GOALS:
             kept.append(goal)

@@ -276,7 +276,7 @@ def _review_goals(draft: Draft, answered: Sequence[Review]) -> None:
         if wanted["status"] not in ENDED or _is_told_of(draft, goal):
             _change_goal(draft, goal, before.pop(goal.pk), wanted)
     shown = Pursuit.objects.filter(
-        companion_id=draft.run.companion_id, pk__in=[one.pk for one in draft.goals]
+        companion_id=draft.run.companion_id, pk__in=[goal.pk for goal in draft.goals]
     )
     shown.update(reviewed_at=draft.now)
 

@@ -143,10 +143,13 @@ def _reload(companion_id: UUID, found: Candidates) -> tuple[list[Memory], list[P
 def _mark(memories: Sequence[Memory], goals: Sequence[Pursuit]) -> list[Any]:
     """Return what is to stay as it is while a model thinks about it."""
     return [
-        *((one.pk, one.kind, one.edited_at, one.evidence, crc32(one.text.encode())) for one in memories),
         *(
-            (one.pk, one.status, one.progress, one.excitement, crc32(one.memory.text.encode()))
-            for one in goals
+            (memory.pk, memory.kind, memory.edited_at, memory.evidence, crc32(memory.text.encode()))
+            for memory in memories
+        ),
+        *(
+            (goal.pk, goal.status, goal.progress, goal.excitement, crc32(goal.memory.text.encode()))
+            for goal in goals
         ),
     ]
 

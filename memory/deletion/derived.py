@@ -87,8 +87,8 @@ def _widen(
     """Return the scope with those memories that fit the condition and do not stand without it, and so on from those."""
     seen = set(scope.memories)
     while memories := _load(scope.companion_id, condition, seen):
-        seen |= {one.pk for one in memories}
-        fallen = {one.pk: one.text for one in memories if not stands(one, scope)}
+        seen |= {memory.pk for memory in memories}
+        fallen = {memory.pk: memory.text for memory in memories if not stands(memory, scope)}
         scope, condition = scope.with_memories(fallen), _drawn_from(fallen)
     return scope
 
@@ -96,7 +96,7 @@ def _widen(
 def _stands(memory: Memory, scope: DeletionScope, with_sources: bool = False) -> bool:
     """Return whether something is left behind the memory, and tells all of it that what goes told."""
     sources = [message for message in memory.sources.all() if message.pk not in scope.messages]
-    drawn_from = [one for one in memory.drawn_from.all() if one.pk not in scope.memories]
+    drawn_from = [earlier for earlier in memory.drawn_from.all() if earlier.pk not in scope.memories]
     left = [message.text for message in sources] + [earlier.text for earlier in drawn_from]
     if not left or scope.tells(memory.text, left):
         return False
@@ -122,14 +122,20 @@ def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
     """Leave the memories that stay without the quotes and sources that go."""
     memories = _load(scope.companion_id, condition, scope.memories)
     for memory in memories:
-        texts = {str(one.pk): one.text for one in memory.sources.all() if one.pk not in scope.messages}
+        texts = {
+            str(message.pk): message.text
+            for message in memory.sources.all()
+            if message.pk not in scope.messages
+        }
         corrected = {str(id) for id in scope.corrected}
         quotes = [
             quote
             for quote in memory.quotes
             if (id := str(quote["message"])) in texts and (id not in corrected or quote["text"] in texts[id])
         ]
-        lost = {str(one["message"]) for one in memory.quotes} - {str(one["message"]) for one in quotes}
+        lost = {str(quote["message"]) for quote in memory.quotes} - {
+            str(quote["message"]) for quote in quotes
+        }
         fewest = 0 if scope.corrected and len(texts) == len(memory.sources.all()) else 1
         memory.quotes, memory.evidence = quotes, max(1, memory.evidence - max(fewest, len(lost)))
     mine = Memory.objects.of(scope.companion_id)

@@ -107,7 +107,7 @@ def find_restatements(scope: DeletionScope) -> Restatements:
     """Return what is to be looked for in core memory; nothing where only what was said is deleted."""
     mine = Memory.objects.of(scope.companion_id).filter(pk__in=scope.memories).exclude(kind__in=NOT_RESTATED)
     deleted = list(mine.select_related("page__document").defer("entry"))
-    pages = [one.page for one in deleted if one.kind == Memory.Kind.GIST and hasattr(one, "page")]
+    pages = [memory.page for memory in deleted if memory.kind == Memory.Kind.GIST and hasattr(memory, "page")]
     facts = scope.words_of(memory.text for memory in deleted if memory.kind != Memory.Kind.GIST)
     paged = scope.words_of(text for page in pages for text in (page.gist, page.text))
     if not facts and not paged:

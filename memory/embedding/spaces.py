@@ -141,7 +141,9 @@ def spaces() -> list[Space]:
 def embedder_of(space: Space) -> Embedder | None:
     """Return whom to ask for vectors of that space; None where the settings no longer name it."""
     wanted = space.model, space.profile
-    return next((one for one in get_embedders() if (one.model, one.profile) == wanted), None)
+    return next(
+        (embedder for embedder in get_embedders() if (embedder.model, embedder.profile) == wanted), None
+    )
 
 
 def wanted_space() -> Space | None:

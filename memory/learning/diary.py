@@ -38,7 +38,7 @@ class ClosedSession:
 
 
 def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
-    """The diary entry, mirrored as a memory, and with it the revisions of what the session has changed.
+    """Keep the diary entry, mirrored as a memory, and with it the revisions of what the session has changed.
 
     Call it inside the transaction that ends the session, with the companion held. Of one session there is one entry.
     """
@@ -56,46 +56,42 @@ def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: 
 
 
 def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
-    """The diary entry alone, mirrored as a memory."""
-    return DiaryEntry.objects.create(
-        companion_id=companion_id,
-        session_id=ended.session_id,
-        title=ended.written.title,
-        sentences=ended.written.diary,
-        started_at=ended.started_at,
-        ended_at=ended.ended_at,
-        emotion=ended.written.emotion,
-        intensity=ended.written.intensity,
-        memory=_mirror(companion_id, ended, now, zone),
-        call_id=ended.written.call_id,
-        made_at=now,
-    )
-
-
-def _mirror(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> Memory:
-    """The entry as a memory, by which it comes to mind; it happened when the session began."""
-    text = storable(_told(ended.written.title, ended.written.diary))
+    """Keep the diary entry alone, mirrored as a memory, by which it comes to mind: it happened as the session began."""
+    written = ended.written
+    text = storable(_render(written.title, written.diary))
     memory = Memory.objects.create(
         companion_id=companion_id,
         kind=Memory.Kind.DIARY,
         text=text,
         happened_at=ended.started_at,
         learnt_at=now,
-        call_id=ended.written.call_id,
+        call_id=written.call_id,
         entry=entry_of(text, "", ended.started_at, zone),
     )
-    link_sources(memory, sources_of(ended.written.diary))
+    link_sources(memory, sources_of(written.diary))
     nudge(companion_id)
-    return memory
+    return DiaryEntry.objects.create(
+        companion_id=companion_id,
+        session_id=ended.session_id,
+        title=written.title,
+        sentences=written.diary,
+        started_at=ended.started_at,
+        ended_at=ended.ended_at,
+        emotion=written.emotion,
+        intensity=written.intensity,
+        memory=memory,
+        call_id=written.call_id,
+        made_at=now,
+    )
 
 
 def sources_of(sentences: Sequence[dict[str, Any]]) -> list[UUID]:
-    """The ids of the messages behind these sentences, each once."""
-    return list(dict.fromkeys(UUID(source) for one in sentences for source in one["sources"]))
+    """Return the ids of the messages behind these sentences, each once."""
+    return list(dict.fromkeys(UUID(source) for sentence in sentences for source in sentence["sources"]))
 
 
 def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
-    """The entry says something else from now on, and so does the memory that mirrors it; `fields` are the entry's.
+    """Let the entry say something else from now on, and the memory that mirrors it; `fields` are the entry's.
 
     Where nothing is left to tell, the memory does not come to mind.
     """
@@ -109,12 +105,12 @@ def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
         .first()
     )
     if memory:
-        correct(memory, _told(entry.title, entry.sentences), now)
+        correct(memory, _render(entry.title, entry.sentences), now)
         memory.sources.set(sources_of(entry.sentences))  # type: ignore[arg-type]  # their ids are UUIDs
         Memory.objects.of(entry.companion_id).filter(pk=memory.pk).update(
             is_stale=not entry.sentences, edited_at=None
         )
 
 
-def _told(title: str, sentences: Sequence[dict[str, Any]]) -> str:
-    return "\n".join([title, " ".join(one["text"] for one in sentences)])
+def _render(title: str, sentences: Sequence[dict[str, Any]]) -> str:
+    return "\n".join([title, " ".join(sentence["text"] for sentence in sentences)])

@@ -16,7 +16,7 @@ Sentences = Sequence[Mapping[str, Any]]
 
 
 def current(companion_id: UUID, about: str) -> Revision | None:
-    """The revision that holds; None where nothing has been written yet."""
+    """Return the revision that holds; None where nothing has been written yet."""
     return Revision.objects.of(companion_id, about).first()
 
 
@@ -31,13 +31,18 @@ def revise(
     call_id: int | None = None,
     is_stale: bool = False,
 ) -> Revision:
-    """The revision that holds from now on: a new one, or the one before where its sentences are the same.
+    """Write the revision that holds from now on: a new one, or the one before where its sentences are the same.
 
     `sentences` are [{"text", "sources": ids of messages}]. Whoever gives them, the first 20 are kept, and of each 400
     characters: all of them stand in every prompt.
     """
-    sentences, before = _bounded(sentences), current(companion_id, about)
-    if before and _texts(before.sentences) == _texts(sentences):
+    before = current(companion_id, about)
+    sentences = [
+        {**sentence, "text": shorten(sentence["text"], SENTENCE_CHARACTERS)}
+        for sentence in sentences[:MAX_SENTENCES]
+    ]
+    texts = [sentence["text"] for sentence in sentences]
+    if before and [sentence["text"] for sentence in before.sentences] == texts:
         return before
     return Revision.objects.create(
         companion_id=companion_id,
@@ -53,24 +58,16 @@ def revise(
 
 
 def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
-    """The revision as the user writes it; a sentence that stays as it was keeps its sources."""
+    """Write the revision as the user has it; a sentence that stays as it was keeps its sources."""
     before = current(companion_id, about)
-    known = {one["text"]: one["sources"] for one in before.sentences} if before else {}
+    known = {sentence["text"]: sentence["sources"] for sentence in before.sentences} if before else {}
     sentences = [{"text": text, "sources": known.get(text, [])} for text in texts]
     return revise(companion_id, about, sentences, Revision.By.USER, now)
 
 
 def restore(revision: Revision, now: datetime) -> Revision:
-    """The revision that holds from now on, which says what the given one says.
+    """Write the revision that holds from now on, which says what the given one says.
 
     It is not stale, if that one is: what was deleted has been taken out of its sentences.
     """
     return revise(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)
-
-
-def _bounded(sentences: Sentences) -> list[dict[str, Any]]:
-    return [{**one, "text": shorten(one["text"], SENTENCE_CHARACTERS)} for one in sentences[:MAX_SENTENCES]]
-
-
-def _texts(sentences: Sentences) -> list[str]:
-    return [one["text"] for one in sentences]

@@ -51,4 +51,4 @@ class DiaryEntry(models.Model):
 
     @property
     def summary(self) -> str:
-        return " ".join(one["text"] for one in self.sentences)
+        return " ".join(sentence["text"] for sentence in self.sentences)

@@ -61,4 +61,4 @@ class Revision(models.Model):
 
     @property
     def text(self) -> str:
-        return "\n".join(one["text"] for one in self.sentences)
+        return "\n".join(sentence["text"] for sentence in self.sentences)
