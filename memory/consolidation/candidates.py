@@ -14,7 +14,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from memory.embedding.spaces import serving_space
 from memory.learning.answers import each, text
@@ -227,10 +227,10 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(title="Night")
 
-    merges: Annotated[list[Merge], each(TypeAdapter(Merge), MAX_MERGES)]
-    contradictions: Annotated[list[Contradiction], each(TypeAdapter(Contradiction), MAX_CONTRADICTIONS)]
-    insights: Annotated[list[Insight], each(TypeAdapter(Insight), MAX_INSIGHTS)]
-    reviews: Annotated[list[Review], each(TypeAdapter(Review), MAX_REVIEWS)]
+    merges: Annotated[list[Merge], each(Merge, MAX_MERGES)]
+    contradictions: Annotated[list[Contradiction], each(Contradiction, MAX_CONTRADICTIONS)]
+    insights: Annotated[list[Insight], each(Insight, MAX_INSIGHTS)]
+    reviews: Annotated[list[Review], each(Review, MAX_REVIEWS)]
 
 
 SYSTEM = """Task: night

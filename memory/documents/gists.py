@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
 from accounts.usage import NO_TOKENS, Payer, charged, waits_until
@@ -168,13 +168,10 @@ class Gist(BaseModel):
     gist: text(GIST_CHARACTERS)  # type: ignore[valid-type]
 
 
-GIST = TypeAdapter(Gist)
-
-
 class Gists(BaseModel):
     """The answer about several pages; what is not in form is left out, and its page asked about again."""
 
-    gists: Annotated[list[Gist], each(GIST, MAX_PAGES), Field(min_length=1)]
+    gists: Annotated[list[Gist], each(Gist, MAX_PAGES), Field(min_length=1)]
 
 
 SYSTEM = f"""Task: gists

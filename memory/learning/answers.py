@@ -1,10 +1,11 @@
 """What a model may answer when it is asked to learn. What is not in this form is not kept."""
 
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
 from memory.emotion import Emotion
 from text.storable import is_storable, shorten
@@ -17,16 +18,16 @@ MAX_SUMMARY = 6000  # characters
 MAX_INNER_STATE = 4000  # characters
 
 
-def _storable(text: Any) -> Any:
+def _require_storable(text: Any) -> Any:
     if isinstance(text, str) and not is_storable(text):
         raise ValueError("holds characters that are not text")
     return text
 
 
 def text(most: int) -> Any:
-    """A string of 1 to `most` characters that a database can keep, without blanks at its ends."""
+    """Return a string of 1 to `most` characters that a database can keep, without blanks at its ends."""
     constraints = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
-    return Annotated[str, constraints, BeforeValidator(_storable)]
+    return Annotated[str, constraints, BeforeValidator(_require_storable)]
 
 
 class Learnt(BaseModel):
@@ -58,53 +59,47 @@ class Sentence(BaseModel):
     keeps: int | None = None
 
 
-LEARNT = TypeAdapter(Learnt)
-SENTENCE = TypeAdapter(Sentence)
+def each(model: type[BaseModel], most: int) -> BeforeValidator:
+    """Keep those entries of a list that are in form, at most so many: one bad entry does not spoil the others."""
 
-
-def each(adapter: TypeAdapter[Any], most: int) -> BeforeValidator:
-    """Keeps those entries of a list that are in form, at most so many: one bad entry does not spoil the others."""
-
-    def kept(entries: Any) -> Any:
+    def keep(entries: Any) -> Any:
         if not isinstance(entries, list):
             raise ValueError("is no list")
-        good = []
+        valid = []
         for entry in entries:
-            try:
-                good.append(adapter.validate_python(entry))
-            except ValidationError:
-                continue
-        return good[:most]
+            with suppress(ValidationError):
+                valid.append(model.model_validate(entry))
+        return valid[:most]
 
-    return BeforeValidator(kept)
+    return BeforeValidator(keep)
 
 
 class Digest(BaseModel):
     """The answer about a batch: the session's summary, revised, and what is to be learnt."""
 
     summary: text(MAX_SUMMARY)  # type: ignore[valid-type]
-    memories: Annotated[list[Learnt], each(LEARNT, MAX_LEARNT)]
+    memories: Annotated[list[Learnt], each(Learnt, MAX_LEARNT)]
 
 
-Sentences = Annotated[list[Sentence], each(SENTENCE, MAX_SENTENCES)]
+Sentences = Annotated[list[Sentence], each(Sentence, MAX_SENTENCES)]
 
 
-def _cut(text: Any) -> Any:
+def _shorten(text: Any) -> Any:
     return shorten(text.strip(), MAX_INNER_STATE) if isinstance(text, str) else text
 
 
-def _clamped(number: Any, least: float) -> Any:
+def _clamp(number: Any, least: float) -> Any:
     if isinstance(number, bool) or not isinstance(number, int | float):
         return number
     return min(max(number, least), 1.0) if number == number else 0.0  # NaN is not itself
 
 
-def _known(emotion: Any) -> Any:
+def _known_or_neutral(emotion: Any) -> Any:
     return emotion if emotion in Emotion.values or not isinstance(emotion, str) else Emotion.NEUTRAL
 
 
-UpAndDown = Annotated[float, Field(ge=-1, le=1), BeforeValidator(partial(_clamped, least=-1.0))]
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(partial(_clamped, least=0.0))]
+UpAndDown = Annotated[float, Field(ge=-1, le=1), BeforeValidator(partial(_clamp, least=-1.0))]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(partial(_clamp, least=0.0))]
 
 
 class Reflection(BaseModel):
@@ -112,22 +107,18 @@ class Reflection(BaseModel):
     neutral, and too long a text is cut; but nothing may be missing.
     """
 
-    text: Annotated[text(MAX_INNER_STATE), BeforeValidator(_cut)]  # type: ignore[valid-type]
+    text: Annotated[text(MAX_INNER_STATE), BeforeValidator(_shorten)]  # type: ignore[valid-type]
     valence: UpAndDown
     arousal: Share
-    emotion: Annotated[Emotion, BeforeValidator(_known)]
+    emotion: Annotated[Emotion, BeforeValidator(_known_or_neutral)]
     intensity: Share
 
 
-REFLECTION = TypeAdapter(Reflection)
-
-
-def _whole(reflection: Any) -> Any:
-    """None for what is not in form: it does not spoil the rest of an answer."""
-    try:
-        return REFLECTION.validate_python(reflection)
-    except (ValidationError, ArithmeticError):
-        return None
+def _valid_or_none(reflection: Any) -> Reflection | None:
+    """Return None for what is not in form: it does not spoil the rest of an answer."""
+    with suppress(ValidationError, ArithmeticError):
+        return Reflection.model_validate(reflection)
+    return None
 
 
 class Ending(Digest):
@@ -143,4 +134,4 @@ class Ending(Digest):
     intensity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
     self_concept: Sentences
     user_profile: Sentences
-    inner_state: Annotated[Reflection | None, BeforeValidator(_whole)] = None
+    inner_state: Annotated[Reflection | None, BeforeValidator(_valid_or_none)] = None
