@@ -26,7 +26,7 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.neighbours import known_to, find_neighbours
+from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
