@@ -65,7 +65,7 @@ def test_a_companion_has_only_so_many(mira: Companion, monkeypatch: pytest.Monke
 
 def test_where_there_is_no_room_nothing_is_parted(mira: Companion, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "MAX_DOCUMENTS", 0)
-    monkeypatch.setattr(intake, "pages", lambda text: pytest.fail("It was parted."))
+    monkeypatch.setattr(intake, "split_into_pages", lambda text: pytest.fail("It was parted."))
     with pytest.raises(DocumentError):
         give_document(mira, "One", "A text.", NOON)
 
@@ -85,7 +85,7 @@ def test_a_companion_is_locked_only_after_its_text_was_parted(
     mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = []
-    monkeypatch.setattr(intake, "pages", lambda text: order.append("parted") or [text])
+    monkeypatch.setattr(intake, "split_into_pages", lambda text: order.append("parted") or [text])
     monkeypatch.setattr("companions.memories.editing.lock", lambda pk: order.append("locked") or lock(pk))
     give_document(mira, "One", "A text.", NOON)
     assert order == ["parted", "locked"]
