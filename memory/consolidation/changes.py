@@ -1,13 +1,14 @@
 """What comes of the answer: rows, and of each thing done what it takes to undo it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from enum import Enum, auto
 from typing import Any
 from uuid import UUID
 
-from memory.consolidation.candidates import Answer, Contradiction, Insight, Merge, Pair, Review
+from memory.consolidation.candidates import Answer, Insight, Merge, Pair, Review
+from memory.goals import update_goal
 from memory.learning.evidence import is_same_text
 from memory.learning.grounding import CAPITAL, NO_NAMES, names_in, stands_on
 from memory.learning.subjects import RELATED, is_same_subject
@@ -51,9 +52,9 @@ class Draft:
         memory = self.memories[number - 1] if 1 <= number <= len(self.memories) else None
         return self.merged.get(memory.pk, memory) if memory else None
 
-    def may_be_compared(self, one: Memory, other: Memory) -> bool:
+    def may_be_compared(self, memory: Memory, other: Memory) -> bool:
         """Return whether they are two, near in meaning, and nobody has said that they are to be left alone."""
-        pair = frozenset((one.pk, other.pk))
+        pair = frozenset((memory.pk, other.pk))
         return len(pair) == 2 and pair in self.pairs and pair not in self.parted
 
     def note(
@@ -71,10 +72,10 @@ class Draft:
         )
         change.others.set(others)
 
-    def bring_up(self, one: Memory, other: Memory) -> None:
+    def bring_up(self, memory: Memory, other: Memory) -> None:
         """Put two before the person that contradict each other, once for good; nothing is closed for that."""
-        self.parted.add(frozenset((one.pk, other.pk)))
-        self.note(Change.Kind.CONTRADICTION, one, [other], {})
+        self.parted.add(frozenset((memory.pk, other.pk)))
+        self.note(Change.Kind.CONTRADICTION, memory, [other], {})
 
 
 def load_parted(companion_id: UUID) -> set[Pair]:
@@ -93,7 +94,11 @@ def apply_answer(draft: Draft, answer: Answer) -> None:
     for merge in answer.merges:
         _merge(draft, merge)
     for contradiction in answer.contradictions:
-        _contradict(draft, contradiction)
+        memory, other = draft.memory(contradiction.a), draft.memory(contradiction.b)
+        if not memory or not other or not draft.may_be_compared(memory, other):
+            continue
+        if _is_about_the_same(draft, memory, other):
+            draft.bring_up(memory, other)
     _keep_insights(draft, answer.insights)
     _review_goals(draft, answer.reviews)
 
@@ -122,7 +127,7 @@ def _merge(draft: Draft, answered: Merge) -> None:
 def _may_be_merged(draft: Draft, kept: Memory, other: Memory) -> bool:
     if other in draft.merged.values() or not draft.may_be_compared(kept, other):
         return False
-    agreement = compare(kept, other, draft.zone, draft.names.values())
+    agreement = compare(draft, kept, other)
     if agreement is Agreement.AGAINST:
         draft.bring_up(kept, other)
     return agreement is Agreement.SAME and not other.is_pinned and other.edited_at is None
@@ -157,15 +162,6 @@ def _load_sources(memories: Sequence[Memory]) -> set[UUID]:
     return set(rows.values_list("message_id", flat=True))
 
 
-def _contradict(draft: Draft, answered: Contradiction) -> None:
-    """Bring up a pair that is near in meaning and, says the model, cannot both hold."""
-    one, other = draft.memory(answered.a), draft.memory(answered.b)
-    if one is None or other is None or not draft.may_be_compared(one, other):
-        return
-    if _is_about_the_same(one, other, draft.zone, draft.names.values()):
-        draft.bring_up(one, other)
-
-
 class Agreement(Enum):
     """SAME: nothing tells them apart. AGAINST: another number, or a denial. APART: another subject, kind or day."""
 
@@ -174,31 +170,32 @@ class Agreement(Enum):
     APART = auto()
 
 
-def compare(one: Memory, other: Memory, zone: tzinfo, names: Collection[str]) -> Agreement:
+def compare(draft: Draft, memory: Memory, other: Memory) -> Agreement:
     """Return how two memories near in meaning stand to each other, whatever a model says of them.
 
-    "Yesterday" in them counts in the user's zone.
+    "Yesterday" in them counts in the user's zone. Neither speaks of kin, or names somebody or something, that the other
+    does not.
     """
-    told = sign_facts(one.text, one.happened_at.astimezone(zone))
-    other_told = sign_facts(other.text, other.happened_at.astimezone(zone))
-    is_comparable = one.kind == other.kind and one.speaker == other.speaker and told.days == other_told.days
-    is_comparable = is_comparable and _names_the_same(one.text, other.text)
-    if not is_comparable or not _is_about_the_same(one, other, zone, names):
+    facts = sign_facts(memory.text, memory.happened_at.astimezone(draft.zone))
+    other_facts = sign_facts(other.text, other.happened_at.astimezone(draft.zone))
+    said, other_said = {*terms(memory.text)}, {*terms(other.text)}
+    is_comparable = (
+        (memory.kind, memory.speaker, facts.days) == (other.kind, other.speaker, other_facts.days)
+        and said & RELATED == other_said & RELATED
+        and _named(memory.text) <= other_said
+        and _named(other.text) <= said
+        and _is_about_the_same(draft, memory, other)
+    )
+    if not is_comparable:
         return Agreement.APART
-    return Agreement.SAME if told == other_told else Agreement.AGAINST
+    return Agreement.SAME if facts == other_facts else Agreement.AGAINST
 
 
-def _is_about_the_same(one: Memory, other: Memory, zone: tzinfo, names: Collection[str]) -> bool:
+def _is_about_the_same(draft: Draft, memory: Memory, other: Memory) -> bool:
     """Return whether they share their subject, by texts and quotes; the names of the two who talk are none."""
-    quotes, other_quotes = ([str(quote["text"]) for quote in memory.quotes] for memory in (one, other))
-    when = one.happened_at.astimezone(zone)
-    return is_same_subject(one.text, quotes, other.text, other_quotes, names, when)
-
-
-def _names_the_same(one: str, other: str) -> bool:
-    """Return whether neither text speaks of kin, or names somebody or something, that the other does not."""
-    said, told = {*terms(one)}, {*terms(other)}
-    return said & RELATED == told & RELATED and _named(one) <= told and _named(other) <= said
+    quotes, other_quotes = ([str(quote["text"]) for quote in row.quotes] for row in (memory, other))
+    when = memory.happened_at.astimezone(draft.zone)
+    return is_same_subject(memory.text, quotes, other.text, other_quotes, draft.names.values(), when)
 
 
 def _named(text: str) -> set[str]:
@@ -273,30 +270,20 @@ def _review_goals(draft: Draft, answered: Sequence[Review]) -> None:
             continue
         wanted = {**_standing(goal), **review.model_dump(include={*STANDING}, exclude_none=True)}
         wanted["progress"] = 100 if wanted["status"] == Pursuit.Status.DONE else wanted["progress"]
-        if wanted["status"] not in ENDED or _is_told_of(draft, goal):
-            _change_goal(draft, goal, before.pop(goal.pk), wanted)
-    shown = Pursuit.objects.filter(
-        companion_id=draft.run.companion_id, pk__in=[goal.pk for goal in draft.goals]
-    )
-    shown.update(reviewed_at=draft.now)
+        if wanted["status"] in ENDED and not _is_told_of(draft, goal):
+            continue
+        earlier = before.pop(goal.pk)
+        if wanted != earlier:
+            reviewed_at = goal.reviewed_at.isoformat() if goal.reviewed_at else None
+            update_goal(goal, draft.now, **wanted)
+            undoing = {**earlier, "reviewed_at": reviewed_at, "became": wanted}
+            draft.note(Change.Kind.REVIEWED, goal.memory, [], undoing)
+    shown = Pursuit.objects.filter(companion_id=draft.run.companion_id)
+    shown.filter(pk__in=[goal.pk for goal in draft.goals]).update(reviewed_at=draft.now)
 
 
 def _standing(goal: Pursuit) -> dict[str, Any]:
     return {name: getattr(goal, name) for name in STANDING}
-
-
-def _change_goal(draft: Draft, goal: Pursuit, before: dict[str, Any], wanted: dict[str, Any]) -> None:
-    if wanted == before:
-        return
-    for name, value in wanted.items():
-        setattr(goal, name, value)
-    if any(wanted[name] != before[name] for name in ("status", "progress")):
-        goal.moved_at = draft.now
-    goal.save(update_fields=[*STANDING, "moved_at"])
-    reviewed_at = goal.reviewed_at.isoformat() if goal.reviewed_at else None
-    draft.note(
-        Change.Kind.REVIEWED, goal.memory, [], {**before, "reviewed_at": reviewed_at, "became": wanted}
-    )
 
 
 def _is_told_of(draft: Draft, goal: Pursuit) -> bool:
