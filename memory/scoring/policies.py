@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from math import ceil, exp, log, pow
+from math import ceil, exp, pow
 from typing import ClassVar
 
 from fsrs import Card, Rating, Scheduler
@@ -178,11 +178,6 @@ class Curve:
     def __post_init__(self) -> None:
         for name, (least, most) in RANGES.items():
             require(name, getattr(self, name), least, most)
-
-    @property
-    def half_life_days(self) -> float:
-        """After how many days half is left of what was never recalled."""
-        return log(2) / self.decay * self.unit_days
 
 
 AIRIS = Curve()
