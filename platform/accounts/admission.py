@@ -53,17 +53,20 @@ def address_of(scope: Mapping[str, Any]) -> str:
     """Return where a request or a socket comes from, as the proxies that KITH_PROXIES counts say; of IPv6 the network."""
     forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
     hops, proxies = forwarded.decode("latin-1").split(","), settings.ALLAUTH_TRUSTED_PROXY_COUNT
-    peer = (scope.get("client") or ("",))[0]
     is_forwarded = forwarded and 0 < proxies <= len(hops)
+    return network_of(hops[-proxies].strip() if is_forwarded else (scope.get("client") or ("",))[0])
+
+
+def network_of(peer: str) -> str:
+    """Return whom an IP address belongs to: itself, or of IPv6 the network of 64 bits, which one person has whole."""
     try:
-        address = ipaddress.ip_address(hops[-proxies].strip() if is_forwarded else peer)
+        address = ipaddress.ip_address(peer)
     except ValueError:
         return "unknown"
-    if (
-        address.version == 6 and address.ipv4_mapped
-    ):  # an IPv4 address, as a server sees it that listens to both
-        return str(address.ipv4_mapped)
-    return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+    if address.version == 4:
+        return str(address)
+    # A server that listens to both sees an IPv4 address as one of IPv6.
+    return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
 
 
 def arrive(kind: str, address: str) -> bool:

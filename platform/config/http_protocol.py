@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from accounts.admission import arrive, leave
+from accounts.admission import arrive, leave, network_of
 
 MIN_BODY_BYTES = 8_000  # of a body, in each stretch of HTTP_BODY_SECONDS
 MAX_HEAD_BYTES = 64_000  # of an address and headers, or of what follows a body
@@ -28,7 +28,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._asking: asyncio.TimerHandle | None = None  # until when the rest of a request must come
         self._reading: asyncio.TimerHandle | None = None  # until when an answer must be read
         self._body_bytes = 0
-        self._peer = ""  # whose connection it counts as
+        self._network = ""  # whose connection it counts as
         self._head_bytes = 0  # since the last head ended, or the last of a body came
         self._has_moved_on = False  # whether one of these has happened in what came just now
 
@@ -45,10 +45,11 @@ class PatientProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         peer = (transport.get_extra_info("peername") or ("",))[0]
         if not settings.ALLAUTH_TRUSTED_PROXY_COUNT and peer:
-            if not arrive("connections", peer):
+            network = network_of(peer)
+            if not arrive("connections", network):
                 transport.abort()
                 return
-            self._peer = peer
+            self._network = network
         self._ask_within(settings.HTTP_HEAD_SECONDS, self._cut_off)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -120,9 +121,9 @@ class PatientProtocol(HttpToolsProtocol):
         self._reading = None
 
     def _leave(self) -> None:
-        if self._peer:
-            leave("connections", self._peer)
-            self._peer = ""
+        if self._network:
+            leave("connections", self._network)
+            self._network = ""
 
     def _cut_off(self) -> None:
         self.transport.abort()

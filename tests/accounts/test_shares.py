@@ -3,9 +3,12 @@ from typing import Any
 
 import pytest
 from pytest_django import Settings
+from uvicorn import Config
+from uvicorn.server import ServerState
 
 from accounts.admission import Visit, address_of, shares, step_aside, take, visiting
 from accounts.errors import GateError
+from config.http_protocol import PatientProtocol
 
 AWAY = "redis://127.0.0.1:1/0"
 
@@ -89,3 +92,39 @@ def test_an_address_is_told_by_the_proxies_that_are_counted(
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = proxies
     headers: list[Any] = [(b"x-forwarded-for", one) for one in forwarded]
     assert address_of({"headers": headers, "client": ("192.0.2.9", 4000)}) == address
+
+
+class Line(asyncio.Transport):
+    """A connection from an address."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__({"peername": (address, 4000)})
+        self.is_cut = False
+
+    def abort(self) -> None:
+        self.is_cut = True
+
+    def close(self) -> None:
+        """Nothing is to be closed."""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_cut"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8:1:2::1", "2001:db8:1:2:3::4", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+    ],
+)
+async def test_an_address_has_so_many_connections_and_of_ipv6_its_network(
+    settings: Settings, first: str, second: str, is_cut: bool
+) -> None:
+    settings.OF_ONE_ADDRESS = {"connections": 1}
+    lines = [Line(first), Line(second)]
+    protocols = [PatientProtocol(Config(lambda: None, lifespan="off"), ServerState(), {}) for _ in lines]
+    for protocol, line in zip(protocols, lines, strict=True):
+        protocol.connection_made(line)
+    assert [line.is_cut for line in lines] == [False, is_cut]
+    for protocol in protocols:
+        protocol.connection_lost(None)
