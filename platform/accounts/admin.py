@@ -120,7 +120,7 @@ class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     @admin.display(description=_("link to send"))
     def link(self, invitation: Invitation) -> str:
-        """The address that lets one person sign up."""
+        """Return the address that lets one person sign up."""
         if invitation.pk is None:
             return gettext("It is shown when you have saved.")
         return f"{settings.KITH_URL}{reverse('account_signup')}?invite={invitation.code}"

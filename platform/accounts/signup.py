@@ -27,13 +27,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     """What allauth does otherwise at Kith: who may sign up, and what is known of them from the first day."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Whether this visitor may sign up, by KITH_SIGNUP."""
+        """Return whether this visitor may sign up, by KITH_SIGNUP."""
         if settings.KITH_SIGNUP == "invite":
             return find_invitation(request) is not None
         return bool(settings.KITH_SIGNUP == "open")
 
     def clean_email(self, email: str) -> str:
-        """The address; ValidationError where it is longer than any address, and than its column."""
+        """Return the address; ValidationError where it is longer than any address, and than its column."""
         field = User._meta.get_field("email")
         if len(email) > (field.max_length or 0):
             raise forms.ValidationError(_("Enter a valid email address."))
@@ -46,7 +46,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         super().send_mail(template_prefix, email, context | links | site)
 
     def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
-        """The user with the form's name and time zone, and the language that they signed up in."""
+        """Return the user with the form's name and time zone, and the language that they signed up in."""
         user.name = form.cleaned_data.get("name", "")
         user.time_zone = form.cleaned_data.get("time_zone", "UTC")
         language = get_language() or ""

@@ -157,7 +157,7 @@ def redis_away(request: HttpRequest, error: RedisError) -> HttpResponse:
 
 @api.exception_handler(Exception)
 def unknown(request: HttpRequest, error: Exception) -> HttpResponse:
-    """What nobody has thought of: its stack is in the log, and the contract's form is kept."""
+    """Answer what nobody has thought of: its stack is in the log, and the contract's form is kept."""
     log.error("request failed", exc_info=error)
     return problem(
         request, 500, "internal_error", "Something went wrong on Kith's side. It is in the operator's log."

@@ -69,7 +69,7 @@ def _leave_sign(*keys: str) -> None:
 
 @app.task  # type: ignore[untyped-decorator]
 def pulse() -> None:
-    """A task that came through says that beat and a worker live."""
+    """Say that beat and a worker live: a task came through."""
     _leave_sign(WORKER_KEY, BEAT_KEY)
 
 

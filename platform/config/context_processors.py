@@ -7,5 +7,5 @@ from django.http import HttpRequest
 
 
 def platform(request: HttpRequest) -> dict[str, Any]:
-    """Whether people may sign up, and whether answers come from the rehearsal model."""
+    """Return whether people may sign up, and whether answers come from the rehearsal model."""
     return {"signup": settings.KITH_SIGNUP, "is_rehearsal": settings.CHAT["is_rehearsal"]}

@@ -31,7 +31,7 @@ def _database() -> bool:
 
 
 def _redis() -> dict[str, bool]:
-    """Whether Redis answers, and whether worker and beat have left their sign of life there."""
+    """Return whether Redis answers, and whether worker and beat have left their sign of life there."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=SECONDS, socket_connect_timeout=SECONDS

@@ -20,7 +20,7 @@ FRAMES = 40
 
 
 def stack(exc_info: ExcInfo) -> str:
-    """What was raised and where, with what it came from, in the order in which it happened."""
+    """Return what was raised and where, with what it came from, in the order in which it happened."""
     error: BaseException | None = exc_info[1]
     told: list[str] = []
     seen: set[int] = set()

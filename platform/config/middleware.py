@@ -72,7 +72,7 @@ class RequestLog(RequestMiddleware):
 
 
 def pattern_of(path: str) -> str:
-    """The route that the path takes, such as `companions/<uuid:companion_id>/`."""
+    """Return the route that the path takes, such as `companions/<uuid:companion_id>/`."""
     try:
         return resolve(path).route
     except Resolver404:

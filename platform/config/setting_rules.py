@@ -28,7 +28,7 @@ def require_strong_secret(key: str) -> None:
 
 
 def encryption_keys(text: str) -> list[str]:
-    """The keys that stand there with commas between; ImproperlyConfigured where one is not 32 bytes in base64url."""
+    """Return the keys between the commas; ImproperlyConfigured where one is not 32 bytes in base64url."""
     keys = [key.strip() for key in text.split(",") if key.strip()]
     wrong = [number for number, key in enumerate(keys, 1) if len(_bytes(key)) != KEY_BYTES]
     if wrong or not keys:
@@ -40,7 +40,7 @@ def encryption_keys(text: str) -> list[str]:
 
 
 def vapid_key(text: str) -> str:
-    """The private key of notifications, or nothing; ImproperlyConfigured where it is not 32 bytes in base64url."""
+    """Return the private key of notifications, or nothing; ImproperlyConfigured where it is not 32 bytes in base64url."""
     number = int.from_bytes(_bytes(text), "big")
     if text and (len(_bytes(text)) != KEY_BYTES or not 0 < number < P256_ORDER):
         raise ImproperlyConfigured(
@@ -61,7 +61,7 @@ def _padded(key: str) -> str:
 
 
 def break_after(minutes: int) -> timedelta:
-    """How long somebody may talk before a break is proposed: at most three hours, as the law asks."""
+    """Return how long somebody may talk before a break is proposed: at most three hours, as the law asks."""
     if not 1 <= minutes <= LAWFUL_MINUTES:
         raise ImproperlyConfigured(
             f"KITH_BREAK_MINUTES is {minutes}; it must be a number from 1 to {LAWFUL_MINUTES}."
@@ -70,7 +70,7 @@ def break_after(minutes: int) -> timedelta:
 
 
 def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:
-    """The entry of STORAGES: that folder, or the bucket where S3_BUCKET names one."""
+    """Return the entry of STORAGES: that folder, or the bucket where S3_BUCKET names one."""
     said = {
         name: env.str(f"S3_{name}", "")
         for name in ("BUCKET", "ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "REGION")

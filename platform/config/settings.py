@@ -41,7 +41,7 @@ DEBUG = False
 
 
 def secret(name: str, *, default: str) -> str:
-    """The secret of that name; in production a missing one stops the start."""
+    """Return the secret of that name; in production a missing one stops the start."""
     value = env.str(name, "")
     if not value and IS_PRODUCTION:
         raise ImproperlyConfigured(
@@ -342,7 +342,7 @@ ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
 #: `EMBEDDING_MAX_TOKENS` | `480` | how much the embedding model reads at once, prefix included; longer texts are
 #:   embedded in windows
 def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str | int]:
-    """How one embedder is asked, by the settings that begin with that name; the fields are read when used."""
+    """Return how an embedder is asked, by the settings that begin with that name; the fields are read when used."""
     return {
         "base_url": env.str(f"{name}_BASE_URL", base_url),
         "api_key": env.str(f"{name}_API_KEY", api_key),
@@ -371,7 +371,7 @@ if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
 
 
 def json_object(name: str) -> dict[str, Any]:
-    """The JSON object of that name; whatever is none stops the start."""
+    """Return the JSON object of that name; whatever is none stops the start."""
     try:
         given = env.json(name, default={})
     except ValueError as error:

@@ -23,7 +23,7 @@ class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
 
     @cached_property
     def client(self) -> Any:
-        """One for all threads: botocore's clients may be shared, and each is slow to make."""
+        """Return one for all threads: botocore's clients may be shared, and each is slow to make."""
         patience = Config(
             connect_timeout=3,
             read_timeout=15,
@@ -84,7 +84,7 @@ class WatchedStream:
 
 @contextmanager
 def failures(key: str) -> Iterator[None]:
-    """Tells the SDK's errors as ours."""
+    """Tell the SDK's errors as ours."""
     try:
         yield
     except ClientError as error:

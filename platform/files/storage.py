@@ -57,7 +57,7 @@ class NoLinks:
 
 
 def private() -> Private:
-    """The storage of what is private, as the settings have it now."""
+    """Return the storage of what is private, as the settings have it now."""
     return cast(Private, storages["private"])
 
 
@@ -118,7 +118,7 @@ def _scan(folder: str) -> list[os.DirEntry[str]]:
 
 @contextmanager
 def failures(key: str) -> Iterator[None]:
-    """Tells the system's errors as ours."""
+    """Tell the system's errors as ours."""
     try:
         yield
     except FileNotFoundError as error:

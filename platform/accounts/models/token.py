@@ -13,7 +13,7 @@ USE_RECORDED_AFTER = timedelta(minutes=1)
 
 
 def digest_of(plaintext: str) -> str:
-    """The SHA-256 of a token in hex; 256 random bits need no slow hash."""
+    """Return the SHA-256 of a token in hex; 256 random bits need no slow hash."""
     return hashlib.sha256(plaintext.encode()).hexdigest()
 
 
@@ -32,7 +32,7 @@ class TokenQuerySet(UserOwnedQuerySet["Token"]):
         return len(tokens)
 
     def issue(self, user: User, name: str, expires_at: datetime | None = None) -> tuple["Token", str]:
-        """A new token and its plaintext, which is shown once and stored nowhere."""
+        """Return a new token and its plaintext, which is shown once and stored nowhere."""
         plaintext = f"kith_{secrets.token_urlsafe(32)}"
         token = self.create(
             user=user,

@@ -64,7 +64,7 @@ class User(AbstractUser):
 
     @transaction.atomic
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """The account goes with all that is theirs, once nobody is at any of their companions."""
+        """Delete the account with all that is theirs, once nobody is at any of their companions."""
         for companion in self.companions.select_for_update(no_key=True).order_by("pk"):
             list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
         return super().delete(using=using, keep_parents=keep_parents)

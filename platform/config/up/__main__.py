@@ -15,7 +15,7 @@ FOLDER_WILL_NOT_DO = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, err
 
 
 def main(arguments: list[str]) -> int:
-    """What the shell is told: 0 after an orderly end, 1 after a line that says what is wrong."""
+    """Return what the shell is told: 0 after an orderly end, 1 after a line that says what is wrong."""
     stop = Stop()
     stop.listen()
     os.umask(0o077)  # what Kith writes is its own user's: logs, records, schedules

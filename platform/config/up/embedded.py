@@ -71,7 +71,7 @@ def wait_until(is_ready: Callable[[], bool], child: Child) -> None:
 
 
 def run_with_services(command: list[str]) -> int:
-    """The command's own exit status; it finds both services under DATABASE_URL and REDIS_URL."""
+    """Run the command, which finds both services under DATABASE_URL and REDIS_URL; return its exit status."""
     with (
         tempfile.TemporaryDirectory(prefix="kith-") as folder,
         Embedded(Path(folder), durable=False) as services,

@@ -17,7 +17,7 @@ PRIVATE = ("logs", "mail", "media")  # the folder around them is open to Postgre
 
 
 def _vapid_key() -> str:
-    """The number of a private key on P-256, as push tools write it: 32 bytes in base64url, without padding."""
+    """Make the number of a private key on P-256, as push tools write it: 32 bytes in base64url, without padding."""
     number = 1 + secrets.randbelow(P256_ORDER - 1)
     return base64.urlsafe_b64encode(number.to_bytes(32, "big")).decode().rstrip("=")
 
@@ -57,7 +57,7 @@ def write_private_file(path: Path, values: Mapping[str, str]) -> None:
 
 @contextmanager
 def hold_home(home: Path) -> Iterator[None]:
-    """The data folder, ready to be written and closed to a second `up`; raises UpError where that cannot be had."""
+    """Hold the data folder, ready to be written and closed to a second `up`; UpError where that cannot be had."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in PRIVATE:

@@ -107,7 +107,7 @@ def provide_programs(names: Mapping[str, tuple[str, ...]]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """What the shell is told: 0, or 1 after a line that says why."""
+    """Return what the shell is told: 0, or 1 after a line that says why."""
     try:
         require_python(tuple(sys.version_info[:3]))
         make_venv()

@@ -15,7 +15,7 @@ HEALTH_TIMEOUT_SECONDS = 10.0
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on this loopback port now."""
+    """Return whether a server could listen on this loopback port now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -26,14 +26,14 @@ def is_free(port: int) -> bool:
 
 
 def is_answering(port: int) -> bool:
-    """Whether something accepts connections on this loopback port."""
+    """Return whether something accepts connections on this loopback port."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((LOOPBACK, port)) == 0
 
 
 def find_free_port() -> int:
-    """A loopback port that nothing listens on."""
+    """Return a loopback port that nothing listens on."""
     while True:
         port = secrets.choice(PRIVATE_PORTS)
         if is_free(port):
@@ -41,7 +41,7 @@ def find_free_port() -> int:
 
 
 def is_healthy(port: int, kith_url: str) -> bool:
-    """Whether /healthz says 200, asked under the public name where Kith has one."""
+    """Return whether /healthz says 200, asked under the public name where Kith has one."""
     host = urlsplit(kith_url).netloc or f"{LOOPBACK}:{port}"
     with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=HEALTH_TIMEOUT_SECONDS)) as connection:
         try:

@@ -61,7 +61,7 @@ _LEFT_ROUTINES = """
 
 
 def postgres_user() -> str | None:
-    """The account that Postgres runs as: None for our own; for root another, made when first needed."""
+    """Return the account that Postgres runs as: None for our own; for root another, made when first needed."""
     if os.geteuid() != 0:
         return None
     try:
@@ -133,13 +133,13 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """The address that clients use, with its password."""
+        """Return the address that clients use, with its password."""
         if self.role_password:
             return f"postgresql://{ROLE}:{self.role_password}@{LOOPBACK}:{self.port}/{DATABASE}"
         return self._url(DATABASE)
 
     def program(self) -> Program:
-        """How to run it in the foreground."""
+        """Return how to run it in the foreground."""
         settings = dict(TUNING) if self.durable else TUNING | FORGETFUL
         settings |= {"listen_addresses": LOOPBACK, "port": str(self.port)}
         flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -156,7 +156,7 @@ class Postgres:
         )
 
     def is_ready(self) -> bool:
-        """Whether it answers, recovered from whatever ended it; makes Kith's database and role when first asked."""
+        """Return whether it answers, recovered from whatever ended it; make Kith's database and role when first asked."""
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
                 known = "SELECT FROM pg_database WHERE datname = %s"

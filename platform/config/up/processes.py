@@ -30,7 +30,7 @@ class Account(TypedDict, total=False):
 
 
 def as_account(name: str | None) -> Account:
-    """The user and its own group alone: left in root's group it is kept out where others may pass."""
+    """Return the user and its own group alone: left in root's group it is kept out where others may pass."""
     return {} if name is None else {"user": name, "group": name, "extra_groups": []}
 
 
@@ -55,12 +55,12 @@ class Program:
     stop_seconds: float = 5.0
 
     def within(self, folder: Path, environment: Mapping[str, str]) -> Self:
-        """The same program in that folder, told that environment besides what we have of our own."""
+        """Return the same program in that folder, told that environment besides what we have of our own."""
         return replace(self, folder=folder, environment=environment)
 
 
 def die_with_parent(death_signal: signal.Signals, parent: int = 0) -> Callable[[], None] | None:
-    """What a new process runs before its program, so that the kernel sends it `death_signal` when its parent ends.
+    """Return what a new process runs first, so that the kernel sends it `death_signal` when its parent ends.
 
     Linux only; None elsewhere, where the supervisor finds orphans by their records. The kernel watches the thread that
     made the child, so children are made by the main thread; a change of user would undo the leash, and subprocess
@@ -108,18 +108,18 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process id; 0 where it was never started."""
+        """Return the process id; 0 where it was never started."""
         return self.process.pid if self.process else 0
 
     @property
     def created(self) -> float:
-        """When the process began, in seconds since 1970; 0.0 where it is gone. With the id it names one process."""
+        """Return when it began, in seconds since 1970, 0.0 where it is gone. With the id it names one process."""
         with suppress(psutil.NoSuchProcess):
             return float(psutil.Process(self.pid).create_time()) if self.pid else 0.0
         return 0.0
 
     def is_running(self) -> bool:
-        """Whether the process was started and has not ended."""
+        """Return whether the process was started and has not ended."""
         return self.process is not None and self.process.poll() is None
 
     def how_it_ended(self) -> str:
@@ -142,24 +142,23 @@ class Child:
 
     def end(self) -> bool:
         """Wait for a process that was asked to stop and, past its time, makes it end; False where that was needed."""
-        is_ended = self._wait(self._stop_by)
-        if not is_ended:
+        if self.process is None:
+            return True
+        try:
+            self.process.wait(max(0.0, self._stop_by - time.monotonic()))
+        except subprocess.TimeoutExpired:
             self.kill()
-        return is_ended
+            return False
+        return True
 
     def kill(self) -> None:
         """End the process at once: first as its leash would, so that Postgres takes its own children with it."""
         if self.process is None or not self.is_running():
             return
         self.process.send_signal(self.program.death_signal)
-        if not self._wait(time.monotonic() + KILL_SECONDS):
+        try:
+            self.process.wait(KILL_SECONDS)
+        except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def _wait(self, deadline: float) -> bool:
-        while self.is_running():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.02)
-        return True
+            self.process.wait()

@@ -43,11 +43,11 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        """The address that clients use, with its password; database 0."""
+        """Return the address that clients use, with its password; database 0."""
         return f"redis://:{self.password}@{LOOPBACK}:{self.port}/0"
 
     def program(self) -> Program:
-        """How to run it in the foreground."""
+        """Return how to run it in the foreground."""
         return Program(
             name="redis",
             command=[str(get_binary_path()), str(self.folder / "valkey.conf")],
@@ -56,7 +56,7 @@ class Valkey:
         )
 
     def is_ready(self) -> bool:
-        """Whether it answers, its data loaded."""
+        """Return whether it answers, its data loaded."""
         try:
             with redis.Redis.from_url(self.url, socket_timeout=1, socket_connect_timeout=1) as client:
                 return bool(client.ping())
@@ -83,7 +83,7 @@ class Store:
 
 
 def choose_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[str, str]) -> list[Store]:
-    """The stores to start; those given by address are asked instead, and UpError says so where one is silent."""
+    """Return the stores to start; those given by address are asked instead, and UpError says where one is silent."""
     stores = []
     if address := environment.get("DATABASE_URL"):
         require_database(address)

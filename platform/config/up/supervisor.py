@@ -36,7 +36,7 @@ def _previous(path: Path) -> Path:
 
 
 def last_line(path: Path) -> str:
-    """The last thing that was said there, in one short line; empty where nothing was."""
+    """Return the last thing that was said there, in one short line; empty where nothing was."""
     with suppress(FileNotFoundError):
         lines = path.read_text(errors="replace").strip().splitlines()
         return _short(lines[-1]) if lines else ""
@@ -136,7 +136,7 @@ class WatchedChild:
     start_again_at: float | None = None
 
     def pause_seconds(self, now: float) -> float:
-        """How long to wait before its next start, twice as long each time that it ended early."""
+        """Return how long to wait before its next start, twice as long each time that it ended early."""
         self.ends = 1 if now - self.started_at >= STEADY_SECONDS else self.ends + 1
         return min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.ends - 1, 10))
 

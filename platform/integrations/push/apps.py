@@ -8,7 +8,7 @@ class PushConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
-        """The channel registers itself: companions know of no front door."""
+        """Register the channel: companions know of no front door."""
         from companions.life.outreach import register
         from integrations.push.channel import Push
 

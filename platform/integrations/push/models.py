@@ -62,5 +62,5 @@ class Address:
 
     @property
     def digest(self) -> str:
-        """What tells endpoints apart without telling them: 64 characters."""
+        """Return what tells endpoints apart without telling them: 64 characters."""
         return hashlib.sha256(self.endpoint.encode()).hexdigest()

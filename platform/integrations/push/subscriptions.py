@@ -24,12 +24,12 @@ class PushError(RefusedError):
 
 
 def is_configured() -> bool:
-    """Whether this Kith has the key that notifications are signed with."""
+    """Return whether this Kith has the key that notifications are signed with."""
     return bool(settings.VAPID_KEY)
 
 
 def get_public_key() -> str | None:
-    """What a browser subscribes with, in base64url; None where there are no notifications here."""
+    """Return what a browser subscribes with, in base64url; None where there are no notifications here."""
     return public_key(settings.VAPID_KEY) if is_configured() else None
 
 

@@ -34,7 +34,7 @@ class EndpointIn(Schema):
 
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """The script from where it may serve every page; browsers look at each visit whether it is a new one."""
+    """Answer with the script from where it may serve every page; browsers look at each visit whether it is a new one."""
     response = HttpResponse(WORKER.read_bytes(), content_type="text/javascript; charset=utf-8")
     response["Service-Worker-Allowed"] = "/"
     response["Cache-Control"] = "no-cache"
@@ -45,7 +45,7 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 @login_required
 @never_cache
 def key(request: SignedInRequest) -> HttpResponse:
-    """What the service worker needs, which has no page to read it from."""
+    """Answer with what the service worker needs, which has no page to read it from."""
     return JsonResponse({"key": get_public_key(), "csrf": get_token(request)})
 
 
@@ -84,7 +84,7 @@ def remove(request: SignedInRequest, subscription_id: UUID) -> HttpResponse:
 
 
 def _body(request: HttpRequest) -> bytes:
-    """What was sent, or nothing where it is far too much."""
+    """Return what was sent, or nothing where it is far too much."""
     return request.body if len(request.body) <= MAX_BYTES else b""
 
 

@@ -37,7 +37,7 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 
 
 def extract_catalog() -> Catalog:
-    """Everything that the project says through gettext."""
+    """Return everything that the project says through gettext."""
     catalog = Catalog(project="Kith", charset="utf-8")
     for path, source in _sources():
         for _line, ids, comments, context in extract("python", BytesIO(source), KEYWORDS, ["Translators:"]):
@@ -46,7 +46,7 @@ def extract_catalog() -> Catalog:
 
 
 def _sources() -> Iterator[tuple[str, bytes]]:
-    """Each file's place and its text, templates turned into what reads like Python."""
+    """Yield each file's place and its text, templates turned into what reads like Python."""
     for room in ROOMS:
         for path in sorted((settings.BASE_DIR / room).rglob("*")):
             place = path.relative_to(settings.BASE_DIR).as_posix()
@@ -57,12 +57,12 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 
 
 def _as_python(template: str, place: str) -> bytes:
-    """The template's calls of gettext, without the indentation that a reader of Python would stumble over."""
+    """Return the template's calls of gettext, without the indentation that a reader of Python would stumble over."""
     return re.sub(r"^[ \t]+", "", templatize(template, origin=place), flags=re.MULTILINE).encode()
 
 
 def is_translated(message: Message) -> bool:
-    """Whether there are words for each of its forms."""
+    """Return whether there are words for each of its forms."""
     return all(message.string) if isinstance(message.string, tuple) else bool(message.string)
 
 
@@ -71,7 +71,7 @@ def po_path(locale: str) -> Path:
 
 
 def read_catalog(locale: str) -> Catalog:
-    """The catalogue as it is written down; an empty one where there is none yet."""
+    """Return the catalogue as it is written down; an empty one where there is none yet."""
     path = po_path(locale)
     if not path.exists():
         return Catalog(locale=locale, project="Kith", charset="utf-8")
@@ -80,7 +80,7 @@ def read_catalog(locale: str) -> Catalog:
 
 
 def compile_catalog(catalog: Catalog) -> bytes:
-    """What belongs into the .mo file."""
+    """Return what belongs into the .mo file."""
     file = BytesIO()
     write_mo(file, catalog)
     return file.getvalue()
@@ -98,7 +98,7 @@ def update_catalog(locale: str) -> Catalog:
 
 
 def render_po(catalog: Catalog) -> bytes:
-    """What belongs into the .po file: no dates, so that it changes only where words do."""
+    """Return what belongs into the .po file: no dates, so that it changes only where words do."""
     file = BytesIO()
     write_po(file, catalog, width=WIDTH, omit_header=True, sort_by_file=True)
     name = catalog.locale.english_name if catalog.locale else ""

@@ -11,12 +11,12 @@ register = template.Library()
 
 @register.inclusion_tag("push/_this_device.html")
 def this_device() -> dict[str, Any]:
-    """The button that lets this browser be notified, and what stands in the way."""
+    """Show the button that lets this browser be notified, and what stands in the way."""
     return {"key": get_public_key()}
 
 
 @register.inclusion_tag("push/_devices.html", takes_context=True)
 def devices(context: RequestContext) -> dict[str, Any]:
-    """The browsers of who is signed in, each with a way to remove it."""
+    """Show the browsers of who is signed in, each with a way to remove it."""
     mine = Subscription.objects.owned_by(context["user"])
     return {"devices": mine, "csrf_token": context["csrf_token"]}
