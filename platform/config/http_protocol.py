@@ -25,18 +25,18 @@ class PatientProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._asking: asyncio.TimerHandle | None = None  # until when the rest of a request must come
-        self._reading: asyncio.TimerHandle | None = None  # until when an answer must be read
+        self._request_timer: asyncio.TimerHandle | None = None  # until when the rest of a request must come
+        self._answer_timer: asyncio.TimerHandle | None = None  # until when an answer must be read
         self._body_bytes = 0
         self._network = ""  # whose connection it counts as
         self._head_bytes = 0  # since the last head ended, or the last of a body came
-        self._has_moved_on = False  # whether one of these has happened in what came just now
+        self._has_progressed = False  # whether one of these has happened in what came just now
 
     def data_received(self, data: bytes) -> None:
         """Parse it; refuse a head that does not end. The parser itself keeps all of it, however long."""
-        self._has_moved_on = False
+        self._has_progressed = False
         super().data_received(data)
-        self._head_bytes = 0 if self._has_moved_on else self._head_bytes + len(data)
+        self._head_bytes = 0 if self._has_progressed else self._head_bytes + len(data)
         if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self.transport.write(TOO_LARGE)
             self.transport.close()
@@ -50,77 +50,77 @@ class PatientProtocol(HttpToolsProtocol):
                 transport.abort()
                 return
             self._network = network
-        self._ask_within(settings.HTTP_HEAD_SECONDS, self._cut_off)
+        self._set_request_timer(settings.HTTP_HEAD_SECONDS, self._cut_off)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_asking()
-        self._stop_reading()
-        self._leave()
+        self._cancel_request_timer()
+        self._cancel_answer_timer()
+        self._uncount()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._ask_within(settings.HTTP_HEAD_SECONDS, self._cut_off)
+        self._set_request_timer(settings.HTTP_HEAD_SECONDS, self._cut_off)
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        self._body_bytes, self._has_moved_on = 0, True
-        self._ask_within(settings.HTTP_BODY_SECONDS, self._look_at_body)
+        self._body_bytes, self._has_progressed = 0, True
+        self._set_request_timer(settings.HTTP_BODY_SECONDS, self._check_body)
 
     def on_body(self, body: bytes) -> None:
-        self._body_bytes, self._has_moved_on = self._body_bytes + len(body), True
+        self._body_bytes, self._has_progressed = self._body_bytes + len(body), True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._stop_asking()
-        self._has_moved_on = True
+        self._cancel_request_timer()
+        self._has_progressed = True
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        self._stop_asking()
-        self._stop_reading()
+        self._cancel_request_timer()
+        self._cancel_answer_timer()
         super().handle_websocket_upgrade()
         upgraded: Any = self.transport.get_protocol()
         ended = upgraded.connection_lost
 
         def lost(exc: Exception | None) -> None:
-            self._leave()
+            self._uncount()
             ended(exc)
 
         upgraded.connection_lost = lost  # uvicorn tells this protocol nothing any more
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        if self._reading is None:
-            self._reading = self.loop.call_later(settings.HTTP_READ_SECONDS, self._cut_off)
+        if self._answer_timer is None:
+            self._answer_timer = self.loop.call_later(settings.HTTP_READ_SECONDS, self._cut_off)
 
     def resume_writing(self) -> None:
-        self._stop_reading()
+        self._cancel_answer_timer()
         super().resume_writing()
 
-    def _ask_within(self, seconds: float, then: Callable[[], None]) -> None:
-        self._stop_asking()
-        self._asking = self.loop.call_later(seconds, then)
+    def _set_request_timer(self, seconds: float, then: Callable[[], None]) -> None:
+        self._cancel_request_timer()
+        self._request_timer = self.loop.call_later(seconds, then)
 
-    def _look_at_body(self) -> None:
+    def _check_body(self) -> None:
         is_enough = self._body_bytes >= MIN_BODY_BYTES or self.flow.read_paused
         if not is_enough:
             self._cut_off()
             return
         self._body_bytes = 0
-        self._ask_within(settings.HTTP_BODY_SECONDS, self._look_at_body)
+        self._set_request_timer(settings.HTTP_BODY_SECONDS, self._check_body)
 
-    def _stop_asking(self) -> None:
-        if self._asking:
-            self._asking.cancel()
-        self._asking = None
+    def _cancel_request_timer(self) -> None:
+        if self._request_timer:
+            self._request_timer.cancel()
+        self._request_timer = None
 
-    def _stop_reading(self) -> None:
-        if self._reading:
-            self._reading.cancel()
-        self._reading = None
+    def _cancel_answer_timer(self) -> None:
+        if self._answer_timer:
+            self._answer_timer.cancel()
+        self._answer_timer = None
 
-    def _leave(self) -> None:
+    def _uncount(self) -> None:
         if self._network:
             leave("connections", self._network)
             self._network = ""
