@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from config.api import openapi_document
-from config.health import CHAT_KEPT_SECONDS, ChatProbe
+from config.health import CHAT_PROBE_SECONDS, ChatProbe
 
 
 def test_livez_asks_neither_database_nor_redis(client: Client, settings: Any) -> None:
@@ -40,7 +40,7 @@ async def test_the_chat_provider_is_asked_once_in_a_while_however_many_want_to_k
     probe = ChatProbe(ask)
     assert await asyncio.gather(*(probe.is_up(100.0 + n) for n in range(5))) == [False] * 5
     assert asked == 1
-    assert await probe.is_up(100.0 + CHAT_KEPT_SECONDS)
+    assert await probe.is_up(100.0 + CHAT_PROBE_SECONDS)
     assert asked == 2
 
 

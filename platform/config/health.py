@@ -16,12 +16,13 @@ from config.celery import BEAT_KEY, WORKER_KEY
 from providers.clients import get_chat_client
 
 NEEDED = ("database", "redis")
-SECONDS = 2.0
-CHAT_KEPT_SECONDS = 5.0
+TIMEOUT_SECONDS = 2.0
+REDIS_DOWN = {"redis": False, "worker": False, "beat": False}
+CHAT_PROBE_SECONDS = 5.0
 T = TypeVar("T")
 
 
-def _database() -> bool:
+def _is_database_up() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -30,11 +31,11 @@ def _database() -> bool:
     return True
 
 
-def _redis() -> dict[str, bool]:
+def _check_redis() -> dict[str, bool]:
     """Return whether Redis answers, and whether worker and beat have left their sign of life there."""
     try:
         with redis.Redis.from_url(
-            settings.REDIS_URL, socket_timeout=SECONDS, socket_connect_timeout=SECONDS
+            settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
         ) as client:
             return {
                 "redis": True,
@@ -42,7 +43,7 @@ def _redis() -> dict[str, bool]:
                 "beat": bool(client.exists(BEAT_KEY)),
             }
     except (redis.RedisError, OSError):
-        return {"redis": False, "worker": False, "beat": False}
+        return REDIS_DOWN
 
 
 async def _within(seconds: float, function: Callable[[], T], otherwise: T) -> T:
@@ -52,14 +53,14 @@ async def _within(seconds: float, function: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-def _words(found: dict[str, bool]) -> dict[str, str]:
+def _describe(found: dict[str, bool]) -> dict[str, str]:
     return {
         name: "ok" if is_up else "down" if name in NEEDED else "degraded" for name, is_up in found.items()
     }
 
 
 class ChatProbe:
-    """Whether the chat provider answers, asked at most once in CHAT_KEPT_SECONDS, however many want to know."""
+    """Whether the chat provider answers, asked at most once in CHAT_PROBE_SECONDS, however many want to know."""
 
     def __init__(self, ask: Callable[[], Awaitable[bool]]) -> None:
         self._ask = ask
@@ -68,7 +69,7 @@ class ChatProbe:
 
     async def is_up(self, now: float) -> bool:
         """Return the last answer, or ask anew; `now` is in seconds of a clock that never goes back."""
-        if self._answer is None or now - self._asked_at >= CHAT_KEPT_SECONDS:
+        if self._answer is None or now - self._asked_at >= CHAT_PROBE_SECONDS:
             self._asked_at, self._answer = now, asyncio.ensure_future(self._ask())
         return await asyncio.shield(self._answer)  # who goes meanwhile leaves the others their answer
 
@@ -82,9 +83,9 @@ def chat_probe() -> ChatProbe:
 
 
 async def _check_stores() -> dict[str, bool]:
-    nothing = {"redis": False, "worker": False, "beat": False}
     database, signs = await asyncio.gather(
-        _within(SECONDS * 2, _database, False), _within(SECONDS * 2, _redis, nothing)
+        _within(TIMEOUT_SECONDS * 2, _is_database_up, False),
+        _within(TIMEOUT_SECONDS * 2, _check_redis, REDIS_DOWN),
     )
     return {"database": database, **signs}
 
@@ -92,7 +93,7 @@ async def _check_stores() -> dict[str, bool]:
 async def checks() -> dict[str, str]:
     """Return each part with `ok`, `degraded` or `down`."""
     stores, is_chat_up = await asyncio.gather(_check_stores(), chat_probe().is_up(time.monotonic()))
-    return _words({**stores, "chat": is_chat_up})
+    return _describe({**stores, "chat": is_chat_up})
 
 
 async def livez(request: HttpRequest) -> HttpResponse:
@@ -103,7 +104,7 @@ async def livez(request: HttpRequest) -> HttpResponse:
 async def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 where database and Redis answer, else 503; nobody outside is asked."""
     found = await _check_stores()
-    return _answer(_words({name: found[name] for name in NEEDED}))
+    return _answer(_describe({name: found[name] for name in NEEDED}))
 
 
 async def healthz(request: HttpRequest) -> JsonResponse:
