@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import gc
 import resource
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
@@ -26,7 +26,7 @@ from providers.clients import aclose_clients
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Any, Any, Any], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
 FORM_OVERHEAD_BYTES = 100_000  # the parts of a form around a file
 # Python's 700, 10, 10 stops all streams of a busy process for 50 ms every other second.
 COLLECTOR_THRESHOLDS = (20_000, 20, 50)
@@ -47,11 +47,8 @@ class OwnContext:
         self._application = application
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        served = self._serve(scope, receive, send)
-        await asyncio.get_running_loop().create_task(served, context=contextvars.Context())
-
-    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._application(scope, receive, send)
+        answering = self._application(scope, receive, send)
+        await asyncio.get_running_loop().create_task(answering, context=contextvars.Context())
 
 
 class BodyTooLargeError(RefusedError):

@@ -1,6 +1,6 @@
 """What operators see of the whole: the sidebar, the numbers of the day, and what has failed for good."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -189,7 +189,10 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     health, may = async_to_sync(checks)(), request.user.has_perm
     return context | {
-        "numbers": [number for right, count in NUMBERS.items() if may(right) for number in count(midnight)],
+        "numbers": [
+            {"name": name, "number": number, "more": more}
+            for name, number, more in count_today(may, midnight)
+        ],
         "replies": count_replies(midnight) if may("companions.view_reply") else [],
         "health": health,
         "alarms": [*list_alerts(may), *(alarms() if may("memory.view_space") else [])],
@@ -197,58 +200,36 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _people(since: datetime) -> list[dict[str, Any]]:
-    people = User.objects.aggregate(all=Count("pk"), new=Count("pk", filter=Q(date_joined__gte=since)))
-    return [{"name": _("People"), "number": people["all"], "more": _("%(new)s new today") % people}]
-
-
-def _companions(since: datetime) -> list[dict[str, Any]]:
-    companions = Companion.objects.aggregate(
-        all=Count("pk"), new=Count("pk", filter=Q(created_at__gte=since))
-    )
-    return [
-        {"name": _("Companions"), "number": companions["all"], "more": _("%(new)s new today") % companions}
-    ]
-
-
-def _messages(since: datetime) -> list[dict[str, Any]]:
-    said = Message.objects.filter(created_at__gte=since).aggregate(
-        all=Count("pk"), people=Count("companion__user", distinct=True)
-    )
-    more = ngettext("of %(people)s person", "of %(people)s people", said["people"]) % said
-    return [{"name": _("Messages today"), "number": said["all"], "more": more}]
-
-
-def _calls(since: datetime) -> list[dict[str, Any]]:
-    calls = ModelCall.objects.since(since).aggregate(
-        all=Count("pk"),
-        failed=Count("pk", filter=Q(outcome__in=FAILED_CALLS)),
-        sent=Sum("prompt_tokens", default=0),
-        cached=Sum("cached_tokens", default=0),
-        received=Sum("completion_tokens", default=0),
-    )
-    cached = _("%(cached)s from the cache") % calls
-    return [
-        {"name": _("Model calls today"), "number": calls["all"], "more": _("%(failed)s failed") % calls},
-        {"name": _("Tokens sent today"), "number": calls["sent"], "more": cached},
-        {"name": _("Tokens received today"), "number": calls["received"], "more": ""},
-    ]
-
-
-def _sound(since: datetime) -> list[dict[str, Any]]:
-    sound = SoundCall.objects.since(since).used()
-    more = _("%(heard)s s of speech heard") % {"heard": f"{sound['seconds_heard']:,.0f}"}
-    return [{"name": _("Characters spoken today"), "number": sound["characters"], "more": more}]
-
-
-# The right to see what is counted: the numbers, each with its name and more about it.
-NUMBERS: dict[str, Callable[[datetime], list[dict[str, Any]]]] = {
-    "accounts.view_user": _people,
-    "companions.view_companion": _companions,
-    "companions.view_message": _messages,
-    "accounts.view_modelcall": _calls,
-    "accounts.view_soundcall": _sound,
-}
+def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[tuple[str, int, str]]:
+    """Yield the numbers since then, each with its name and more about it, for those who may see what is counted."""
+    if may("accounts.view_user"):
+        people = User.objects.aggregate(all=Count("pk"), new=Count("pk", filter=Q(date_joined__gte=since)))
+        yield _("People"), people["all"], _("%(new)s new today") % people
+    if may("companions.view_companion"):
+        new = Count("pk", filter=Q(created_at__gte=since))
+        companions = Companion.objects.aggregate(all=Count("pk"), new=new)
+        yield _("Companions"), companions["all"], _("%(new)s new today") % companions
+    if may("companions.view_message"):
+        said = Message.objects.filter(created_at__gte=since).aggregate(
+            all=Count("pk"), people=Count("companion__user", distinct=True)
+        )
+        more = ngettext("of %(people)s person", "of %(people)s people", said["people"]) % said
+        yield _("Messages today"), said["all"], more
+    if may("accounts.view_modelcall"):
+        calls = ModelCall.objects.since(since).aggregate(
+            all=Count("pk"),
+            failed=Count("pk", filter=Q(outcome__in=FAILED_CALLS)),
+            sent=Sum("prompt_tokens", default=0),
+            cached=Sum("cached_tokens", default=0),
+            received=Sum("completion_tokens", default=0),
+        )
+        yield _("Model calls today"), calls["all"], _("%(failed)s failed") % calls
+        yield _("Tokens sent today"), calls["sent"], _("%(cached)s from the cache") % calls
+        yield _("Tokens received today"), calls["received"], ""
+    if may("accounts.view_soundcall"):
+        sound = SoundCall.objects.since(since).used()
+        heard = _("%(heard)s s of speech heard") % {"heard": f"{sound['seconds_heard']:,.0f}"}
+        yield _("Characters spoken today"), int(sound["characters"]), heard
 
 
 def count_replies(since: datetime) -> list[dict[str, Any]]:

@@ -16,26 +16,22 @@ from redis.exceptions import RedisError
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 SPEAKING = (OSError, ImportError, RedisError, OperationalError, InterfaceError, ImproperlyConfigured)
-FRAMES = 40
+MAX_FRAMES = 40
 
 
 def stack(exc_info: ExcInfo) -> str:
     """Return what was raised and where, with what it came from, in the order in which it happened."""
     error: BaseException | None = exc_info[1]
-    told: list[str] = []
+    parts: list[str] = []
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        frames = "".join(traceback.format_tb(error.__traceback__, limit=-FRAMES))
-        told.append(f"{frames}{_named(error)}")
+        frames = "".join(traceback.format_tb(error.__traceback__, limit=-MAX_FRAMES))
+        words = str(error).strip().partition("\n")[0] if isinstance(error, SPEAKING) else ""
+        name = f"{type(error).__module__}.{type(error).__qualname__}"
+        parts.append(f"{frames}{name}: {words}" if words else f"{frames}{name}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return "\nand then\n".join(reversed(told))
-
-
-def _named(error: BaseException) -> str:
-    name = f"{type(error).__module__}.{type(error).__qualname__}"
-    first = str(error).strip().partition("\n")[0] if isinstance(error, SPEAKING) else ""
-    return f"{name}: {first}" if first else name
+    return "\nand then\n".join(reversed(parts))
 
 
 class Wordless(logging.Filter):

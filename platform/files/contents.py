@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import Min, Model, QuerySet, Sum
+from django.db.models import Min, Model, Sum
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
@@ -158,19 +158,14 @@ def sweep(now: datetime) -> tuple[int, int]:
             private().remove(ours)
             log.info("contents without a row were removed", count=len(ours))
         removed, older = removed + len(ours), older + len(unnamed) - len(ours)
-        missing += _mark_missing(rows, before - set(listed), now)
+        if lost := before - set(listed):
+            without = rows.filter(key__in=lost)  # those that are still there
+            if new := without.filter(missed_at=None).update(missed_at=now):
+                log.error("files have no content", count=new)
+            missing += without.count()
         # What was missing may be there again, as after a backup was played back.
         back = [file.pk for file in rows.filter(missed_at__isnull=False) if file.key in listed]
         StoredFile.objects.filter(pk__in=back).update(missed_at=None)
     if older:
         log.error("contents are older than the database, and stay", count=older)
     return removed, missing
-
-
-def _mark_missing(rows: QuerySet[StoredFile], keys: set[str], now: datetime) -> int:
-    """Mark the rows of these keys that are still there; return how many there are."""
-    missing = rows.filter(key__in=keys)
-    new = missing.filter(missed_at=None).update(missed_at=now)
-    if new:
-        log.error("files have no content", count=new)
-    return missing.count() if keys else 0

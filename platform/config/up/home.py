@@ -6,7 +6,7 @@ import fcntl
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from config.setting_rules import P256_ORDER
@@ -58,29 +58,27 @@ def write_private_file(path: Path, values: Mapping[str, str]) -> None:
 @contextmanager
 def hold_home(home: Path) -> Iterator[None]:
     """Hold the data folder, ready to be written and closed to a second `up`; UpError where that cannot be had."""
-    try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in PRIVATE:
-            (home / name).mkdir(mode=0o700, exist_ok=True)
-        lock = (home / "up.lock").open("a+")
-        for path in (home / "up.lock", *home.glob("beat-schedule*")):
-            path.chmod(0o600)  # an earlier Kith left them to be read by others
-    except OSError as error:
-        raise UpError(cannot_write(home, error)) from error
-    with lock:
-        _hold(home, lock.fileno())
-        _probe(home)
+    with ExitStack() as stack:
+        try:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in PRIVATE:
+                (home / name).mkdir(mode=0o700, exist_ok=True)
+            lock = stack.enter_context((home / "up.lock").open("a+"))
+            for path in (home / "up.lock", *home.glob("beat-schedule*")):
+                path.chmod(0o600)  # an earlier Kith left them to be read by others
+            _lock_for_this_process(home, lock.fileno())
+            probe = home / ".probe"
+            with probe.open("wb") as file:  # a full disk still takes an empty file
+                file.write(bytes(PROBE_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+            probe.unlink()
+        except OSError as error:
+            raise UpError(cannot_write(home, error)) from error
         yield
 
 
-def cannot_write(home: Path, error: OSError) -> str:
-    """Return one sentence on why the data folder will not do."""
-    if error.errno == errno.ENOSPC:
-        return f"The disk of Kith's data folder {home} is full. Free some space, or set KITH_HOME to another folder."
-    return f"Kith cannot write to its data folder {home}: {error.strerror}. Set KITH_HOME to another folder."
-
-
-def _hold(home: Path, descriptor: int) -> None:
+def _lock_for_this_process(home: Path, descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -88,21 +86,12 @@ def _hold(home: Path, descriptor: int) -> None:
         raise UpError(
             f"Kith is already running on {home} (process {holder}). Stop it, or set KITH_HOME to another folder."
         ) from error
-    try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    except OSError as error:
-        raise UpError(cannot_write(home, error)) from error
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 
-def _probe(home: Path) -> None:
-    """Raise UpError where a megabyte cannot be written: a full disk still takes an empty file."""
-    probe = home / ".probe"
-    try:
-        with probe.open("wb") as file:
-            file.write(bytes(PROBE_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        probe.unlink()
-    except OSError as error:
-        raise UpError(cannot_write(home, error)) from error
+def cannot_write(home: Path, error: OSError) -> str:
+    """Return one sentence on why the data folder will not do."""
+    if error.errno == errno.ENOSPC:
+        return f"The disk of Kith's data folder {home} is full. Free some space, or set KITH_HOME to another folder."
+    return f"Kith cannot write to its data folder {home}: {error.strerror}. Set KITH_HOME to another folder."

@@ -72,7 +72,9 @@ def install(name: str, *flags: str) -> None:
     with LOG.open("a") as log:
         log.write(done.stdout)
     if done.returncode:
-        raise InstallError(f"pip could not install {name}: {_pip_error(done.stdout)} (all it said: {LOG})")
+        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR:")]
+        why = errors[0].removeprefix("ERROR: ") if errors else _last_line(done.stdout)
+        raise InstallError(f"pip could not install {name}: {why} (all it said: {LOG})")
     stamp.parent.mkdir(exist_ok=True)
     stamp.write_text(digest)
 
@@ -142,11 +144,6 @@ def _run(command: list[str], environment: dict[str, str] | None = None) -> subpr
 
 def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["it did not say why"])[-1]
-
-
-def _pip_error(text: str) -> str:
-    errors = [line for line in text.splitlines() if line.startswith("ERROR:")]
-    return errors[0].removeprefix("ERROR: ") if errors else _last_line(text)
 
 
 if __name__ == "__main__":

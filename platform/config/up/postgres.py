@@ -184,36 +184,29 @@ class Postgres:
     def _initialise(self) -> None:
         user = postgres_user()
         # In a folder of its own, moved into place when whole: a start that is cut off leaves no half of one.
-        beside = self.folder.with_name(self.folder.name + ".new")
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(mode=0o700, parents=True)
-        give_to(beside, user)
+        new = self.folder.with_name(self.folder.name + ".new")
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(mode=0o700, parents=True)
+        give_to(new, user)
         if user is not None:
             open_for_reading(INSTALLATION)
         with tempfile.NamedTemporaryFile("w", dir=self.folder.parent) as password_file:
             password_file.write(self.password)
             password_file.flush()
             give_to(Path(password_file.name), user)
-            _run_initdb(beside, password_file.name, user, durable=self.durable)
-        beside.rename(self.folder)
+            _run_initdb(new, password_file.name, user, durable=self.durable)
+        new.rename(self.folder)
 
 
 def end_orphans(folder: Path) -> None:
     """End every Postgres process that works in this data folder: some outlive a killed postmaster."""
-    left = [process for process in psutil.process_iter(["name"]) if _works_in(process, folder)]
+    working_here = {"name": "postgres", "cwd": str(folder)}
+    left = [process for process in psutil.process_iter(["name", "cwd"]) if process.info == working_here]
     for number, seconds in ((signal.SIGQUIT, 1.5), (signal.SIGKILL, 3.0)):
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
         _, left = psutil.wait_procs(left, timeout=seconds)
-
-
-def _works_in(process: psutil.Process, folder: Path) -> bool:
-    if process.info["name"] != "postgres":
-        return False
-    with suppress(psutil.Error):
-        return Path(process.cwd()) == folder
-    return False
 
 
 def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: bool) -> None:

@@ -21,21 +21,17 @@ OPERATOR = "operator@kith.local"
 def collect_static() -> None:
     """Collect the static files, unless they and the packages are those of the last time."""
     root = Path(settings.STATIC_ROOT)
-    stamp, now = root / ".stamp", _static_digest()
-    if stamp.exists() and stamp.read_text() == now:
-        return
-    say("Collecting static files ...")
-    call_command("collectstatic", interactive=False, verbosity=0)
-    stamp.write_text(now)
-
-
-def _static_digest() -> str:
     sources = [settings.BASE_DIR / "requirements.txt", *map(Path, settings.STATICFILES_DIRS)]
     paths = sorted(path for source in sources for path in (source, *source.rglob("*")) if path.is_file())
     digest = hashlib.sha256()
     for path in paths:
         digest.update(f"{path}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
+    stamp, now = root / ".stamp", digest.hexdigest()
+    if stamp.exists() and stamp.read_text() == now:
+        return
+    say("Collecting static files ...")
+    call_command("collectstatic", interactive=False, verbosity=0)
+    stamp.write_text(now)
 
 
 def make_operator() -> None:

@@ -94,14 +94,17 @@ class Record(NamedTuple):
 def write_records(path: Path, children: Iterable[Child]) -> None:
     """Replace the file by what is running now."""
     rows = [Record(child.program.name, child.pid, child.created) for child in children if child.is_running()]
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(rows))
-    beside.replace(path)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(rows))
+    new.replace(path)
 
 
 def end_recorded(path: Path) -> list[str]:
-    """End every recorded process that still runs; returns their names."""
-    left = {process: record.name for record in _read_records(path) if (process := _process(record))}
+    """End every recorded process that still runs; return their names."""
+    records: list[Record] = []
+    with suppress(FileNotFoundError, ValueError, TypeError):  # a file that was cut off names nobody
+        records = [Record(*row) for row in json.loads(path.read_text())]
+    left = {process: record.name for record in records if (process := _find_process(record))}
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in [process for process in left if process.is_running()]:
             with suppress(psutil.NoSuchProcess):
@@ -111,13 +114,7 @@ def end_recorded(path: Path) -> list[str]:
     return list(left.values())
 
 
-def _read_records(path: Path) -> list[Record]:
-    with suppress(FileNotFoundError, ValueError, TypeError):  # a file that was cut off names nobody
-        return [Record(*row) for row in json.loads(path.read_text())]
-    return []
-
-
-def _process(record: Record) -> psutil.Process | None:
+def _find_process(record: Record) -> psutil.Process | None:
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(record.pid)
         is_same = abs(process.create_time() - record.created) < CLOCK_SECONDS
@@ -171,10 +168,14 @@ class Supervisor:
         now = time.monotonic()
         for watched in self.watched.values():
             watched.tail.look(now)
-            if watched.start_again_at is None:
-                if not watched.child.is_running():
-                    self._note_end(watched, now)
-            elif now >= watched.start_again_at:
+            if watched.start_again_at is None and not watched.child.is_running():
+                pause = watched.pause_seconds(now)
+                watched.start_again_at = now + pause
+                last = last_line(watched.tail.path)
+                words = f"; its last words: {last}" if last else ""
+                ended = watched.child.how_it_ended()
+                say(f"{watched.tail.name} {ended}; starting it again in {pause:g} s{words}")
+            elif watched.start_again_at is not None and now >= watched.start_again_at:
                 watched.child.start()
                 watched.started_at, watched.start_again_at = now, None
                 say(f"{watched.tail.name} is started again.")
@@ -192,13 +193,6 @@ class Supervisor:
                         f"{child.program.name} did not stop in {child.program.stop_seconds:.0f} s and was ended."
                     )
         self._records.unlink(missing_ok=True)
-
-    def _note_end(self, watched: WatchedChild, now: float) -> None:
-        pause = watched.pause_seconds(now)
-        watched.start_again_at = now + pause
-        last = last_line(watched.tail.path)
-        words = f"; its last words: {last}" if last else ""
-        say(f"{watched.tail.name} {watched.child.how_it_ended()}; starting it again in {pause:g} s{words}")
 
     @property
     def _records(self) -> Path:

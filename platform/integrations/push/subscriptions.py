@@ -1,6 +1,7 @@
 """Letting a browser of a person's be notified, once each, and no other person's by the same browser."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 from django.conf import settings
@@ -55,7 +56,11 @@ def subscribe(
         raise PushError(error.code, bad_address) from error
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # two at once are counted one after the other
-        _take_from_others(user, address)
+        for other in Subscription.objects.filter(endpoint_digest=address.digest).exclude(user=user):
+            # Who holds the very keys sits before the very browser; another's endpoint alone takes nothing away.
+            with suppress(DecryptionError):
+                if Address.opened(other.sealed) == address:
+                    other.delete()
         kept = {"sealed": address.sealed(), "browser": browser, "failures": 0}
         mine = Subscription.objects.owned_by(user)
         if mine.filter(endpoint_digest=address.digest).update(**kept) == 0:
@@ -72,14 +77,3 @@ def unsubscribe(user: User, endpoint: str) -> None:
     """Notify the person's browser that has this endpoint no more."""
     digest = Address(endpoint, "", "").digest
     Subscription.objects.owned_by(user).filter(endpoint_digest=digest).delete()
-
-
-def _take_from_others(user: User, address: Address) -> None:
-    """Who holds the very keys sits before the very browser; another's endpoint alone takes nothing away."""
-    for other in Subscription.objects.filter(endpoint_digest=address.digest).exclude(user=user):
-        try:
-            is_same = Address.opened(other.sealed) == address
-        except DecryptionError:
-            is_same = False
-        if is_same:
-            other.delete()

@@ -89,7 +89,11 @@ def _body(request: HttpRequest) -> bytes:
 
 
 GROUND = "#faf6f1"  # --ground of tokens.css in light; manifests know of no dark one
-ICONS = [("192x192", "any"), ("512x512", "any"), ("512x512", "maskable")]
+ICONS = [
+    ("kith-192", "192x192", "any"),
+    ("kith-512", "512x512", "any"),
+    ("kith-512-maskable", "512x512", "maskable"),
+]
 
 
 @require_safe
@@ -104,13 +108,11 @@ def manifest(request: HttpRequest) -> JsonResponse:
         "display": "standalone",
         "theme_color": GROUND,
         "background_color": GROUND,
-        "icons": [_icon(size, purpose) for size, purpose in ICONS],
+        "icons": [
+            {"src": static(f"img/{name}.png"), "sizes": size, "type": "image/png", "purpose": purpose}
+            for name, size, purpose in ICONS
+        ],
     }
     response = JsonResponse(manifest, content_type="application/manifest+json")
     response["Cache-Control"] = "private, max-age=86400"  # in the language of who asks
     return response
-
-
-def _icon(size: str, purpose: str) -> dict[str, str]:
-    name = f"kith-{size.split('x')[0]}{'-maskable' if purpose == 'maskable' else ''}.png"
-    return {"src": static(f"img/{name}"), "sizes": size, "type": "image/png", "purpose": purpose}

@@ -1,6 +1,7 @@
 """The one door to what people said and wrote: whoever opens it in the admin leaves an audit entry."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from functools import update_wrapper
 from typing import Any, ClassVar, cast
@@ -169,16 +170,11 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             return queryset, False
         wanted = Q(**{f"{self.owner_path}__email__icontains": term})
         for path in self.search_ids:
-            wanted |= self._with_id(path, term)
+            field: Any = self.model._meta.pk if path == "pk" else self.model._meta.get_field(path)
+            field = field.target_field if isinstance(field, ForeignKey) else field
+            with suppress(ValueError):  # the term is no id of this kind
+                wanted |= Q(**{path: UUID(term) if isinstance(field, models.UUIDField) else int(term)})
         return queryset.filter(wanted), False
-
-    def _with_id(self, path: str, term: str) -> Q:
-        field: Any = self.model._meta.pk if path == "pk" else self.model._meta.get_field(path)
-        field = field.target_field if isinstance(field, ForeignKey) else field
-        try:
-            return Q(**{path: UUID(term) if isinstance(field, models.UUIDField) else int(term)})
-        except ValueError:
-            return Q()
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
         """No choosing from private things in other forms."""

@@ -1,7 +1,6 @@
 """Kith's words in other languages: gathered from sources and templates, kept in .po files, compiled to .mo."""
 
 import re
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -39,26 +38,21 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 def extract_catalog() -> Catalog:
     """Return everything that the project says through gettext."""
     catalog = Catalog(project="Kith", charset="utf-8")
-    for path, source in _sources():
-        for _line, ids, comments, context in extract("python", BytesIO(source), KEYWORDS, ["Translators:"]):
-            catalog.add(ids, None, [(path, 0)], auto_comments=comments, context=context)
-    return catalog
-
-
-def _sources() -> Iterator[tuple[str, bytes]]:
-    """Yield each file's place and its text, templates turned into what reads like Python."""
     for room in ROOMS:
         for path in sorted((settings.BASE_DIR / room).rglob("*")):
             place = path.relative_to(settings.BASE_DIR).as_posix()
             if path.suffix == ".py" and "migrations" not in path.parts:
-                yield place, path.read_bytes()
+                source = path.read_text()
             elif path.suffix in {".html", ".txt"} and room == "templates":
-                yield place, _as_python(path.read_text(), place)
-
-
-def _as_python(template: str, place: str) -> bytes:
-    """Return the template's calls of gettext, without the indentation that a reader of Python would stumble over."""
-    return re.sub(r"^[ \t]+", "", templatize(template, origin=place), flags=re.MULTILINE).encode()
+                # What reads like Python, without the indentation that a reader of Python would stumble over.
+                template = templatize(path.read_text(), origin=place)
+                source = re.sub(r"^[ \t]+", "", template, flags=re.MULTILINE)
+            else:
+                continue
+            found = extract("python", BytesIO(source.encode()), KEYWORDS, ["Translators:"])
+            for _line, ids, comments, context in found:
+                catalog.add(ids, None, [(place, 0)], auto_comments=comments, context=context)
+    return catalog
 
 
 def is_translated(message: Message) -> bool:

@@ -44,7 +44,10 @@ def draw_app(label: str) -> Iterator[str]:
     models = sorted(apps.get_app_config(label).get_models(), key=lambda model: model.__name__)
     for model in models:
         yield f"    {model.__name__} {{"
-        yield from (f"        {_describe_column(field)}" for field in _columns(model))
+        for field in _columns(model):
+            key = "FK" if isinstance(field, ForeignObject) else "UK" if field.unique else ""
+            key = "PK" if field.primary_key else key
+            yield f"        {field.get_internal_type()} {field.name} {key}".rstrip()
         yield "    }"
     for model in models:
         for field in _columns(model):
@@ -56,19 +59,6 @@ def draw_app(label: str) -> Iterator[str]:
 
 def _columns(model: type[Model]) -> list["Field[object, object]"]:
     return [field for field in model._meta.get_fields() if isinstance(field, Field) and field.concrete]
-
-
-def _describe_column(field: "Field[object, object]") -> str:
-    key = (
-        "PK"
-        if field.primary_key
-        else "FK"
-        if isinstance(field, ForeignObject)
-        else "UK"
-        if field.unique
-        else ""
-    )
-    return f"{field.get_internal_type()} {field.name} {key}".rstrip()
 
 
 def write_reference(folder: Path) -> list[Path]:
