@@ -16,7 +16,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext as _
 
-from accounts.usage import GateError, admit
+from accounts.errors import GateError
+from accounts.usage import admit
 from companions.access import hold, lock
 from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError

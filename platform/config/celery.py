@@ -67,7 +67,7 @@ def _leave_sign(*keys: str) -> None:
             client.set(key, 1, ex=SIGN_SECONDS)
 
 
-@app.task  # type: ignore[untyped-decorator]
+@app.task
 def pulse() -> None:
     """Say that beat and a worker live: a task came through."""
     _leave_sign(WORKER_KEY, BEAT_KEY)

@@ -134,5 +134,13 @@ def _note(
         error = failed
         raise
     finally:
-        times = {"started_at": began_at, "ended_at": timezone.now()}
-        note_sound(user.pk, capability, provider=provider, model=model, error=error, **amount, **times)
+        note_sound(
+            user.pk,
+            capability,
+            provider=provider,
+            model=model,
+            error=error,
+            started_at=began_at,
+            ended_at=timezone.now(),
+            **amount,
+        )

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from accounts.errors import GateError
 from accounts.models import ModelCall, User
-from accounts.usage import GateError, admit, allowance
+from accounts.usage import admit, allowance
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
