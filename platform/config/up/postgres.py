@@ -64,14 +64,8 @@ def postgres_user() -> str | None:
     """Return the account that Postgres runs as: None for our own; for root another, made when first needed."""
     if os.geteuid() != 0:
         return None
-    try:
-        pwd.getpwnam(ACCOUNT)
-    except KeyError:
-        _make_account()
-    return ACCOUNT
-
-
-def _make_account() -> None:
+    with suppress(KeyError):
+        return pwd.getpwnam(ACCOUNT).pw_name
     command = shutil.which("useradd")
     if command is None:
         raise UpError(
@@ -87,13 +81,13 @@ def _make_account() -> None:
         raise UpError(
             f"Postgres cannot run as root, and no account {ACCOUNT} could be made: {made.stderr.strip()}"
         )
+    return ACCOUNT
 
 
 def give_to(path: Path, user: str | None) -> None:
     """Make `user` the owner of a file or folder, and able to reach it; nothing to do for None."""
     if user is not None:
-        entry = pwd.getpwnam(user)
-        os.chown(path, entry.pw_uid, entry.pw_gid)
+        shutil.chown(path, user, user)
         open_way_to(path)
 
 
