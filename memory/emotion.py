@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from math import exp2
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -76,11 +76,11 @@ class Feeling:
         require("aversion", self.aversion, 0, 1)
 
     def after(self, reaction: Reaction) -> "Feeling":
-        """The feeling once a recall was taken so."""
+        """Return the feeling once a recall was taken so."""
         return self._moved(*SHIFTS[reaction])
 
     def stirred(self) -> "Feeling":
-        """The feeling once the memory came to mind unasked: the stronger one grows a little, if it is strong at all."""
+        """Return the feeling once the memory came to mind unasked: the stronger one grows a little, if it is strong."""
         if self.joy > self.aversion and self.joy > MOVED:
             return self._moved(STIRRED, 0.0)
         return self._moved(0.0, STIRRED if self.aversion > MOVED else 0.0)
@@ -90,7 +90,7 @@ class Feeling:
 
 
 def reaction_to(mood: float) -> Reaction:
-    """How a companion in that mood (−1 to 1, else ValueError) takes a recall: five equal steps, the middle neutral."""
+    """Return how a companion in that mood (−1 to 1, else ValueError) takes a recall: five steps, the middle neutral."""
     require("mood", mood, -1, 1)
     strength = "strong_" if abs(mood) >= 0.6 else ""
     return Reaction(strength + ("joy" if mood > 0 else "aversion")) if abs(mood) >= 0.2 else Reaction.NEUTRAL
@@ -152,7 +152,7 @@ def reinforce(
     before do not count again. One query.
     """
     joy, aversion = SHIFTS[reaction_to(mood)]
-    parameters = {
+    parameters: dict[str, Any] = {
         "reply": reply_id,
         "counted": [reply_id, *goes_on_from],
         "used": list(used),
@@ -176,7 +176,7 @@ class Felt(NamedTuple):
 
 
 def mood(felt: Iterable[Felt], now: datetime) -> float:
-    """From -1, all aversion, to 1, all joy; 0 where nothing was felt, or long ago.
+    """Return a mood from -1, all aversion, to 1, all joy; 0 where nothing was felt, or long ago.
 
     Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each came to mind.
     """

@@ -15,12 +15,12 @@ from safety.admin import PrivateAdmin, link_to, marks, moment
 
 
 def length_of(field: str) -> Func:
-    """How many things a JSON list holds."""
+    """Return how many things a JSON list holds."""
     return Func(F(field), function="jsonb_array_length", output_field=IntegerField())
 
 
 def with_sources(thing: DiaryEntry | Revision) -> Sequence[dict[str, Any]]:
-    """Each sentence with the messages behind it that are there, in one query."""
+    """Return each sentence with the messages behind it that are there, in one query."""
     ids = {UUID(source) for sentence in thing.sentences for source in sentence["sources"]}
     messages = thing.companion.messages.in_bulk(ids)
     return [

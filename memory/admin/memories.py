@@ -64,7 +64,7 @@ class MemoryAdmin(PrivateAdmin):
         return marks(memory, names)
 
     def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
-        """Its text and terms, what is behind it, its vectors, and a page of the recalls that found it."""
+        """Return its text and terms, what is behind it, its vectors, and a page of the recalls that found it."""
         found = thing.recalled.select_related("recall", "memory").order_by("-recall__at", "-pk")
         return {
             "memory": thing,
@@ -83,7 +83,7 @@ class MemoryAdmin(PrivateAdmin):
 
 
 def sources(memory: Memory) -> Sequence[Any]:
-    """The messages that the memory comes from: the one that it mirrors, and those that it was drawn from."""
+    """Return the messages that the memory comes from: the one that it mirrors, and those that it was drawn from."""
     mirrored = [memory.message] if memory.message else []
     return [*mirrored, *memory.sources.order_by("said_at")]
 

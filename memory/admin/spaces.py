@@ -75,7 +75,7 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     @admin.display(description=_("alarm"))
     def alarm(self, space: Space) -> str:
-        return sentence(space) if space.answered_width else "–"
+        return describe_alarm(space) if space.answered_width else "–"
 
     # -- embedding again
 
@@ -92,7 +92,7 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             context = {**self.admin_site.each_context(request), "space": space, "opts": self.opts}
             return TemplateResponse(request, "admin/memory/embed_again.html", context)
         try:
-            made = _begun_again(request, space)
+            made = _begin_again(request, space)
         except (ProviderError, WidestError) as error:
             messages.error(request, str(error))
             return redirect("admin:memory_space_change", space.pk)
@@ -112,7 +112,7 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         return is_idle and bool(super().has_delete_permission(request, obj))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """The spaces alone, and how many vectors go with them."""
+        """Return the spaces alone, and how many vectors go with them."""
         spaces = list(objs)
         vectors = sum(space.done for space in spaces)
         return [str(space) for space in spaces], {gettext("embeddings"): vectors}, set(), []
@@ -126,8 +126,8 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             super().delete_model(request, obj)
 
 
-def sentence(space: Space) -> str:
-    """What is wrong with the space, for an operator."""
+def describe_alarm(space: Space) -> str:
+    """Return what is wrong with the space, for an operator."""
     return gettext(
         "The server of %(space)s answers with %(answered)s numbers instead of %(width)s. Nothing of it is kept, and"
         " recall goes on with what is there. If that is meant to be, embed again."
@@ -135,18 +135,18 @@ def sentence(space: Space) -> str:
 
 
 def alarms() -> list[dict[str, Any]]:
-    """For each space whose server answers in another width, a sentence and where to look; not where a later one is."""
+    """Return a sentence and a link for each space whose server answers in another width, unless a later one is there."""
     told = {name: OuterRef(name) for name in IDENTITY}
     later = Space.objects.filter(**told, edition__gt=OuterRef("edition"))
     strange = Space.objects.exclude(answered_width=None).exclude(Exists(later)).order_by("pk")
     return [
-        {"sentence": sentence(space), "link": reverse("admin:memory_space_change", args=[space.pk])}
+        {"sentence": describe_alarm(space), "link": reverse("admin:memory_space_change", args=[space.pk])}
         for space in strange
     ]
 
 
-def _begun_again(request: HttpRequest, space: Space) -> Space:
-    """The next edition, on record; its server is asked before a transaction begins."""
+def _begin_again(request: HttpRequest, space: Space) -> Space:
+    """Return the next edition, on record; its server is asked before a transaction begins."""
     asked = embedder_of(space)
     width = asked.width if asked else space.width
     with transaction.atomic():
@@ -157,6 +157,6 @@ def _begun_again(request: HttpRequest, space: Space) -> Space:
 
 
 def _by_id(numbers: Mapping[int, int]) -> Case:
-    """The number of each row's id, else 0."""
+    """Return the number of each row's id, else 0."""
     whens = [When(pk=pk, then=Value(number)) for pk, number in numbers.items()]
     return Case(*whens, default=Value(0), output_field=IntegerField())

@@ -88,7 +88,8 @@ class _Block:
             return places[:0]
         inside = np.searchsorted(self.ends, places, side="right")
         at = np.minimum(inside, len(self.starts) - 1)
-        return places[(inside == len(self.starts)) | (self.starts[at] >= places)]
+        free: Places = places[(inside == len(self.starts)) | (self.starts[at] >= places)]
+        return free
 
     def find_starts(self, is_last: bool) -> Iterator[int]:
         """Yield where each page but the first begins; where the text goes on, only as far as that changes nothing."""

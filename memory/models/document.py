@@ -35,7 +35,7 @@ class Document(models.Model):
 
 class PageQuerySet(OwnedQuerySet["Page"]):
     def waiting(self) -> "PageQuerySet":
-        """Those whose gist is still to be written."""
+        """Return those whose gist is still to be written."""
         return self.filter(gist="").exclude(text="")
 
 

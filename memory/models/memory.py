@@ -14,7 +14,7 @@ SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
 def from_messages(ids: Collection[uuid.UUID]) -> models.Q:
-    """Whether a memory comes from one of these messages: mirrors it, or was drawn from it."""
+    """Return whether a memory comes from one of these messages: mirrors it, or was drawn from it."""
     drawn = Memory.sources.through.objects.filter(message__in=ids)
     return models.Q(message__in=ids) | models.Q(pk__in=drawn.values("memory"))
 
@@ -24,34 +24,34 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         return self.filter(companion_id=companion_id)
 
     def open(self) -> "MemoryQuerySet":
-        """Those that still hold: not closed by what replaced them."""
+        """Return those that still hold: not closed by what replaced them."""
         return self.filter(closed_at=None)
 
     def as_of(self, moment: datetime) -> "MemoryQuerySet":
-        """Those that held then: they had happened, and had not been closed."""
+        """Return those that held then: they had happened, and had not been closed."""
         return self.filter(models.Q(closed_at=None) | models.Q(closed_at__gt=moment), happened_at__lte=moment)
 
     def leaving_out(
         self, messages: Collection[uuid.UUID], memories: Collection[uuid.UUID]
     ) -> "MemoryQuerySet":
-        """All but these memories, and those of these messages."""
+        """Return all but these memories, and those of these messages."""
         left = self.exclude(pk__in=memories) if memories else self
         return left.exclude(message__in=messages) if messages else left
 
     def by_speaker(self, speaker: str) -> "MemoryQuerySet":
-        """What the user ("user") or the companion ("companion") said."""
+        """Return what the user ("user") or the companion ("companion") said."""
         return self.filter(speaker=speaker)
 
     def by_role(self, role: str) -> "MemoryQuerySet":
-        """What was said in messages of that role: "user", "assistant" or "system", as models are told."""
+        """Return what was said in messages of that role: "user", "assistant" or "system", as models are told."""
         return self.filter(message__role=role)
 
     def by_content(self, text: str) -> "MemoryQuerySet":
-        """What holds this text, in capitals or not."""
+        """Return what holds this text, in capitals or not."""
         return self.filter(text__icontains=storable(text))
 
     def by_cause(self, *, message: uuid.UUID | None = None, call: int | None = None) -> "MemoryQuerySet":
-        """What comes from this message, and what this model call made: of both, where both are given.
+        """Return what comes from this message, and what this model call made: of both, where both are given.
 
         ValueError where neither is.
         """
@@ -61,7 +61,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         return from_message.filter(call_id=call) if call is not None else from_message
 
     def newest(self, most: int) -> "MemoryQuerySet":
-        """The latest so many to have happened, the newest first; ValueError below 0."""
+        """Return the latest so many to have happened, the newest first; ValueError below 0."""
         return self.order_by("-happened_at", "-id")[:most]
 
 

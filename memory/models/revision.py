@@ -11,7 +11,7 @@ SENTENCE_CHARACTERS = 400
 
 class RevisionQuerySet(OwnedQuerySet["Revision"]):
     def of(self, companion_id: uuid.UUID, about: str) -> "RevisionQuerySet":
-        """All revisions of that one text of the companion, the newest, which holds, first."""
+        """Return all revisions of that one text of the companion, the newest, which holds, first."""
         return self.filter(companion_id=companion_id, about=about).order_by("-number")
 
 

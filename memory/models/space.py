@@ -56,13 +56,13 @@ class Space(models.Model):
         )
 
     def note_wrong_width(self, width: int) -> bool:
-        """Keep that its server answered so wide; whether that is news."""
+        """Keep that its server answered so wide; return whether that is news."""
         mine = Space.objects.filter(pk=self.pk).exclude(answered_width=width)
         self.answered_width = width
         return bool(mine.update(answered_width=width, answered_at=Now()))
 
     def note_right_width(self) -> None:
-        """Its server answers as it should (again)."""
+        """Keep that its server answers as it should (again)."""
         if self.answered_width is not None:
             self.answered_width = self.answered_at = None
             self.save(update_fields=["answered_width", "answered_at"])

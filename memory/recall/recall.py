@@ -63,7 +63,7 @@ def recall(
     by_itself: bool = False,
     by_content: bool = False,
 ) -> list[Found]:
-    """At most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
+    """Return at most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
 
     `vector` is the cue's from `embed_cue`; without it words decide alone, by Kith's own policy. `names` are what "user"
     and "companion" are called. `zone` is the user's: "yesterday" in the cue is theirs. The score is the policy's
