@@ -26,8 +26,8 @@ from memory.errors import WidestError, WidthError
 from memory.language import load_languages
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
-from providers.embedding import Embedder, get_embedder
-from providers.embedding.embedder import Floats
+from providers.embedding import get_embedder
+from providers.embedding.embedder import Embedder, Floats
 from providers.errors import ProviderError, ProviderRefused
 
 log = structlog.get_logger(__name__)

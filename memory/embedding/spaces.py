@@ -21,8 +21,8 @@ from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
 from memory.models.space import MAX_WIDTH
 from memory.recall.query import NOBODY, Names, without_names
-from providers.embedding import Embedder, get_embedder, get_embedders
-from providers.embedding.embedder import Floats, normalised
+from providers.embedding import get_embedder, get_embedders
+from providers.embedding.embedder import Embedder, Floats, normalised
 from providers.errors import ProviderError
 from text.storable import ends, storable
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -127,7 +128,7 @@ def _load_near(
     if embedded is None or not asked:
         return None if embedded is None else {}
     space, vectors = embedded
-    parameters = {
+    parameters: dict[str, Any] = {
         "places": list(range(len(asked))),
         "vectors": [Vector(vector).to_text() for vector in vectors],
         "companion": companion_id,
