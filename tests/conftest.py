@@ -9,6 +9,7 @@ they are already set.
 import asyncio
 import atexit
 import fcntl
+import gc
 import itertools
 import os
 from collections.abc import Iterator
@@ -153,6 +154,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ordered += [*slow, *rest[:more]]
         del rest[:more]
     items[:] = ordered + rest
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from going through modules and collected tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from config.api import api
+from tests.fixtures.routes import openapi
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "openapi.json"
 
 
 def operations() -> list[tuple[str, str, dict]]:
-    paths = api.get_openapi_schema()["paths"]
+    paths = openapi()["paths"]
     return [
         (method, path, operation) for path, methods in paths.items() for method, operation in methods.items()
     ]
@@ -36,4 +36,4 @@ def test_nobody_gets_in_without_one(client: Client, method: str, path: str, oper
 
 def test_the_openapi_document_equals_its_snapshot() -> None:
     """A change of the contract is made on purpose: `make openapi-snapshot`."""
-    assert json.loads(SNAPSHOT.read_text()) == json.loads(json.dumps(api.get_openapi_schema(), default=str))
+    assert json.loads(SNAPSHOT.read_text()) == json.loads(json.dumps(openapi(), default=str))

@@ -18,7 +18,6 @@ from companions.life import timers
 from companions.memories.editing import give_document, write_revision
 from companions.models import Companion, Message, Reply
 from companions.replies.queue import start
-from config.api import api
 from database.threads import in_thread
 from integrations.push.models import Subscription
 from memory.core_memory import set_slot, write_block
@@ -28,7 +27,7 @@ from memory.models.core_memory import By
 from safety import notices
 from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
-from tests.fixtures.routes import routes
+from tests.fixtures.routes import openapi, routes
 from tests.fixtures.turns import Socket, bearer, connected
 from tests.voice.recordings import recorded, spoken
 
@@ -183,7 +182,7 @@ def operations(*, is_async: bool) -> list[Operation]:
     """Return name, method and path of every operation."""
     found = [
         (operation["operationId"], method.upper(), path)
-        for path, methods in api.get_openapi_schema()["paths"].items()
+        for path, methods in openapi()["paths"].items()
         for method, operation in methods.items()
     ]
     return [operation for operation in found if (operation[0] in ASYNC) == is_async]

@@ -17,6 +17,7 @@ import httpx2
 import psutil
 import psycopg
 
+from providers.tls import get_tls_context
 from tests.fixtures.live import Live
 from tests.fixtures.people import PASSWORD
 
@@ -100,8 +101,10 @@ class Site(Live):
 
     def ask(self, method: str, visitor: Visitor, path: str, body: Any = None) -> httpx2.Response:
         """Return the answer to the visitor, who asks from an address of their own."""
-        transport = httpx2.HTTPTransport(local_address=visitor.address)
-        with httpx2.Client(transport=transport, headers=visitor.headers, timeout=60) as client:
+        transport = httpx2.HTTPTransport(verify=get_tls_context(), local_address=visitor.address)
+        with httpx2.Client(
+            transport=transport, headers=visitor.headers, timeout=60, trust_env=False
+        ) as client:
             return client.request(method, self.url + path, json=body)
 
     def status(self, method: str, visitor: Visitor, path: str) -> int:

@@ -8,8 +8,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 
-from config.api import api
-from tests.fixtures.routes import routes
+from tests.fixtures.routes import openapi, routes
 from tests.memory.walking import modules, source, unasked_for_whom, unnarrowed, unnarrowed_above
 
 NOT_OF_ONE_COMPANION = {
@@ -150,7 +149,7 @@ SHOW_MEMORIES = {"learnt_at", "reasons"}  # what only a memory has, and only a r
 
 
 def test_every_operation_that_gives_memories_is_about_one_companion() -> None:
-    document = api.get_openapi_schema()
+    document = openapi()
     schemas = document["components"]["schemas"]
 
     def shows(name: str) -> bool:

@@ -24,6 +24,7 @@ from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
 from config.up.run import web_program, worker_program
 from providers.rehearsal.process import RehearsalServer
+from providers.tls import get_tls_context
 from tests.fixtures.push_service import PushService
 from tests.processes.person import Person
 
@@ -120,7 +121,7 @@ class House:
 
     def health(self, number: int = 0) -> dict[str, Any]:
         """The answer of /healthz with its status under `code`."""
-        response = httpx.get(f"{self.url(number)}/healthz", timeout=20)
+        response = httpx.get(f"{self.url(number)}/healthz", timeout=20, verify=get_tls_context())
         return {**response.json(), "code": response.status_code}
 
     def rows(self, model: type[M]) -> QuerySet[M]:

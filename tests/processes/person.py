@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from accounts.models import User
+from providers.tls import get_tls_context
 
 ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed")
 Frame = dict[str, Any]
@@ -29,7 +30,12 @@ class Person:
         self.companion_id: str = made.json()["id"]
 
     def api(self, number: int = 0) -> httpx.Client:
-        return httpx.Client(base_url=f"{self.urls[number]}/api/v1/", headers=self.headers, timeout=30)
+        return httpx.Client(
+            base_url=f"{self.urls[number]}/api/v1/",
+            headers=self.headers,
+            timeout=30,
+            verify=get_tls_context(),
+        )
 
     @property
     def path(self) -> str:
