@@ -46,7 +46,8 @@ def paginate_merged(
         newest = rows.order_by(f"-{time_field}", "-pk")[: query.limit + 1]
         found += [(getattr(row, time_field), row.pk, row) for row in newest]
     found.sort(key=lambda entry: entry[:2], reverse=True)
-    given, cursor = found[: query.limit], None
+    given = found[: query.limit]
+    cursor: str | None = None
     if len(found) > query.limit:
         at, id, _row = given[-1]
         cursor = base64.urlsafe_b64encode(f"{at.isoformat()}|{id}".encode()).decode()

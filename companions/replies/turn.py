@@ -187,7 +187,7 @@ async def beat(clock: Clock, *, has_missed: bool = False) -> None:
             run_in_background(end_lost(reply_id, clock))
     running = list(Running.generations)
     asked_to_stop = Reply.objects.filter(pk__in=running, is_stop_asked=True).values_list("pk", flat=True)
-    for reply_id in await in_thread(list, asked_to_stop):
+    for reply_id in await in_thread(lambda: list(asked_to_stop)):
         end(reply_id, State.STOPPED)
     if not Running.is_draining:
         for reply_id in await in_thread(find_startable, clock(), running):

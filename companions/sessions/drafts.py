@@ -126,18 +126,12 @@ def write_draft(material: Material, now: datetime) -> Draft:
         payer=payer,
         names=names,
     )
-    request = render_ending_request(
-        talk,
-        known,
-        material.session.summary if others else "",
-        *(
-            [sentence["text"] for sentence in revision.sentences] if revision else []
-            for revision in (material.self_concept, material.user_profile)
-        ),
-        names,
-        zone=zone,
-        inner=material.state_before,
+    own, theirs = (
+        [sentence["text"] for sentence in revision.sentences] if revision else []
+        for revision in (material.self_concept, material.user_profile)
     )
+    summary, inner = material.session.summary if others else "", material.state_before
+    request = render_ending_request(talk, known, summary, own, theirs, names, zone=zone, inner=inner)
     with charged(payer, ModelCall.Purpose.CLOSING) as charge:
         ending = ask("ending", request, Ending)
     whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, material.room).lines])
@@ -170,7 +164,8 @@ def _keep_supported(
     diary = keep(ending.diary, None)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
-    inner_state, before = None, material.state_before
+    before = material.state_before
+    inner_state: dict[str, Any] | None = None
     if ending.inner_state and before:  # it was asked for, and given
         text = keep_grounded(ending.inner_state.text, whole, before, names.values())
         inner_state = ending.inner_state.model_dump(mode="json") | {"text": text} if text else None
