@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-properties lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at o
 
 prove-attacks: dev ## attack a Kith as tests/crowd does, and print how long somebody else waits meanwhile
 	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py
+
+prove-properties: dev ## try two thousand new examples of each property that `make test` tries on fifty fixed ones
+	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS) --hypothesis-profile=proof -m "not browser and not processes" -k "$(or $(OPTIONS),properties or schedules or pagination)" tests/memory tests/companions
 
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt

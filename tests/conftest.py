@@ -113,6 +113,12 @@ hypothesis.settings.load_profile("sample")
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: much of a test is waiting."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
     """Unset the settings module, which imports have named meanwhile: pytest-django would have a worker read it before
     this file has given the worker a Redis database of its own.
