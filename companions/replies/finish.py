@@ -137,7 +137,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
 def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Message:
     """Return the message that the reply became: the one it goes on from, or a new one after what it answers."""
     if reply.continues and (answer := reply.continues.answer):
-        Reply.objects.filter(pk=reply.continues_id).update(answer=None)
+        Reply.objects.filter(pk=reply.continues.pk).update(answer=None)
         reply.continues.answer = None
         answer.text = text
         answer.save(update_fields=["text"])
