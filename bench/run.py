@@ -1,4 +1,4 @@
-"""`make bench`: what Kith adds to a provider's answer, and how many streams it carries; printed as a table.
+"""`make bench`: what Kith adds to a provider's answer, how many streams it carries, what it holds in memory when idle.
 
 Everything is started here and ended here, in a folder of its own: Postgres, Valkey, the rehearsal model, a provider
 that only streams (source.py), and Kith's web and worker processes as `make up` starts them.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 
+from bench import idle
 from bench.place import Place, megabytes, printing_its_port
 from config.up.ports import is_answering
 from config.up.processes import Program
@@ -25,6 +26,7 @@ from providers.rehearsal.process import RehearsalServer
 if TYPE_CHECKING:
     from bench.load import Load
 
+PARTS = ("idle", "first", "streams")
 MEMORIES = 10_000
 PAIRS = 50
 RATE = 20
@@ -46,6 +48,8 @@ def main() -> None:
     print(
         f"Load average before: {os.getloadavg()[0]:.2f} (a machine that does nothing else gives the truest figures)"
     )
+    if "idle" in asked.only:
+        idle.run()
     with Place() as place:
         if "first" in asked.only:
             first_piece(place, asked.memories, asked.pairs)
@@ -61,7 +65,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=STREAM_SECONDS, help="of the 200 streams at 20 a second"
     )
-    parser.add_argument("--only", choices=("first", "streams"), nargs="*", default=("first", "streams"))
+    parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
     return parser.parse_args()
 
 

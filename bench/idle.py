@@ -1,0 +1,120 @@
+"""Seconds until a Kith on one machine is ready, and what it holds in memory once nobody talks with it.
+
+Kith is started by its own runner in a folder of its own, as `make up` starts it, with the rehearsal model and the built-in
+embedder. Memory is the proportional set size: a page that processes share is counted once, in parts.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from config.up.ports import find_free_port
+
+ROOT = Path(__file__).absolute().parents[1]
+TURNS = 10
+QUIET_SECONDS = 300
+READY_TIMEOUT_SECONDS = 300
+SENTENCE = "Day {day}: my cat Pim was afraid of the thunder, and I baked bread for my sister Ada."
+
+
+@contextmanager
+def running_kith(home: Path, port: int) -> Iterator[tuple[psutil.Process, float]]:
+    """Run Kith on `home`: the runner's process, and the seconds until it was ready."""
+    environment = {**os.environ, "KITH_HOME": str(home), "PORT": str(port), "KITH_REHEARSAL": "1"}
+    for name in ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE"):
+        environment.pop(name, None)
+    began = time.monotonic()
+    with (home.parent / "up.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "config.up"], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
+    try:
+        _wait_until_ready(home.parent / "up.log", began)
+        yield psutil.Process(process.pid), time.monotonic() - began
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(READY_TIMEOUT_SECONDS)
+        (home.parent / "up.log").unlink()
+
+
+def _wait_until_ready(log: Path, began: float) -> None:
+    while "Kith is ready" not in log.read_text():
+        if time.monotonic() - began > READY_TIMEOUT_SECONDS:
+            raise TimeoutError(log.read_text())
+        time.sleep(0.05)
+
+
+def live_through(home: Path, port: int) -> None:
+    """Have ten turns with a new companion, and close the session."""
+    environment = {**os.environ, "KITH_HOME": str(home), "PORT": str(port)}
+
+    def manage(*arguments: str) -> str:
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(
+            command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    manage("create_account", "someone@example.org", "--password", "a-long-enough-password")
+    token = manage("create_token", "someone@example.org")
+
+    def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/api/v1{path}", json.dumps(body).encode(), headers
+        )
+        with urllib.request.urlopen(request, timeout=120) as response:
+            answer: dict[str, Any] = json.loads(response.read() or b"{}")
+        return answer
+
+    companion = post("/companions", {"name": "Mira"})["id"]
+    for day in range(TURNS):
+        state = post(f"/companions/{companion}/messages", {"text": SENTENCE.format(day=day)})["reply"]["state"]
+        if state != "done":
+            raise RuntimeError(f"A reply ended as {state}.")
+    post(f"/companions/{companion}/close", {})
+
+
+def measure_memory(runner: psutil.Process, home: Path) -> dict[str, float]:
+    """Return the megabytes of each of Kith's processes with its children, by the process's name."""
+    named = {pid: name for name, pid, _ in json.loads((home / "processes.json").read_text())}
+    families = {psutil.Process(pid): name for pid, name in named.items()}
+    held = {"runner": _megabytes(runner)}
+    for process, name in families.items():
+        held[name] = sum(map(_megabytes, [process, *process.children(recursive=True)]))
+    return held
+
+
+def _megabytes(process: psutil.Process) -> float:
+    return float(process.memory_full_info().pss) / 1e6
+
+
+def run(quiet_seconds: int = QUIET_SECONDS) -> None:
+    """Start Kith twice, talk, wait, and print what was measured."""
+    with tempfile.TemporaryDirectory(prefix="kith-idle-") as folder:
+        Path(folder).chmod(0o755)  # Postgres runs as an account of its own where we are root
+        home, port = Path(folder) / "home", find_free_port()
+        with running_kith(home, port) as (_, first):
+            print(f"\nReady after {first:.1f} s the first time, with a new database,", end=" ", flush=True)
+        with running_kith(home, port) as (runner, again):
+            print(f"and after {again:.1f} s the second time.")
+            at_start = measure_memory(runner, home)
+            live_through(home, port)
+            talked = measure_memory(runner, home)
+            time.sleep(quiet_seconds)
+            idle = measure_memory(runner, home)
+    print(f"\nMemory (PSS) in MB{'':6}{'ready':>10}{'talked':>10}{f'{quiet_seconds} s later':>14}")
+    for name in idle:
+        print(f"  {name:<22}{at_start[name]:>10.0f}{talked[name]:>10.0f}{idle[name]:>14.0f}")
+    sums = [sum(held.values()) for held in (at_start, talked, idle)]
+    print(f"  {'in all':<22}{sums[0]:>10.0f}{sums[1]:>10.0f}{sums[2]:>14.0f}")
