@@ -1,7 +1,7 @@
 """Seconds until a Kith on one machine is ready, and what it holds in memory once nobody talks with it.
 
-Kith is started by its own runner in a folder of its own, as `make up` starts it, with the rehearsal model and the built-in
-embedder. Memory is the proportional set size: a page that processes share is counted once, in parts.
+Kith is started by its own runner in a folder of its own, as `make up` starts it, with the rehearsal model and the
+built-in embedder. Memory is the proportional set size: a page that processes share is counted once, in parts.
 """
 
 import json
@@ -40,7 +40,7 @@ def running_kith(home: Path, port: int) -> Iterator[tuple[psutil.Process, float]
             [sys.executable, "-m", "config.up"], cwd=ROOT, env=environment, stdout=log, stderr=log
         )
     try:
-        _wait_until_ready(home.parent / "up.log", began)
+        _wait_until_ready(process, home.parent / "up.log", began)
         yield psutil.Process(process.pid), time.monotonic() - began
     finally:
         process.send_signal(signal.SIGINT)
@@ -48,10 +48,10 @@ def running_kith(home: Path, port: int) -> Iterator[tuple[psutil.Process, float]
         (home.parent / "up.log").unlink()
 
 
-def _wait_until_ready(log: Path, began: float) -> None:
+def _wait_until_ready(process: subprocess.Popen[bytes], log: Path, began: float) -> None:
     while "Kith is ready" not in log.read_text():
-        if time.monotonic() - began > READY_TIMEOUT_SECONDS:
-            raise TimeoutError(log.read_text())
+        if process.poll() is not None or time.monotonic() - began > READY_TIMEOUT_SECONDS:
+            raise RuntimeError(log.read_text())
         time.sleep(0.05)
 
 
@@ -99,7 +99,7 @@ def _megabytes(process: psutil.Process) -> float:
     return float(process.memory_full_info().pss) / 1e6
 
 
-def run(quiet_seconds: int = QUIET_SECONDS) -> None:
+def run(quiet_seconds: int) -> None:
     """Start Kith twice, talk, wait, and print what was measured."""
     with tempfile.TemporaryDirectory(prefix="kith-idle-") as folder:
         Path(folder).chmod(0o755)  # Postgres runs as an account of its own where we are root

@@ -49,7 +49,7 @@ def main() -> None:
         f"Load average before: {os.getloadavg()[0]:.2f} (a machine that does nothing else gives the truest figures)"
     )
     if "idle" in asked.only:
-        idle.run()
+        idle.run(asked.quiet)
     with Place() as place:
         if "first" in asked.only:
             first_piece(place, asked.memories, asked.pairs)
@@ -65,6 +65,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=STREAM_SECONDS, help="of the 200 streams at 20 a second"
     )
+    parser.add_argument("--quiet", type=int, default=idle.QUIET_SECONDS, help="seconds before an idle Kith is measured")
     parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
     return parser.parse_args()
 

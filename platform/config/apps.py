@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
 
@@ -5,6 +7,10 @@ from django.contrib.admin.apps import AdminConfig
 class KithConfig(AppConfig):
     name = "config"
     verbose_name = "Kith"
+
+    def ready(self) -> None:
+        """Make Kith's Celery the one that tasks belong to; the runner, which needs no Django, does without it."""
+        import_module("config.celery")
 
 
 class KithAdminConfig(AdminConfig):

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 from django.db.models import Q, QuerySet
 
+from jobs.errors import RetryableError
+
 LEASE_TIME = timedelta(minutes=20)  # longer than any one answer may take; whoever asks again renews it first
 RETRY_DELAY = timedelta(minutes=1)
 MAX_ATTEMPTS = 8
@@ -51,12 +53,6 @@ class Lease:
     def release(self, at: datetime | None, **fields: Any) -> None:
         """Let anybody go on with the row from then on. Where another has taken it, nothing changes."""
         self.held_row.update(**{self.field: at}, **fields)
-
-
-class RetryableError(Exception):
-    """A failure that is not the program's fault, told apart by its code."""
-
-    code = "unavailable"
 
 
 def retry_at(attempts: int, now: datetime) -> datetime:

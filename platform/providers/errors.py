@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
-from jobs.lease import RetryableError
+from jobs.errors import RetryableError
 
 if TYPE_CHECKING:
     from providers.chat.events import Usage
