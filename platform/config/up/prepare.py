@@ -1,7 +1,7 @@
 """`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
 
-Tables are brought up to date, static files are collected where they changed, and on the first run (nobody is staff)
-an operator's account is made, whose password is shown this once.
+Tables are brought up to date, static files are collected where they changed, the built-in embedder's graph is
+written, and on the first run (nobody is staff) an operator's account is made, whose password is shown this once.
 """
 
 import hashlib
@@ -14,6 +14,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.up.terminal import say
+from providers.embedding import get_embedder
+from providers.embedding.minilm import MiniLM
+from providers.errors import ProviderRefused
 
 OPERATOR = "operator@kith.local"
 
@@ -34,6 +37,16 @@ def collect_static() -> None:
     stamp.write_text(now)
 
 
+def write_graph() -> None:
+    """Write the built-in embedder's graph where it is missing: here, what writing takes goes with this process."""
+    embedder = get_embedder()
+    if isinstance(embedder, MiniLM):
+        try:
+            embedder.write_graph()
+        except (OSError, ProviderRefused) as error:
+            say(f"The built-in embedder cannot be used: {error}")
+
+
 def make_operator() -> None:
     """Make the first operator's account where nobody is staff."""
     if get_user_model().objects.filter(is_staff=True).exists():
@@ -49,6 +62,7 @@ def main() -> None:
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)
     collect_static()
+    write_graph()
     make_operator()
 
 

@@ -105,14 +105,18 @@ class MiniLM:
     def _tokenizer(self) -> Tokenizer:
         return load_tokenizer(self._folder)
 
-    @cached_property
-    def _session(self) -> "InferenceSession":
+    def write_graph(self) -> Path:
+        """Return where the graph lies, which is written first where it is missing."""
         path = self._graphs / f"minilm-{self._sha256[:16]}-{GRAPH_VERSION}" / "graph.onnx"
         if not path.is_file():
-            from providers.embedding.minilm_graph import write_graph  # the onnx package takes 11 MB
+            from providers.embedding.minilm_graph import write_graph  # with onnx and the weights, 60 MB
 
             write_graph(self._read_weights(), path)
-        return _start_session(path)
+        return path
+
+    @cached_property
+    def _session(self) -> "InferenceSession":
+        return _start_session(self.write_graph())
 
     def _read_weights(self) -> dict[str, Floats]:
         path = self._folder / "model.safetensors"
@@ -154,6 +158,7 @@ def _start_session(path: Path) -> "InferenceSession":
     options = SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = ERRORS_ONLY
+    options.enable_cpu_mem_arena = False  # it would keep what the longest batch took
     options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
     return InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
