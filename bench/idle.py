@@ -79,7 +79,9 @@ def live_through(home: Path, port: int) -> None:
 
     companion = post("/companions", {"name": "Mira"})["id"]
     for day in range(TURNS):
-        state = post(f"/companions/{companion}/messages", {"text": SENTENCE.format(day=day)})["reply"]["state"]
+        state = post(f"/companions/{companion}/messages", {"text": SENTENCE.format(day=day)})["reply"][
+            "state"
+        ]
         if state != "done":
             raise RuntimeError(f"A reply ended as {state}.")
     post(f"/companions/{companion}/close", {})

@@ -65,7 +65,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=STREAM_SECONDS, help="of the 200 streams at 20 a second"
     )
-    parser.add_argument("--quiet", type=int, default=idle.QUIET_SECONDS, help="seconds before an idle Kith is measured")
+    parser.add_argument(
+        "--quiet", type=int, default=idle.QUIET_SECONDS, help="seconds before an idle Kith is measured"
+    )
     parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
     return parser.parse_args()
 
