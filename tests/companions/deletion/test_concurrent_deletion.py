@@ -41,7 +41,7 @@ POINTS = {  # the statement of a waking, and which one of its kind, before which
     "ended": (faults.begins('UPDATE "companions_waking" SET "look_at" = NULL'), 1),
 }
 REFLECTION_POINTS = {
-    "gathered": (faults.begins("SELECT coalesce(sum(prompt_tokens"), 1),
+    "gathered": (faults.begins('SELECT COALESCE(SUM(("accounts_modelcall"."prompt_tokens"'), 1),
     "asked": (faults.ANSWERED, 1),
     "writing": (LOCKED, 1),
     "written": (faults.begins('UPDATE "companions_life" SET "reflect_attempts"'), 1),

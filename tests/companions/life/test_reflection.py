@@ -34,7 +34,8 @@ ON_THE_LOOP = pytest.mark.django_db(transaction=True)
 NOON = MORNING + timedelta(hours=3)
 FIVE_TURNS = (*TEA, *GARDEN, "I slept well.", "I am glad that you did.")
 By = InnerState.By
-GATHERED = faults.begins("SELECT coalesce(sum(prompt_tokens")  # what a person has left today is looked up
+# What a person has left today is looked up.
+GATHERED = faults.begins('SELECT COALESCE(SUM(("accounts_modelcall"."prompt_tokens"')
 GLAD = Feeling(0.5, 0.2, Emotion.HAPPY, 0.5)
 
 
