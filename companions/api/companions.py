@@ -1,36 +1,100 @@
 """Companions: made, changed, deleted, given out as a file and taken in from one."""
 
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
+from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.schemas import CompanionIn, CompanionOut, CompanionPatch, CompanionsOut, IdempotencyKey
+from companions.api.schemas import (
+    IdempotencyKey,
+    ListOut,
+    Text,
+    check_storable,
+    list_rows,
+)
 from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
 from companions.models import Companion
-from companions.pagination import PageQuery, paginate
+from companions.pagination import PageQuery
 from companions.transfer import digital_life
 from companions.transfer.archive import export_response, read_upload
 from companions.transfer.digital_life_export import export_mind
 from companions.transfer.digital_life_import import import_mind
-from memory.scoring import by_name
+from memory.errors import PolicyError
+from memory.scoring import CHOICES, by_name
 
 router = Router(tags=["companions"])
 transfer_router = Router(tags=["moving"])
-Out = dict[str, Any]
+
+
+def _check_policy(name: str) -> str:
+    try:
+        return by_name(name).name
+    except PolicyError as error:
+        raise ValueError(str(error)) from error
+
+
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(check_storable)
+]
+Policy = Annotated[
+    str,
+    AfterValidator(_check_policy),
+    Field(
+        description="The rule by which memories come to mind.",
+        json_schema_extra={"enum": [name for name, _words in CHOICES]},
+    ),
+]
+Parameters = Annotated[
+    dict[str, Annotated[float, Field(strict=True, allow_inf_nan=False)]],
+    Field(
+        description="Those of the rule's numbers that are not as usual; another rule begins with its usual ones."
+    ),
+]
+
+
+class CompanionIn(Schema):
+    name: Name
+    persona: Text = Field("", max_length=20_000)
+    greeting: Text = Field("", max_length=4_000)
+    tint: int = Field(40, ge=0, le=359, description="A hue in degrees.")
+
+
+class CompanionPatch(Schema):
+    name: Name | None = None
+    persona: Text | None = Field(None, max_length=20_000)
+    greeting: Text | None = Field(None, max_length=4_000)
+    tint: int | None = Field(None, ge=0, le=359)
+    recall_policy: Policy | None = None
+    recall_parameters: Parameters | None = None
+
+
+class CompanionOut(Schema):
+    id: UUID
+    name: str
+    persona: str
+    greeting: str
+    tint: int
+    recall_policy: Policy
+    recall_parameters: dict[str, float]
+    created_at: datetime
+
+
+class CompanionsOut(ListOut[CompanionOut]):
+    pass
 
 
 @router.get("", response=CompanionsOut, operation_id="list_companions", summary="My companions")
 def list_companions(request: SignedInRequest, query: PageQuery) -> dict[str, object]:
-    items, next_cursor = paginate(Companion.objects.owned_by(request.user), "created_at", query)
-    return {"items": items, "next": next_cursor}
+    return list_rows(Companion.objects.owned_by(request.user), "created_at", query)
 
 
 @router.post("", response={201: CompanionOut}, operation_id="create_companion", summary="Make a companion")
@@ -59,7 +123,9 @@ def change_companion(request: SignedInRequest, companion_id: UUID, body: Compani
     companion = access.get_companion(request.user, companion_id)
     changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     if "recall_policy" in changes or "recall_parameters" in changes:
-        changes |= _chosen(companion, changes)
+        policy = changes.setdefault("recall_policy", companion.recall_policy)
+        kept = companion.recall_parameters if policy == companion.recall_policy else {}
+        by_name(policy, parameters=changes.setdefault("recall_parameters", kept))  # they must go together
     for name, value in changes.items():
         setattr(companion, name, value)
     companion.save(update_fields=list(changes))
@@ -72,15 +138,6 @@ def change_companion(request: SignedInRequest, companion_id: UUID, body: Compani
 def delete_companion(request: SignedInRequest, companion_id: UUID) -> Status[None]:
     delete_for_good(access.get_companion(request.user, companion_id))
     return Status(204, None)
-
-
-def _chosen(companion: Companion, changes: dict[str, Any]) -> dict[str, Any]:
-    """The rule and its numbers as they are to be kept; ParameterError where they do not go together."""
-    name = changes.get("recall_policy", companion.recall_policy)
-    kept = companion.recall_parameters if name == companion.recall_policy else {}
-    given = changes.get("recall_parameters", kept)
-    by_name(name, parameters=given)
-    return {"recall_policy": name, "recall_parameters": given}
 
 
 @transfer_router.get(
@@ -130,7 +187,7 @@ class MovedOut(Schema):
         }
     },
 )
-def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) -> Status[Out]:
+def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, Any]]:
     body = read_upload(request)
     mind = digital_life.parse_mind(body)
 
@@ -139,13 +196,10 @@ def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) ->
         return import_mind(request.user, mind, timezone.now()).pk
 
     made_id, _ = once(request.user, "import_digital_life", key, body, make)
-    return Status(201, _moved_out(access.get_companion(request.user, made_id), mind))
-
-
-def _moved_out(companion: Companion, mind: digital_life.Mind) -> Out:
-    return {
-        "companion": companion,
+    moved = {
+        "companion": access.get_companion(request.user, made_id),
         "messages": mind.messages,
         "diary": len(mind.longTermMemory),
         "ignored": digital_life.find_ignored(mind),
     }
+    return Status(201, moved)

@@ -8,12 +8,12 @@ from ninja import Field, Router, Schema
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
+from companions.api.schemas import ListOut, list_rows
 from companions.memories import consolidation
-from companions.pagination import PageQuery, paginate
-from memory.models import Change, Consolidation, Memory
+from companions.pagination import PageQuery
+from memory.models import Change
 
 router = Router(tags=["nights"])
-Out = dict[str, Any]
 
 
 class ConcernedOut(Schema):
@@ -38,6 +38,18 @@ class ChangeOut(Schema):
     settled: str | None = Field(description="What of a contradiction was kept: a, b or both.")
     undone_at: datetime | None
 
+    @staticmethod
+    def resolve_before(change: Change) -> Any:
+        return change.before if change.kind == Change.Kind.REVIEWED else None
+
+    @staticmethod
+    def resolve_after(change: Change) -> Any:
+        return change.before["became"] if change.kind == Change.Kind.REVIEWED else None
+
+    @staticmethod
+    def resolve_settled(change: Change) -> str | None:
+        return change.settled or None
+
 
 class NightOut(Schema):
     id: UUID
@@ -47,9 +59,8 @@ class NightOut(Schema):
     changes: list[ChangeOut]
 
 
-class NightsOut(Schema):
-    items: list[NightOut]
-    next: str | None
+class NightsOut(ListOut[NightOut]):
+    pass
 
 
 class SettleIn(Schema):
@@ -62,11 +73,9 @@ class SettleIn(Schema):
     operation_id="list_nights",
     summary="What was done with its memories by night, newest first",
 )
-def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
-    items, next_cursor = paginate(
-        consolidation.ended(get_companion(request.user, companion_id)), "ended_at", query
-    )
-    return {"items": [night_out(night) for night in items], "next": next_cursor}
+def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
+    nights = consolidation.ended(get_companion(request.user, companion_id))
+    return list_rows(nights, "ended_at", query)
 
 
 @router.post(
@@ -75,10 +84,10 @@ def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) 
     operation_id="undo_change",
     summary="Undo one thing that a night did; 409 where it was changed since",
 )
-def undo_change(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> Out:
+def undo_change(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> Change:
     companion = get_companion(request.user, companion_id)
     try:
-        return change_out(consolidation.undo_change(companion, change_id, timezone.now()))
+        return consolidation.undo_change(companion, change_id, timezone.now())
     except Change.DoesNotExist as error:
         raise Http404 from error
 
@@ -89,32 +98,9 @@ def undo_change(request: SignedInRequest, companion_id: UUID, change_id: UUID) -
     operation_id="settle_change",
     summary="Say which of two memories that contradict each other holds",
 )
-def settle_change(request: SignedInRequest, companion_id: UUID, change_id: UUID, body: SettleIn) -> Out:
+def settle_change(request: SignedInRequest, companion_id: UUID, change_id: UUID, body: SettleIn) -> Change:
     companion = get_companion(request.user, companion_id)
     try:
-        return change_out(consolidation.settle_change(companion, change_id, body.keep, timezone.now()))
+        return consolidation.settle_change(companion, change_id, body.keep, timezone.now())
     except Change.DoesNotExist as error:
         raise Http404 from error
-
-
-def night_out(night: Consolidation) -> Out:
-    told = {name: getattr(night, name) for name in ("id", "night_of", "state", "ended_at")}
-    return {**told, "changes": [change_out(change) for change in night.changes.all()]}
-
-
-def change_out(change: Change) -> Out:
-    is_review = change.kind == Change.Kind.REVIEWED
-    return {
-        "id": change.pk,
-        "kind": change.kind,
-        "memory": _concerned(change.memory),
-        "others": [_concerned(memory) for memory in change.others.all()],
-        "before": change.before if is_review else None,
-        "after": change.before["became"] if is_review else None,
-        "settled": change.settled or None,
-        "undone_at": change.undone_at,
-    }
-
-
-def _concerned(memory: Memory) -> Out:
-    return {"id": memory.pk, "kind": memory.kind, "text": memory.text}

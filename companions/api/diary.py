@@ -14,14 +14,13 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from companions import access
 from companions.access import get_companion, get_revision
-from companions.api.schemas import IdempotencyKey, MessagesOut
+from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, check_storable, list_rows
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Message
-from companions.pagination import PageQuery, paginate
+from companions.pagination import PageQuery
 from memory.learning.revisions import current
 from memory.models import DiaryEntry, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.storable import is_storable
 
 router = Router(tags=["diary"])
 revisions_router = Router(tags=["understanding"])
@@ -45,9 +44,8 @@ class DiaryEntryOut(Schema):
     is_stale: bool
 
 
-class DiaryOut(Schema):
-    items: list[DiaryEntryOut]
-    next: str | None
+class DiaryOut(ListOut[DiaryEntryOut]):
+    pass
 
 
 @router.get(
@@ -58,8 +56,7 @@ class DiaryOut(Schema):
 )
 def list_diary(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     entries = DiaryEntry.objects.filter(companion=access.get_companion(request.user, companion_id))
-    items, next_cursor = paginate(entries, "started_at", query)
-    return {"items": items, "next": next_cursor}
+    return list_rows(entries, "started_at", query)
 
 
 @router.get(
@@ -82,21 +79,13 @@ def list_diary_messages(
     request: SignedInRequest, companion_id: UUID, entry_id: UUID, query: PageQuery
 ) -> Out:
     entry = access.get_diary_entry(request.user, companion_id, entry_id)
-    items, next_cursor = paginate(Message.objects.filter(session=entry.session_id), "said_at", query)
-    return {"items": items, "next": next_cursor}
-
-
-def stored(text: str) -> str:
-    """The text as it came; ValueError where a database cannot keep it."""
-    if not is_storable(text):
-        raise ValueError("holds characters that are not text")
-    return text
+    return list_rows(Message.objects.filter(session=entry.session_id), "said_at", query)
 
 
 Sentence = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=SENTENCE_CHARACTERS),
-    AfterValidator(stored),
+    AfterValidator(check_storable),
 ]
 
 
@@ -108,9 +97,8 @@ class RevisionOut(Schema):
     is_stale: bool
 
 
-class RevisionsOut(Schema):
-    items: list[RevisionOut]
-    next: str | None
+class RevisionsOut(ListOut[RevisionOut]):
+    pass
 
 
 class RevisionIn(Schema):
@@ -120,7 +108,7 @@ class RevisionIn(Schema):
 NOTHING = {"number": 0, "sentences": [], "by": "", "made_at": None, "is_stale": False}
 
 
-def _written(
+def _write_once(
     request: SignedInRequest, operation: str, key: str | None, write: Callable[[], Revision]
 ) -> Revision:
     """The revision that was written; the one of before where the same was asked under the same key."""
@@ -144,7 +132,7 @@ def _operations(about: Revision.About, words: str) -> None:
         request: SignedInRequest, companion_id: UUID, body: RevisionIn, key: IdempotencyKey = None
     ) -> Revision:
         companion = get_companion(request.user, companion_id)
-        return _written(
+        return _write_once(
             request,
             f"write_{name} {companion_id}",
             key,
@@ -157,10 +145,9 @@ def _operations(about: Revision.About, words: str) -> None:
         operation_id=f"list_{name}_revisions",
         summary=f"{words}: its revisions, the newest first",
     )
-    def revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
+    def list_revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
         found = Revision.objects.filter(companion=get_companion(request.user, companion_id), about=about)
-        items, next_cursor = paginate(found, "made_at", query)
-        return {"items": items, "next": next_cursor}
+        return list_rows(found, "made_at", query)
 
     @revisions_router.get(
         f"{path}/revisions/{{int:number}}",
@@ -168,7 +155,7 @@ def _operations(about: Revision.About, words: str) -> None:
         operation_id=f"get_{name}_revision",
         summary=f"{words}: one revision",
     )
-    def revision(request: SignedInRequest, companion_id: UUID, number: int) -> Revision:
+    def get_one(request: SignedInRequest, companion_id: UUID, number: int) -> Revision:
         return get_revision(request.user, companion_id, about, number)
 
     @revisions_router.post(
@@ -177,14 +164,14 @@ def _operations(about: Revision.About, words: str) -> None:
         operation_id=f"restore_{name}_revision",
         summary=f"{words}: let an earlier revision hold again",
     )
-    def restore_one(
+    def restore(
         request: SignedInRequest, companion_id: UUID, number: int, key: IdempotencyKey = None
     ) -> Revision:
         companion = get_companion(request.user, companion_id)
         earlier = get_revision(request.user, companion_id, about, number)
         operation = f"restore_{name} {companion_id} {number}"
         try:
-            return _written(
+            return _write_once(
                 request, operation, key, lambda: restore_revision(companion, earlier, timezone.now())
             )
         except Revision.DoesNotExist as error:

@@ -14,10 +14,9 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.usage import Payer, admit_work
 from companions import access
-from companions.access import get_companion
-from companions.api.schemas import IdempotencyKey, Told
+from companions.api.schemas import FilledText, IdempotencyKey, ListOut, list_rows
 from companions.memories import editing
-from companions.pagination import BAD_CURSOR, CursorError, PageQuery, paginate
+from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from memory.documents.gists import state_of, with_progress
 from memory.documents.intake import read_file
 from memory.documents.lookup import MAX_PAGES, LookedUp, Question, look_up
@@ -26,7 +25,7 @@ from memory.errors import DocumentError
 from memory.models import Document, Page
 
 router = Router(tags=["documents"])
-Out = dict[str, Any]
+Out = dict[str, object]
 
 
 class DocumentIn(Schema):
@@ -46,10 +45,17 @@ class DocumentOut(Schema):
     total: int = Field(description="Pages.")
     error: str | None
 
+    @staticmethod
+    def resolve_state(document: Any) -> str:
+        return state_of(document, document.done, document.total)
 
-class DocumentsOut(Schema):
-    items: list[DocumentOut]
-    next: str | None
+    @staticmethod
+    def resolve_error(document: Document) -> str | None:
+        return document.error or None
+
+
+class DocumentsOut(ListOut[DocumentOut]):
+    pass
 
 
 class PageOut(Schema):
@@ -59,13 +65,12 @@ class PageOut(Schema):
     is_deleted: bool = Field(description="Its gist was deleted, and its text with it.")
 
 
-class PagesOut(Schema):
-    items: list[PageOut]
-    next: str | None
+class PagesOut(ListOut[PageOut]):
+    pass
 
 
 class LookUpIn(Schema):
-    question: Annotated[Told, StringConstraints(max_length=4_000)]
+    question: Annotated[FilledText, StringConstraints(max_length=4_000)]
     limit: int = Field(MAX_PAGES, ge=1, le=MAX_PAGES)
 
 
@@ -91,7 +96,7 @@ class LookedUpsOut(Schema):
     results: list[LookedUpOut]
 
 
-GIVEN: Out = {
+DOCUMENT_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
@@ -120,11 +125,13 @@ GIVEN: Out = {
     response={201: DocumentOut},
     operation_id="give_document",
     summary="Give it a long text: JSON, or a file of plain text or Markdown; its gists follow",
-    openapi_extra=GIVEN,
+    openapi_extra=DOCUMENT_BODY,
 )
-def give_document(request: SignedInRequest, companion_id: UUID, key: IdempotencyKey = None) -> Status[Out]:
-    companion = get_companion(request.user, companion_id)
-    title, text = given(request)
+def give_document(
+    request: SignedInRequest, companion_id: UUID, key: IdempotencyKey = None
+) -> Status[Document]:
+    companion = access.get_companion(request.user, companion_id)
+    title, text = read_document(request)
 
     def make() -> UUID:
         admit_work(request.user, "documents", timezone.now())
@@ -132,15 +139,15 @@ def give_document(request: SignedInRequest, companion_id: UUID, key: Idempotency
 
     body = orjson.dumps([title, text]) if key else b""
     made_id, _ = once(request.user, f"give_document {companion_id}", key, body, make)
-    return Status(201, document_out(access.get_document(request.user, companion_id, made_id)))
+    return Status(201, access.get_document(request.user, companion_id, made_id))
 
 
-def given(request: SignedInRequest) -> tuple[str, str]:
-    """Title and text of what was sent; DocumentError, and RequestDataTooBig before anything is read."""
+def read_document(request: SignedInRequest) -> tuple[str, str]:
+    """Return title and text of what was sent; raise DocumentError, or RequestDataTooBig before anything is read."""
     if int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise RequestDataTooBig
     if request.content_type != "multipart/form-data":
-        return _told(request.body)
+        return _parse_json(request.body)
     file = request.FILES.get("file")
     if file is None:
         raise HttpError(400, "There is no `file` in the form.")
@@ -148,7 +155,7 @@ def given(request: SignedInRequest) -> tuple[str, str]:
     return title, read_file(file.chunks())
 
 
-def _told(body: bytes) -> tuple[str, str]:
+def _parse_json(body: bytes) -> tuple[str, str]:
     try:
         sent = DocumentIn.model_validate(orjson.loads(body))
     except orjson.JSONDecodeError as error:
@@ -166,9 +173,8 @@ def _told(body: bytes) -> tuple[str, str]:
     summary="What it was given to read",
 )
 def list_documents(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
-    mine = Document.objects.filter(companion=get_companion(request.user, companion_id))
-    items, next_cursor = paginate(with_progress(mine), "given_at", query)
-    return {"items": [document_out(document) for document in items], "next": next_cursor}
+    mine = Document.objects.filter(companion=access.get_companion(request.user, companion_id))
+    return list_rows(with_progress(mine), "given_at", query)
 
 
 @router.get(
@@ -177,8 +183,8 @@ def list_documents(request: SignedInRequest, companion_id: UUID, query: PageQuer
     operation_id="get_document",
     summary="One document, and how many of its pages have a gist",
 )
-def get_document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Out:
-    return document_out(access.get_document(request.user, companion_id, document_id))
+def get_document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Document:
+    return access.get_document(request.user, companion_id, document_id)
 
 
 @router.get(
@@ -189,12 +195,13 @@ def get_document(request: SignedInRequest, companion_id: UUID, document_id: UUID
 )
 def list_pages(request: SignedInRequest, companion_id: UUID, document_id: UUID, query: PageQuery) -> Out:
     document = access.get_document(request.user, companion_id, document_id)
-    pages = Page.objects.filter(
-        companion_id=companion_id, document=document, number__gt=_number(query.cursor)
-    )
-    found = list(pages.order_by("number")[: query.limit + 1])
-    given = found[: query.limit]
-    return {"items": given, "next": str(given[-1].number) if len(found) > len(given) else None}
+    cursor = query.cursor or "0"
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 9):
+        raise CursorError(*BAD_CURSOR)
+    following = Page.objects.filter(companion_id=companion_id, document=document, number__gt=int(cursor))
+    found = list(following.order_by("number")[: query.limit + 1])
+    pages = found[: query.limit]
+    return {"items": pages, "next": str(pages[-1].number) if len(found) > len(pages) else None}
 
 
 @router.delete(
@@ -215,7 +222,7 @@ def delete_document(request: SignedInRequest, companion_id: UUID, document_id: U
     summary="Find the pages and talks that a question needs, by their gists",
 )
 def look_up_originals(request: SignedInRequest, companion_id: UUID, body: LookUpIn) -> Out:
-    companion = get_companion(request.user, companion_id)
+    companion = access.get_companion(request.user, companion_id)
     admit_work(companion.user, "look_ups", timezone.now())
     asked = Question(
         text=body.question,
@@ -225,26 +232,10 @@ def look_up_originals(request: SignedInRequest, companion_id: UUID, body: LookUp
         names=companion.names,
         with_private=True,
     )
-    return {"results": [looked_up_out(original) for original in look_up(companion.pk, asked, body.limit)]}
+    return {"results": [_looked_up_out(original) for original in look_up(companion.pk, asked, body.limit)]}
 
 
-def _number(cursor: str | None) -> int:
-    if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 9):
-        raise CursorError(*BAD_CURSOR)
-    return int(cursor or 0)
-
-
-def document_out(document: Any) -> Out:
-    fields = ("id", "title", "characters", "given_at", "done", "total")
-    state = state_of(document, document.done, document.total)
-    return {
-        **{name: getattr(document, name) for name in fields},
-        "state": state,
-        "error": document.error or None,
-    }
-
-
-def looked_up_out(original: LookedUp) -> Out:
+def _looked_up_out(original: LookedUp) -> Out:
     return {
         "kind": original.memory.kind,
         "title": original.title,
@@ -253,13 +244,5 @@ def looked_up_out(original: LookedUp) -> Out:
         "document_id": original.page.document_id if original.page else None,
         "number": original.page.number if original.page else None,
         "text": original.page.text if original.page else None,
-        "said": [
-            {
-                "message_id": said.message_id,
-                "speaker": said.speaker,
-                "text": said.text,
-                "happened_at": said.happened_at,
-            }
-            for said in original.said
-        ],
+        "said": original.said,
     }

@@ -8,6 +8,7 @@ from ninja import Field, Router, Schema
 
 from accounts.authentication import SignedInRequest
 from companions import access
+from companions.api.schemas import ListOut
 from companions.pagination import PageQuery, paginate
 from files.contents import used_bytes
 from files.models import StoredFile
@@ -37,9 +38,7 @@ class FileOut(Schema):
     created_at: datetime
 
 
-class FilesOut(Schema):
-    items: list[FileOut]
-    next: str | None
+class FilesOut(ListOut[FileOut]):
     used_bytes: int = Field(description="What all of them take.")
     most_bytes: int = Field(description="What they may take.")
 

@@ -8,6 +8,7 @@ from ninja import Field, Query, Router, Schema
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
+from companions.api.schemas import ListOut
 from companions.memories import goals
 from companions.pagination import PageQuery, paginate
 from memory.models import Memory, Pursuit
@@ -31,9 +32,8 @@ class PursuitOut(Schema):
     moved_at: datetime | None = Field(description="When its status or progress last changed.")
 
 
-class PursuitsOut(Schema):
-    items: list[PursuitOut]
-    next: str | None
+class PursuitsOut(ListOut[PursuitOut]):
+    pass
 
 
 class OfWhichIn(Schema):

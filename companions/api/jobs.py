@@ -1,21 +1,52 @@
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
+from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.schemas import IdempotencyKey, JobOut, LogIn
-from companions.conversations.log_import import Line, import_log, progress, why
+from companions.api.schemas import (
+    ClientId,
+    FilledText,
+    IdempotencyKey,
+    Moment,
+    Text,
+)
+from companions.conversations import log_import
 from companions.models import Job
 from companions.sessions.requests import close
 
 router = Router(tags=["logs"])
 Out = dict[str, object]
+
+
+class LogLineIn(Schema):
+    client_id: ClientId | None = None
+    role: Annotated[str, StringConstraints(pattern="^(user|assistant)$")]
+    name: Text = Field("", max_length=80)
+    text: FilledText = Field(max_length=32_000)
+    at: Moment
+
+
+class LogIn(Schema):
+    messages: list[LogLineIn] = Field(max_length=log_import.MAX_MESSAGES)
+
+
+class ProgressOut(Schema):
+    id: UUID
+    state: str
+    done: int
+    total: int
+    error: str | None
+
+
+class JobOut(Schema):
+    job: ProgressOut
 
 
 class CloseIn(Schema):
@@ -33,21 +64,21 @@ NO_BODY: Any = P.Body(CloseIn(remember=True))
     operation_id="import_log",
     summary="Take in earlier talk: all of it or nothing; done means recallable",
 )
-def import_a_log(
+def import_log(
     request: SignedInRequest,
     companion_id: UUID,
     body: LogIn,
     key: IdempotencyKey = None,
 ) -> Status[Out]:
     companion = access.get_companion(request.user, companion_id)
-    lines = [Line(**line.dict()) for line in body.messages]
+    lines = [log_import.Line(**line.dict()) for line in body.messages]
 
     def make() -> UUID:
         admit_to(companion.user, "imports", timezone.now())
-        return import_log(companion, lines, timezone.now()).pk
+        return log_import.import_log(companion, lines, timezone.now()).pk
 
     job_id, _ = once(request.user, f"import_log {companion_id}", key, request.body, make)
-    return Status(202, job_out(Job.objects.get(pk=job_id)))
+    return Status(202, job_out(access.get_job(request.user, companion_id, job_id)))
 
 
 @router.post(
@@ -70,7 +101,7 @@ def close_session(
         request.body,
         lambda: close(companion, timezone.now(), is_forgetful=not body.remember).pk,
     )
-    return Status(202, job_out(Job.objects.get(pk=job_id)))
+    return Status(202, job_out(access.get_job(request.user, companion_id, job_id)))
 
 
 @router.get(
@@ -84,7 +115,6 @@ def get_job(request: SignedInRequest, companion_id: UUID, job_id: UUID) -> Out:
 
 
 def job_out(job: Job) -> Out:
-    state, done = progress(job)
-    return {
-        "job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": why(job) or None}
-    }
+    state, done = log_import.progress(job)
+    error = log_import.why(job) or None
+    return {"job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": error}}

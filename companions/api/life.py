@@ -12,9 +12,10 @@ from pydantic import AwareDatetime
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
+from companions.api.schemas import ListOut, list_rows
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
-from companions.pagination import PageQuery, paginate, paginate_merged
+from companions.pagination import PageQuery, paginate_merged
 from safety import notices
 from safety.models import Notice
 
@@ -47,9 +48,8 @@ class LifeEntryOut(Schema):
     tools: list[ToolOut]
 
 
-class LifeLogOut(Schema):
-    items: list[LifeEntryOut]
-    next: str | None
+class LifeLogOut(ListOut[LifeEntryOut]):
+    pass
 
 
 @router.get(
@@ -98,9 +98,8 @@ class InnerStateOut(InnerStateRevisionOut):
         return inner_state.get_feeling_now(state, timezone.now())
 
 
-class InnerStateRevisionsOut(Schema):
-    items: list[InnerStateRevisionOut]
-    next: str | None
+class InnerStateRevisionsOut(ListOut[InnerStateRevisionOut]):
+    pass
 
 
 @router.get(
@@ -126,8 +125,7 @@ def get_inner_state(request: SignedInRequest, companion_id: UUID) -> InnerState:
 )
 def list_inner_state_revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     states = InnerState.objects.filter(companion=get_companion(request.user, companion_id))
-    items, next_cursor = paginate(states, "made_at", query)
-    return {"items": items, "next": next_cursor}
+    return list_rows(states, "made_at", query)
 
 
 class LifeOut(Schema):

@@ -1,44 +1,202 @@
 from collections.abc import Iterable
+from datetime import datetime
 from time import perf_counter
+from typing import Annotated, Self
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import prefetch_related_objects
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
-from ninja import Query, Router, Status
+from ninja import Field, Query, Router, Schema, Status
+from ninja.params import functions as P
+from pydantic import StringConstraints, field_validator, model_validator
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.usage import Payer, admit_work
 from companions import access, deletion
-from companions.api.schemas import (
-    DeletedOut,
-    DeleteIn,
-    IdempotencyKey,
-    ListedIn,
-    MemoriesOut,
-    MemoryIn,
-    MemoryOut,
-    MemoryPatch,
-    NewsIn,
-    NewsOut,
-    RecallIn,
-    ResultsOut,
-    WithMessage,
-)
+from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, list_rows
+from companions.deletion import MAX_AT_ONCE
 from companions.errors import CompanionsError
-from companions.memories import editing
-from companions.memories.editing import set_private
+from companions.memories.editing import set_private, undo_retraction_of
 from companions.memories.reasons import in_words
-from companions.pagination import PageQuery, paginate
+from companions.models import Message
+from companions.pagination import PageQuery
 from memory.embedding import embed_cue
 from memory.models import Memory, Recall
-from memory.recall.novelty import Known, find_novel
+from memory.recall.candidates import MemoryFilter
+from memory.recall.novelty import ALIKE, MAX_OBSERVATIONS, Novelty, find_novel
+from memory.recall.ranking import MAX_FOUND
 from memory.recall.recall import Found, recall, record
 from memory.store import correct, keep_fact
 
 router = Router(tags=["memories"])
 Out = dict[str, object]
+
+
+WithMessage = Annotated[bool, P.Query(description="Delete the message it came from, too.")]
+
+
+def get_sources(memory: Memory) -> list[Message]:
+    """Return the messages that it comes from."""
+    return [memory.message] if memory.message else list(memory.sources.all())
+
+
+class SourceOut(Schema):
+    message_id: UUID
+    client_id: str | None
+
+    @staticmethod
+    def resolve_message_id(message: Message) -> UUID:
+        return message.pk
+
+
+class MemoryIn(Schema):
+    text: FilledText = Field(max_length=8_000)
+    happened_at: Moment | None = None
+
+
+class MemoryPatch(Schema):
+    text: FilledText | None = Field(None, max_length=8_000)
+    is_pinned: bool | None = None
+    is_private: bool | None = Field(None, description="Kept from models, with what was drawn from it alone.")
+    importance: int | None = Field(None, ge=1, le=10, description="5 is usual.")
+    happened_at: Moment | None = None
+
+
+class QuoteOut(Schema):
+    message: UUID
+    text: str
+
+
+class MemoryOut(Schema):
+    id: UUID
+    kind: Memory.Kind
+    text: str
+    speaker: str
+    happened_at: datetime
+    learnt_at: datetime
+    edited_at: datetime | None
+    closed_at: datetime | None
+    replaced_by_id: UUID | None
+    is_pinned: bool
+    is_private: bool
+    importance: int
+    evidence: int
+    confidence: float
+    quotes: list[QuoteOut]
+    joy: float
+    aversion: float
+    times_recalled: int
+    recalled_at: datetime | None
+    sources: list[SourceOut]
+
+    @staticmethod
+    def resolve_sources(memory: Memory) -> list[Message]:
+        return get_sources(memory)
+
+
+class MemoriesOut(ListOut[MemoryOut]):
+    pass
+
+
+class MemoryFilterIn(Schema):
+    since: Moment | None = Field(None, description="What happened from this time on.")
+    until: Moment | None = Field(None, description="What happened before this time.")
+    speaker: Memory.Speaker | None = Field(None, description="What this one of the two said.")
+    message_ids: list[UUID] = Field([], max_length=100, description="What comes from one of these messages.")
+    as_of: Moment | None = Field(None, description="What had happened, and still held, at this time.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.since and self.until and self.since > self.until:
+            raise ValueError("since lies after until")
+        return self
+
+    def filters(self, *kinds: Memory.Kind) -> MemoryFilter:
+        return MemoryFilter(
+            with_private=True,
+            kinds=kinds,
+            speaker=self.speaker or "",
+            since=self.since,
+            until=self.until,
+            sources=self.message_ids,
+            as_of=self.as_of,
+        )
+
+
+class ListedIn(MemoryFilterIn):
+    kind: Memory.Kind | None = None
+
+
+class RecallIn(MemoryFilterIn):
+    cue: FilledText = Field(max_length=32_000)
+    kinds: list[Memory.Kind] = Field([], max_length=20, description="Only memories of these kinds.")
+    limit: int = Field(10, ge=1, le=MAX_FOUND)
+    offset: int = Field(0, ge=0, le=MAX_FOUND, description="Skip the best so many.")
+
+
+class DeleteIn(Schema):
+    ids: list[UUID] = Field([], max_length=MAX_AT_ONCE, description="These memories; others are passed over.")
+    all: bool = Field(False, description="All of them, in place of some.")
+    kinds: list[Memory.Kind] = Field([], max_length=20, description="With `all`: only those of these kinds.")
+    confirm: str = Field("", description="With `all`: the companion's name, so that nothing goes by a slip.")
+    with_messages: bool = Field(
+        False,
+        description="Delete the messages as well that they come from; else those are hidden from prompts.",
+    )
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Self:
+        if self.all == bool(self.ids):
+            raise ValueError("name ids, or all")
+        if self.kinds and not self.all:
+            raise ValueError("kinds go with all")
+        return self
+
+
+class DeletedOut(Schema):
+    deleted: int
+
+
+class NewsIn(Schema):
+    observations: list[Annotated[FilledText, StringConstraints(max_length=8_000)]] = Field(
+        max_length=MAX_OBSERVATIONS
+    )
+    threshold: float = Field(
+        ALIKE, ge=0, le=1, allow_inf_nan=False, description="The likeness, a cosine, from which it is known."
+    )
+
+    @field_validator("observations")
+    @classmethod
+    def _are_not_too_long_together(cls, observations: list[str]) -> list[str]:
+        most = settings.NEWS_CHARACTERS
+        if sum(map(len, observations)) > most:
+            raise ValueError(
+                f"All observations together can hold {most:,} characters. Ask in several requests."
+            )
+        return observations
+
+
+class KnownOut(Schema):
+    observation: str
+    likeness: float
+    memory: MemoryOut
+
+
+class NewsOut(Schema):
+    new: list[str]
+    known: list[KnownOut]
+    by_meaning: bool = Field(description="Whether meanings were compared, or equal texts alone.")
+
+
+class ResultOut(FoundOut):
+    sources: list[SourceOut]
+
+
+class ResultsOut(Schema):
+    results: list[ResultOut]
 
 
 @router.get(
@@ -47,13 +205,10 @@ Out = dict[str, object]
 def list_memories(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[ListedIn]
 ) -> Out:
+    companion = access.get_companion(request.user, companion_id)
     filters = which.filters(*[which.kind] if which.kind else [])
-    memories = filters.apply(Memory.objects.of(access.get_companion(request.user, companion_id).pk)).defer(
-        "entry"
-    )
-    memories = memories.select_related("message").prefetch_related("sources")
-    items, next_cursor = paginate(memories, "happened_at", query)
-    return {"items": [memory_out(memory) for memory in items], "next": next_cursor}
+    memories = filters.apply(Memory.objects.of(companion.pk)).defer("entry")
+    return list_rows(memories.select_related("message").prefetch_related("sources"), "happened_at", query)
 
 
 @router.post(
@@ -67,7 +222,7 @@ def add_memory(
     companion_id: UUID,
     body: MemoryIn,
     key: IdempotencyKey = None,
-) -> Status[Out]:
+) -> Status[Memory]:
     companion, now = access.get_companion(request.user, companion_id), timezone.now()
 
     def make() -> UUID:
@@ -75,7 +230,7 @@ def add_memory(
         return keep_fact(companion.pk, body.text, body.happened_at or now, now, zone=companion.user.zone).pk
 
     made_id, _ = once(request.user, f"add_memory {companion_id}", key, request.body, make)
-    return Status(201, memory_out(access.get_memory(request.user, companion_id, made_id)))
+    return Status(201, access.get_memory(request.user, companion_id, made_id))
 
 
 @router.post(
@@ -84,7 +239,7 @@ def add_memory(
     operation_id="find_news",
     summary="Which of these observations it does not know yet",
 )
-def memories_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) -> Out:
+def find_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) -> Novelty:
     companion = access.get_companion(request.user, companion_id)
     admit_work(companion.user, "news", timezone.now())
     news = find_novel(
@@ -95,8 +250,8 @@ def memories_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) ->
         threshold=body.threshold,
         payer=Payer(companion.user_id, companion.pk),
     )
-    prefetch_related_objects([known_fact.memory for known_fact in news.known], "sources")
-    return {"new": news.new, "known": known_out(news.known), "by_meaning": news.by_meaning}
+    prefetch_related_objects([known.memory for known in news.known], "sources")
+    return news
 
 
 @router.get(
@@ -105,8 +260,8 @@ def memories_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) ->
     operation_id="get_memory",
     summary="One memory",
 )
-def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Out:
-    return memory_out(access.get_memory(request.user, companion_id, memory_id))
+def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Memory:
+    return access.get_memory(request.user, companion_id, memory_id)
 
 
 @router.patch(
@@ -115,7 +270,7 @@ def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) ->
     operation_id="change_memory",
     summary="Correct it, pin it, keep it from models, or say how important it is",
 )
-def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Out:
+def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Memory:
     memory = access.get_memory(request.user, companion_id, memory_id)
     if body.text is not None or body.happened_at is not None:
         correct(memory, body.text or memory.text, timezone.now(), body.happened_at)
@@ -125,7 +280,7 @@ def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID,
     for name, value in marks.items():
         setattr(memory, name, value)
     memory.save(update_fields=list(marks))
-    return memory_out(memory)
+    return memory
 
 
 @router.delete(
@@ -137,9 +292,8 @@ def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID,
 def delete_memory(
     request: SignedInRequest, companion_id: UUID, memory_id: UUID, with_message: WithMessage = False
 ) -> Status[None]:
-    deletion.forget(
-        access.get_memory(request.user, companion_id, memory_id), timezone.now(), with_message=with_message
-    )
+    memory = access.get_memory(request.user, companion_id, memory_id)
+    deletion.forget(memory, timezone.now(), with_message=with_message)
     return Status(204, None)
 
 
@@ -150,10 +304,8 @@ def delete_memory(
     summary="Undo that it was forgotten or revised; 409 where that was changed since",
 )
 def restore_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Status[None]:
-    companion = access.get_companion(request.user, companion_id)
-    editing.undo_retraction_of(
-        companion, access.get_memory(request.user, companion_id, memory_id).pk, timezone.now()
-    )
+    memory = access.get_memory(request.user, companion_id, memory_id)
+    undo_retraction_of(memory.companion, memory.pk, timezone.now())
     return Status(204, None)
 
 
@@ -187,7 +339,7 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
     )
     prefetch_related_objects([result.memory for result in found], "message", "sources")
     with translation.override(companion.user.language or "en"):
-        return {"results": results_out(found)}
+        return {"results": _results_out(found)}
 
 
 @router.post(
@@ -207,27 +359,7 @@ def delete_memories(request: SignedInRequest, companion_id: UUID, body: DeleteIn
     return {"deleted": deletion.forget_every(companion.pk, body.kinds, now, with_messages=body.with_messages)}
 
 
-def memory_out(memory: Memory) -> Out:
-    fields = (
-        *("id", "kind", "text", "speaker", "happened_at", "learnt_at", "edited_at", "closed_at"),
-        *("replaced_by_id", "is_pinned", "is_private", "importance", "evidence", "confidence", "quotes"),
-        *("joy", "aversion", "times_recalled", "recalled_at"),
-    )
-    return {**{name: getattr(memory, name) for name in fields}, "sources": sources_of(memory)}
-
-
-def known_out(known: Iterable[Known]) -> list[Out]:
-    return [
-        {
-            "observation": known_fact.observation,
-            "likeness": known_fact.likeness,
-            "memory": memory_out(known_fact.memory),
-        }
-        for known_fact in known
-    ]
-
-
-def results_out(found: Iterable[Found]) -> list[Out]:
+def _results_out(found: Iterable[Found]) -> list[Out]:
     return [
         {
             "id": result.memory.pk,
@@ -237,12 +369,7 @@ def results_out(found: Iterable[Found]) -> list[Out]:
             "score": result.score,
             "reasons": result.reasons,
             "why": in_words(result.reasons, result.memory.text),
-            "sources": sources_of(result.memory),
+            "sources": get_sources(result.memory),
         }
         for result in found
     ]
-
-
-def sources_of(memory: Memory) -> list[Out]:
-    messages = [memory.message] if memory.message else memory.sources.all()
-    return [{"message_id": message.pk, "client_id": message.client_id} for message in messages]

@@ -1,40 +1,75 @@
 """What is said with a companion, and the replies to it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 import orjson
 from django.http import StreamingHttpResponse
 from django.utils import timezone
-from ninja import Router, Status
+from ninja import Field, Router, Schema, Status
+from ninja.params import functions as P
 
 from accounts import admission
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions import access
-from companions.access import get_companion
 from companions.api.schemas import (
-    Accept,
+    ClientId,
+    FoundOut,
     IdempotencyKey,
-    MessageIn,
+    MessageOut,
     MessagesOut,
-    ReplyOut,
-    TurnOut,
-    WaitSeconds,
 )
 from companions.conversations.messages import load_page
 from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import actions, frames, turn
 from companions.replies.broadcast import listening
-from companions.replies.frames import describe_failure
-from companions.replies.turn import spawn
 from database.threads import in_thread
+from memory.emotion import Emotion
 
 router = Router(tags=["messages"])
 replies_router = Router(tags=["replies"])
 STREAM_SECONDS = 3600.0
+
+
+Accept = Annotated[str, P.Header(alias="Accept")]
+WaitSeconds = Annotated[int, P.Query(ge=0, le=300, description="Seconds to wait for the answer.")]
+
+
+class MessageIn(Schema):
+    text: str
+    client_id: ClientId | None = None
+
+
+class RecalledOut(FoundOut):
+    message_id: UUID | None
+
+
+class EmotionOut(Schema):
+    at: int = Field(description="From which character of the text on.")
+    emotion: Emotion
+    intensity: float = Field(description="0 to 1.")
+
+
+class ReplyOut(Schema):
+    id: UUID
+    state: str
+    text: str
+    emotions: list[EmotionOut]
+    message_id: UUID
+    answer_id: UUID | None
+    recalled: list[RecalledOut]
+    code: str | None
+    detail: str | None
+
+
+class TurnOut(Schema):
+    message: MessageOut
+    reply: ReplyOut
 
 
 @router.get(
@@ -44,7 +79,7 @@ STREAM_SECONDS = 3600.0
     summary="The history, newest first",
 )
 def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
-    companion = get_companion(request.user, companion_id)
+    companion = access.get_companion(request.user, companion_id)
     try:
         before = UUID(query.cursor) if query.cursor else None
     except ValueError as error:
@@ -67,12 +102,12 @@ async def send_message(
     key: IdempotencyKey = None,
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
-    companion = await in_thread(get_companion, request.user, companion_id)
+    companion = await in_thread(access.get_companion, request.user, companion_id)
     client_id = body.client_id or checked(key)
     if "text/event-stream" in accept:
         await admission.take("streams")
         admission.step_aside()
-        return await _streamed(companion, body.text, client_id)
+        return await _stream_turn(companion, body.text, client_id)
     async with listening(companion) as listener:
         started = await turn.send(companion, body.text, client_id, timezone.now)
         if wait:
@@ -86,7 +121,7 @@ def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
     return {"message": frames.message(Message.objects.get(pk=message_id)), "reply": reply_out(reply)}
 
 
-async def _streamed(companion: Companion, text: str, client_id: str | None) -> StreamingHttpResponse:
+async def _stream_turn(companion: Companion, text: str, client_id: str | None) -> StreamingHttpResponse:
     """The answer as server-sent events; what can go wrong before the first of them has its own status."""
     opening = listening(companion)
     listener = await opening.__aenter__()
@@ -125,7 +160,7 @@ def reply_out(reply: Reply) -> dict[str, object]:
         "answer_id": reply.answer_id,
         "recalled": frames.recalled_for(reply),
         "code": reply.code or None,
-        "detail": describe_failure(reply.code) if reply.code else None,
+        "detail": frames.describe_failure(reply.code) if reply.code else None,
     }
 
 
@@ -146,12 +181,7 @@ async def stop_reply(request: SignedInRequest, reply_id: UUID) -> dict[str, obje
     "/{uuid:reply_id}/retry", response={201: ReplyOut}, operation_id="retry_reply", summary="Make it again"
 )
 async def retry_reply(request: SignedInRequest, reply_id: UUID) -> Status[dict[str, object]]:
-    return await _made_anew(
-        request,
-        await in_thread(
-            actions.retry, await in_thread(access.get_reply, request.user, reply_id), timezone.now()
-        ),
-    )
+    return await _reply_anew(request, reply_id, actions.retry)
 
 
 @replies_router.post(
@@ -161,14 +191,13 @@ async def retry_reply(request: SignedInRequest, reply_id: UUID) -> Status[dict[s
     summary="Have it go on",
 )
 async def continue_reply(request: SignedInRequest, reply_id: UUID) -> Status[dict[str, object]]:
-    return await _made_anew(
-        request,
-        await in_thread(
-            actions.go_on, await in_thread(access.get_reply, request.user, reply_id), timezone.now()
-        ),
-    )
+    return await _reply_anew(request, reply_id, actions.go_on)
 
 
-async def _made_anew(request: SignedInRequest, reply: Reply) -> Status[dict[str, object]]:
-    spawn(reply.pk)
+async def _reply_anew(
+    request: SignedInRequest, reply_id: UUID, make: Callable[[Reply, datetime], Reply]
+) -> Status[dict[str, object]]:
+    earlier = await in_thread(access.get_reply, request.user, reply_id)
+    reply = await in_thread(make, earlier, timezone.now())
+    turn.spawn(reply.pk)
     return Status(201, await in_thread(lambda: reply_out(access.get_reply(request.user, reply.pk))))

@@ -8,6 +8,7 @@ from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
+from companions.api.schemas import ListOut
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
 from companions.face.portraits import (
@@ -29,12 +30,14 @@ from memory.emotion import Emotion
 router = Router(tags=["face"])
 Out = dict[str, Any]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=32)]
-TOLD = "; ".join(f"{feature}: {', '.join(table)}" for feature, table in TABLES.items())
+FEATURES_IN_WORDS = "; ".join(f"{feature}: {', '.join(table)}" for feature, table in TABLES.items())
 
 
 class PortraitIn(Schema):
     seed: int | None = Field(None, ge=0, lt=SEEDS, description="Without it the seed stays.")
-    features: dict[Name, Name] = Field({}, max_length=40, description=f"What is to be otherwise. {TOLD}.")
+    features: dict[Name, Name] = Field(
+        {}, max_length=40, description=f"What is to be otherwise. {FEATURES_IN_WORDS}."
+    )
 
 
 class PortraitOut(Schema):
@@ -50,9 +53,8 @@ class PictureOut(Schema):
     height: int
 
 
-class PicturesOut(Schema):
-    items: list[PictureOut]
-    next: str | None
+class PicturesOut(ListOut[PictureOut]):
+    pass
 
 
 class FeltIn(Schema):
@@ -60,7 +62,7 @@ class FeltIn(Schema):
     intensity: float = Field(1.0, ge=0, le=1, allow_inf_nan=False)
 
 
-GIVEN: Out = {
+PICTURE_FORM: Out = {
     "requestBody": {
         "required": True,
         "content": {
@@ -135,7 +137,7 @@ def list_pictures(request: SignedInRequest, companion_id: UUID) -> Out:
     response={201: PictureOut},
     operation_id="put_picture",
     summary="Show a picture in the drawing's place: always, or for an emotion",
-    openapi_extra=GIVEN,
+    openapi_extra=PICTURE_FORM,
 )
 def add_picture(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
     companion = get_companion(request.user, companion_id)

@@ -1,7 +1,6 @@
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
@@ -10,11 +9,11 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions.access import get_companion, get_timer, get_waking
-from companions.api.schemas import IdempotencyKey, Text
+from companions.api.schemas import IdempotencyKey, ListOut, Text, list_rows
 from companions.life import timers
-from companions.models import Companion, Timer
+from companions.models import Timer
 from companions.models.timer import NOTE_CHARACTERS
-from companions.pagination import PageQuery, paginate
+from companions.pagination import PageQuery
 
 router = Router(tags=["timers"])
 Out = dict[str, Any]
@@ -43,10 +42,17 @@ class TimerOut(Schema):
     created_at: datetime
     ended_at: datetime | None
 
+    @staticmethod
+    def resolve_in_words(timer: Timer) -> str:
+        return timers.describe(timer, timers.get_zone(timer.companion), timer.companion.user.language)
 
-class TimersOut(Schema):
-    items: list[TimerOut]
-    next: str | None
+    @staticmethod
+    def resolve_upcoming(timer: Timer) -> list[datetime]:
+        return timers.get_upcoming(timer, timers.get_zone(timer.companion))
+
+
+class TimersOut(ListOut[TimerOut]):
+    pass
 
 
 class WhichIn(Schema):
@@ -74,9 +80,7 @@ class WakingOut(Schema):
 )
 def list_timers(request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[WhichIn]) -> Out:
     companion = get_companion(request.user, companion_id)
-    items, next_cursor = paginate(companion.timers.filter(state=which.state), "created_at", query)
-    zone = timers.get_zone(companion)
-    return {"items": [timer_out(timer, companion, zone) for timer in items], "next": next_cursor}
+    return list_rows(companion.timers.filter(state=which.state), "created_at", query)
 
 
 @router.post(
@@ -87,7 +91,7 @@ def list_timers(request: SignedInRequest, companion_id: UUID, query: PageQuery, 
 )
 def set_timer(
     request: SignedInRequest, companion_id: UUID, body: TimerIn, key: IdempotencyKey = None
-) -> Status[Out]:
+) -> Status[Timer]:
     companion, now = get_companion(request.user, companion_id), timezone.now()
 
     def make() -> UUID:
@@ -98,8 +102,7 @@ def set_timer(
         return timer.pk
 
     made_id, _ = once(request.user, f"set_timer {companion_id}", key, request.body, make)
-    timer = get_timer(request.user, companion_id, made_id)
-    return Status(201, timer_out(timer, companion, timers.get_zone(companion)))
+    return Status(201, get_timer(request.user, companion_id, made_id))
 
 
 @router.delete(
@@ -130,12 +133,3 @@ def fire_timer(
 
     made_id, _ = once(request.user, f"fire_timer {timer_id}", key, request.body, make)
     return Status(202, {"waking": get_waking(request.user, companion_id, made_id)})
-
-
-def timer_out(timer: Timer, companion: Companion, zone: ZoneInfo) -> Out:
-    fields = ("id", "schedule", "name", "note", "by", "is_asked_for", "state", "due_at")
-    return {
-        **{name: getattr(timer, name) for name in (*fields, "created_at", "ended_at")},
-        "in_words": timers.describe(timer, zone, companion.user.language),
-        "upcoming": timers.get_upcoming(timer, zone),
-    }

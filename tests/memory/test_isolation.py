@@ -25,7 +25,7 @@ NOT_OF_ONE_COMPANION = {
 }
 ABOVE = {  # in companions: each starts from a row that is one companion's, and was found as its owner's
     "companions.admin.conversation.private": "what is remembered of the one message that an operator looks at",
-    "companions.api.diary._written": "the revision that was written just now or under the same key, its owner's",
+    "companions.api.diary._write_once": "the revision that was written just now or under the same key, its owner's",
     "companions.deletion.traces.scrub": "the cues of the companion's own recalls, by their ids",
     "companions.life.triggers._load_memories": "a condition on the companion's own: that no message behind one is hidden",
     "companions.transfer.digital_life_export._said": "what the companion's own recalls had found",

@@ -10,7 +10,7 @@ from ninja import Field, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
-from companions.api.schemas import ClientId, IdempotencyKey, MessageOut, Told
+from companions.api.schemas import ClientId, IdempotencyKey, MessageOut, FilledText
 from companions.pagination import PageQuery, paginate
 from companions.replies import frames
 from database.threads import in_thread
@@ -74,7 +74,7 @@ class SentOut(Schema):
 
 
 class RecordingPatch(Schema):
-    text: Told
+    text: FilledText
 
 
 @transcriptions.post(

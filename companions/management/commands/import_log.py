@@ -7,7 +7,7 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from accounts.errors import RefusedError
-from companions.api.schemas import LogIn
+from companions.api.jobs import LogIn
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion
 
