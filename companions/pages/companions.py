@@ -1,3 +1,5 @@
+"""Companions: the inbox, a new one, the settings of one, and all of it as a file that goes or comes."""
+
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -133,7 +135,9 @@ def companions(request: SignedInRequest) -> HttpResponse:
 @form_view
 def new(request: SignedInRequest) -> HttpResponse:
     """The form for a new companion, filled in from a starting character where one was picked (`?from=`)."""
-    characters, picked = starting(get_language() or "en"), None
+    characters = starting(get_language() or "en")
+    slug = (request.POST or request.GET).get("from", "")
+    picked = next((character for character in characters if character.slug == slug), None)
     if request.method == "POST":
         form = CompanionForm(request.POST)
         if form.is_valid():
@@ -143,23 +147,14 @@ def new(request: SignedInRequest) -> HttpResponse:
             except LimitError as error:
                 form.add_error(None, str(error.detail))
             else:
-                _begin_face(made, request.POST.get("from", ""))
+                if picked:
+                    choose_features(made, picked.face, {})
                 return redirect("talk", made.pk)
     else:
-        picked = next(
-            (character for character in characters if character.slug == request.GET.get("from")), None
-        )
         fields = ("name", "persona", "greeting", "tint")
         form = CompanionForm(initial={name: getattr(picked, name) for name in fields} if picked else {})
     context = {"form": form, "characters": characters, "picked": picked}
     return render(request, "companions/new.html", context, status=UNPROCESSABLE if form.is_bound else 200)
-
-
-def _begin_face(made: Companion, slug: str) -> None:
-    """Give what is made from a starting character that one's face."""
-    character = next((character for character in starting("en") if character.slug == slug), None)
-    if character:
-        choose_features(made, character.face, {})
 
 
 @form_view

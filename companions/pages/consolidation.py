@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.memories import consolidation as work
+from companions.memories import consolidation
 from companions.models import Companion
 from companions.pages.shortcuts import list_page, page_view, post_view
 from memory.errors import UndoError
@@ -37,8 +37,8 @@ def nights(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """What was done by night, newest first, with what can be undone or settled."""
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
-    nights, following = list_page([(work.ended(companion), "ended_at")], cursor, PAGE_SIZE)
-    context = {"companion": companion, "nights": nights, "following": following, "cursor": cursor or ""}
+    nights, next_cursor = list_page([(consolidation.ended(companion), "ended_at")], cursor, PAGE_SIZE)
+    context = {"companion": companion, "nights": nights, "following": next_cursor, "cursor": cursor or ""}
     return render(request, "nights/nights.html", context)
 
 
@@ -47,11 +47,11 @@ def undo(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> HttpR
     """Undo one change, and say what came of it."""
     companion = get_companion(request.user, companion_id)
 
-    def deed() -> Promise:
-        change = work.undo_change(companion, change_id, timezone.now())
+    def act() -> Promise:
+        change = consolidation.undo_change(companion, change_id, timezone.now())
         return UNDONE[Change.Kind(change.kind)]
 
-    return _done(request, companion, change_id, deed)
+    return _act_on_change(request, companion, change_id, act)
 
 
 @post_view
@@ -59,21 +59,21 @@ def settle(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> Htt
     """Settle a contradiction, and say what came of it."""
     companion, keep = get_companion(request.user, companion_id), request.POST.get("keep", "")
 
-    def deed() -> Promise:
+    def act() -> Promise:
         if keep not in Change.Settled.values:
             raise UndoError("not_valid", _("Choose one of the two, or both."))
-        work.settle_change(companion, change_id, Change.Settled(keep), timezone.now())
+        consolidation.settle_change(companion, change_id, Change.Settled(keep), timezone.now())
         return SETTLED[Change.Settled(keep)]
 
-    return _done(request, companion, change_id, deed)
+    return _act_on_change(request, companion, change_id, act)
 
 
-def _done(
-    request: SignedInRequest, companion: Companion, change_id: UUID, deed: Callable[[], Promise]
+def _act_on_change(
+    request: SignedInRequest, companion: Companion, change_id: UUID, act: Callable[[], Promise]
 ) -> HttpResponse:
-    """The page that the person was on, where the change stands, with a word on how it went."""
+    """Act, and lead back to where the change stands, with a word on how it went."""
     try:
-        messages.success(request, str(deed()))
+        messages.success(request, str(act()))
     except Change.DoesNotExist as error:
         raise Http404 from error
     except UndoError as error:

@@ -31,11 +31,11 @@ from memory.models import Block, Slot
 from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
 
 
-def _name(hint: object) -> forms.CharField:
-    field = forms.TextInput(attrs={"autocomplete": "off"})
+def _name_field(hint: Any) -> forms.CharField:
+    widget = forms.TextInput(attrs={"autocomplete": "off"})
     return forms.CharField(
-        label=gettext_lazy("Name"), max_length=NAME_CHARACTERS, widget=field, help_text=hint
-    )  # type: ignore[arg-type]
+        label=gettext_lazy("Name"), max_length=NAME_CHARACTERS, widget=widget, help_text=hint
+    )
 
 
 class SlotTextForm(forms.Form):
@@ -51,7 +51,7 @@ class SlotTextForm(forms.Form):
 class SlotForm(SlotTextForm):
     """A slot that is new, or another text for the one of that name."""
 
-    name = _name(gettext_lazy("A word or two for what it is about, such as “birthday”."))
+    name = _name_field(gettext_lazy("A word or two for what it is about, such as “birthday”."))
     field_order = ("name", "text")
 
 
@@ -80,7 +80,7 @@ class BlockTextForm(forms.Form):
 class BlockForm(BlockTextForm):
     """A block that is new."""
 
-    name = _name(gettext_lazy("For example “plans”."))
+    name = _name_field(gettext_lazy("For example “plans”."))
     field_order = ("name", "description", "text", "most_characters", "is_read_only")
 
 
@@ -109,7 +109,7 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
 @post_view
 def add_slot(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion, form = get_companion(request.user, companion_id), SlotForm(request.POST, prefix="slot")
-    if not _is_saved(companion, form, set_slot):
+    if not _save(companion, form, set_slot):
         return _page(request, companion, UNPROCESSABLE, slot_form=form)
     return redirect("always", companion.pk)
 
@@ -117,7 +117,7 @@ def add_slot(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @post_view
 def add_block(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion, form = get_companion(request.user, companion_id), BlockForm(request.POST, prefix="block")
-    if not _is_saved(companion, form, write_block):
+    if not _save(companion, form, write_block):
         return _page(request, companion, UNPROCESSABLE, block_form=form)
     return redirect("always", companion.pk)
 
@@ -142,7 +142,7 @@ def _show_row(
 ) -> HttpResponse:
     """Show a slot or a block: as a row for htmx, else in the page; with `?edit` as a form."""
     companion = get_companion(request.user, shown.companion_id)
-    is_saved = _is_saved(companion, form, write, name=shown.name)
+    is_saved = _save(companion, form, write, name=shown.name)
     shown.refresh_from_db()
     is_wrong = form.is_bound and not is_saved
     edited = {"edited": shown, "edit_form": form} if is_wrong or "edit" in request.GET else {}
@@ -153,8 +153,8 @@ def _show_row(
     return render(request, f"companions/_{kind}.html", context, status=status)
 
 
-def _is_saved(companion: Companion, form: forms.Form, write: Callable[..., object], **name: str) -> bool:
-    """Whether the form was sent and what stands in it was written; else its errors say why."""
+def _save(companion: Companion, form: forms.Form, write: Callable[..., object], **name: str) -> bool:
+    """Write what stands in the form, if it was sent; return whether it was, else its errors say why."""
     if not form.is_bound or not form.is_valid():
         return False
     try:

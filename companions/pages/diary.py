@@ -90,15 +90,13 @@ def entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpR
 @page_view
 def said(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
     """What was said in the entry's session, word for word, oldest first by pages; `?message=` opens the page of one."""
-    shown, companion = (
-        get_diary_entry(request.user, companion_id, entry_id),
-        get_companion(request.user, companion_id),
-    )
+    shown = get_diary_entry(request.user, companion_id, entry_id)
+    companion = get_companion(request.user, companion_id)
     every = Message.objects.filter(session=shown.session_id).order_by("said_at", "id")
     number = request.GET.get("page")
-    looked_for = (
-        every.filter(pk=parse_uuid(request.GET["message"])).first() if "message" in request.GET else None
-    )
+    looked_for = None
+    if "message" in request.GET:
+        looked_for = every.filter(pk=parse_uuid(request.GET["message"])).first()
     if looked_for:
         number = str(every.filter(said_at__lt=looked_for.said_at).count() // MESSAGES_PER_PAGE + 1)
     lines = Paginator(every, MESSAGES_PER_PAGE).get_page(number)
@@ -109,10 +107,8 @@ def said(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpRe
 @form_view
 def delete(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
     """Ask whether to delete the entry with everything said in its session; then do it."""
-    shown, companion = (
-        get_diary_entry(request.user, companion_id, entry_id),
-        get_companion(request.user, companion_id),
-    )
+    shown = get_diary_entry(request.user, companion_id, entry_id)
+    companion = get_companion(request.user, companion_id)
     if request.method != "POST":
         count = Message.objects.filter(session=shown.session_id).count()
         return render(request, "diary/delete.html", {"companion": companion, "entry": shown, "count": count})

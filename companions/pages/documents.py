@@ -52,25 +52,25 @@ class DocumentForm(forms.Form):
 
 
 @page_view
-def given(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+def list_documents(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """What it was given to read, the newest first, and the pages that the question in `?q=` looks up."""
     companion = get_companion(request.user, companion_id)
     question = request.GET.get("q", "").strip()[:QUESTION_CHARACTERS]
-    looked_up = _looked_up(companion, question) if question else []
+    looked_up = _look_up(companion, question) if question else []
     return _page(request, companion, question=question, looked_up=looked_up, form=DocumentForm())
 
 
 def _page(request: SignedInRequest, companion: Companion, status: int = 200, **more: Any) -> HttpResponse:
     every = with_progress(Document.objects.filter(companion=companion)).order_by("-given_at")
     lines = [(document, state_of(document, document.done, document.total)) for document in every]  # type: ignore[attr-defined]
-    waits = any(state != DONE for _one, state in lines)
+    waits = any(state != DONE for _document, state in lines)
     context = {"companion": companion, "lines": lines, "waits": waits, **more}
     is_part = request.headers.get("HX-Target") == "documents"
     template = "documents/_list.html" if is_part else "documents/documents.html"
     return render(request, template, context, status=status)
 
 
-def _looked_up(companion: Companion, question: str) -> list[LookedUp]:
+def _look_up(companion: Companion, question: str) -> list[LookedUp]:
     if not is_storable(question):
         return []
     now = timezone.now()
@@ -92,7 +92,7 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             admit_work(request.user, "documents", timezone.now())
-            kept = _given(companion, form)
+            kept = _keep(companion, form)
         except DocumentError as error:
             form.add_error("title" if error.code == "bad_title" else None, str(error.detail))
         except GateError as error:
@@ -101,13 +101,13 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             response["Retry-After"] = str(error.retry_after_seconds)
             return response
         else:
-            told = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
-            messages.success(request, told)
+            text = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
+            messages.success(request, text)
             return redirect("document", companion.pk, kept.pk)
     return _page(request, companion, UNPROCESSABLE, form=form)
 
 
-def _given(companion: Companion, form: DocumentForm) -> Document:
+def _keep(companion: Companion, form: DocumentForm) -> Document:
     file, title = form.cleaned_data["file"], form.cleaned_data["title"]
     text = read_file(file.chunks()) if file else form.cleaned_data["text"].replace("\r\n", "\n")
     title = title or (file.name.rpartition(".")[0] or file.name if file else "")
@@ -117,10 +117,8 @@ def _given(companion: Companion, form: DocumentForm) -> Document:
 @page_view
 def document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
     """One document: its pages with their gists, some at a time."""
-    shown, companion = (
-        get_document(request.user, companion_id, document_id),
-        get_companion(request.user, companion_id),
-    )
+    shown = get_document(request.user, companion_id, document_id)
+    companion = get_companion(request.user, companion_id)
     pages = Paginator(shown.pages.order_by("number"), PAGES).get_page(request.GET.get("page"))
     state = state_of(shown, shown.done, shown.total)  # type: ignore[attr-defined]
     context = {"companion": companion, "document": shown, "pages": pages, "state": state}

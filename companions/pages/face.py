@@ -185,7 +185,7 @@ def face(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """The editor: as it is, or as another seed has it (`?seed=`; `?shuffle`: any); posted, it is kept."""
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":
-        return _page(request, companion, FaceForm(_shown(request, companion)))
+        return _page(request, companion, FaceForm(_get_initial(request, companion)))
     form = FaceForm(request.POST)
     if not form.is_valid():
         return _page(request, companion, form, status=UNPROCESSABLE)
@@ -194,7 +194,7 @@ def face(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     return redirect("face", companion.pk)
 
 
-def _shown(request: SignedInRequest, companion: Companion) -> dict[str, Any]:
+def _get_initial(request: SignedInRequest, companion: Companion) -> dict[str, Any]:
     """What the form is filled in with."""
     seed = str(secrets.randbelow(ANY_SEED)) if "shuffle" in request.GET else request.GET.get("seed", "")
     if seed.isascii() and seed.isdecimal() and len(seed) <= 19 and int(seed) < SEEDS:
@@ -258,11 +258,11 @@ def add_picture(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             )
         except (FilesError, CompanionsError) as error:
             form.add_error(None, str(error.detail))
-            shown = FaceForm(_shown(request, companion))
+            shown = FaceForm(_get_initial(request, companion))
             return _page(request, companion, shown, form, status=error.status)
         messages.success(request, _("The picture is shown from now on."))
         return redirect("face", companion.pk)
-    return _page(request, companion, FaceForm(_shown(request, companion)), form, status=UNPROCESSABLE)
+    return _page(request, companion, FaceForm(_get_initial(request, companion)), form, status=UNPROCESSABLE)
 
 
 @post_view

@@ -40,10 +40,10 @@ class PolicyForm(forms.Form):
         super().__init__(data, prefix=policy, initial=dict(values))
         self.policy, self.offer = policy, offer_of(policy)
         for parameter in self.offer.parameters:
-            kind = forms.IntegerField if parameter.is_whole else forms.FloatField
-            shown: dict[str, Any] = {"label": parameter.label, "required": False}
-            shown |= {"min_value": parameter.least, "max_value": parameter.most}
-            self.fields[parameter.name] = kind(**shown)
+            field: Any = forms.IntegerField if parameter.is_whole else forms.FloatField
+            self.fields[parameter.name] = field(
+                label=parameter.label, required=False, min_value=parameter.least, max_value=parameter.most
+            )
         self.built: Policy = self.offer.build(values)
 
     def clean(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class PolicyForm(forms.Form):
         return cleaned
 
     @property
-    def unusual(self) -> dict[str, float]:
+    def changed_values(self) -> dict[str, float]:
         """The numbers that are not as usual: what a companion keeps."""
         usual, values = self.offer.defaults, self.offer.values(self.built)
         return {name: value for name, value in values.items() if value != usual[name]}
@@ -112,14 +112,14 @@ def forgetting(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     if request.method == "POST":
         return _save(request, companion)
-    return _look(request, companion, request.GET)
+    return _preview(request, companion, request.GET)
 
 
 def _save(request: SignedInRequest, companion: Companion) -> HttpResponse:
-    chosen = _chosen(companion, request.POST)
+    chosen = _read_policy(companion, request.POST)
     if chosen is None or not chosen.is_valid():
-        return _look(request, companion, request.POST)
-    companion.recall_policy, companion.recall_parameters = chosen.policy, chosen.unusual
+        return _preview(request, companion, request.POST)
+    companion.recall_policy, companion.recall_parameters = chosen.policy, chosen.changed_values
     companion.save(update_fields=["recall_policy", "recall_parameters"])
     messages.success(
         request, _("Saved. From now on %(name)s remembers by this rule.") % {"name": companion.name}
@@ -127,7 +127,7 @@ def _save(request: SignedInRequest, companion: Companion) -> HttpResponse:
     return redirect("forgetting", companion.pk)
 
 
-def _chosen(companion: Companion, asked: QueryDict) -> PolicyForm | None:
+def _read_policy(companion: Companion, asked: QueryDict) -> PolicyForm | None:
     """The rule that was picked, the present one where none was; None where there is no such rule."""
     name = asked.get("policy") or companion.recall_policy
     if name not in dict(CHOICES):
@@ -138,8 +138,8 @@ def _chosen(companion: Companion, asked: QueryDict) -> PolicyForm | None:
     return PolicyForm(name, values, None if asked.get("usual") else asked)
 
 
-def _look(request: SignedInRequest, companion: Companion, asked: QueryDict) -> HttpResponse:
-    chosen, look = _chosen(companion, asked), LookForm(asked)
+def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -> HttpResponse:
+    chosen, look = _read_policy(companion, asked), LookForm(asked)
     is_part = bool(request.headers.get("HX-Request"))
     context: dict[str, Any] = {"companion": companion, "chosen": chosen, "look": look}
     if chosen is None or (chosen.is_bound and not chosen.is_valid()) or not look.is_valid():
@@ -152,7 +152,7 @@ def _look(request: SignedInRequest, companion: Companion, asked: QueryDict) -> H
         "most": MAX_LIVES,
         "today": timezone.localdate(),
         "shown": Preview(companion, chosen.built, look.cleaned_data, timezone.now()),
-        "query": _query(chosen, look),
+        "query": _build_query(chosen, look),
     }
     target = request.headers.get("HX-Target") if is_part else None
     if target in (WHOLE, SHOWN):
@@ -161,7 +161,7 @@ def _look(request: SignedInRequest, companion: Companion, asked: QueryDict) -> H
     return render(request, "forgetting/forgetting.html", context)
 
 
-def _query(chosen: PolicyForm, look: LookForm) -> str:
+def _build_query(chosen: PolicyForm, look: LookForm) -> str:
     """What is asked, as it is now but for the memory, for a link that asks for one thing more."""
     asked = {"policy": chosen.policy, "days": look.cleaned_data["days"], "cue": look.cleaned_data["cue"]}
     return urlencode(asked | {slider["name"]: slider["value"] for slider in chosen.sliders})

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.core.paginator import Page, Paginator
 from django.http import Http404
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -33,7 +34,7 @@ from memory.scoring.projection import (
 )
 
 WIDTH, HEIGHT = 1000, 300
-PAGE = 20
+PAGE_SIZE = 20
 YEAR_DAYS, MAX_DAYS = 365, 1095
 SPANS = (30, 90, YEAR_DAYS, MAX_DAYS)  # days that a curve may show
 CELL, GAP, WEEKS, LEVELS = 12, 3, 26, 4  # of the map of days
@@ -73,18 +74,18 @@ class Preview:
         before = draw_curve(self.life, self.present, self.now, span) if self.is_other else []
         highest = 2 if max(share for _, share in drawn + before) > 1 else 1
         half = half_life_days(self.policy)
-        at = across(days, span)
+        at = scale_x(days, span)
         return {
             "days": span,
             "middle": span / 2,
-            "line": points(drawn, span, highest),
-            "line_before": points(before, span, highest),
+            "line": draw_points(drawn, span, highest),
+            "line_before": draw_points(before, span, highest),
             "highest": highest,
             "half_life_days": half and round(half, 1),
-            "half_x": across(half, span) if half is not None and half <= span else "",
-            "half_y": up(0.5, highest),
+            "half_x": scale_x(half, span) if half is not None and half <= span else "",
+            "half_y": scale_y(0.5, highest),
             "at_x": at,
-            "again": [(at, up(self.strength.left, highest))] if self.asked["recalls"] else [],
+            "again": [(at, scale_y(self.strength.left, highest))] if self.asked["recalls"] else [],
             "left": as_percent(self.strength.left),
         }
 
@@ -112,17 +113,9 @@ class Preview:
             )
         return lines
 
-    @property
-    def pages(self) -> int:
-        return max(1, -(-len(self.lives) // PAGE))
-
-    @property
-    def page(self) -> int:
-        return min(self.asked["page"] or 1, self.pages)
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        return self.ranked[(self.page - 1) * PAGE : self.page * PAGE]
+    @cached_property
+    def page(self) -> Page[dict[str, Any]]:
+        return Paginator(self.ranked, PAGE_SIZE).get_page(self.asked["page"] or 1)
 
     @property
     def moved(self) -> tuple[int, int]:
@@ -136,34 +129,35 @@ class Preview:
         return [(name, when, counted[depth]) for depth, (name, when) in DEPTHS.items()]
 
     @property
-    def own(self) -> str:
+    def own_query(self) -> str:
         """The memory that is looked at, for links that keep to it."""
         own = {"memory": self.life.id, "recalls": self.asked["recalls"]}
         return f"{urlencode(own)}&" if self.life.id else ""
 
     @cached_property
-    def came(self) -> list[Found]:
+    def found_before(self) -> list[Found]:
         """What the cue would bring to mind then under the present policy."""
         return self._recall(self.present)
 
     @cached_property
-    def comes(self) -> list[dict[str, Any]]:
+    def found(self) -> list[dict[str, Any]]:
         """What it would bring to mind under the policy that is tried."""
-        before = {found.memory.pk: rank for rank, found in enumerate(self.came, 1)}
-        found = self._recall(self.policy) if self.is_other else self.came
+        before = {found.memory.pk: rank for rank, found in enumerate(self.found_before, 1)}
+        results = self._recall(self.policy) if self.is_other else self.found_before
         return [
             {
-                "found": one,
-                "rank_before": before.get(one.memory.pk),
-                "rises": before.get(one.memory.pk, 0) - rank,
+                "result": result,
+                "rank_before": before.get(result.memory.pk),
+                "rises": before.get(result.memory.pk, 0) - rank,
             }
-            for rank, one in enumerate(found, 1)
+            for rank, result in enumerate(results, 1)
         ]
 
     @cached_property
-    def gone(self) -> set[Any]:
+    def lost(self) -> set[Any]:
         """What only the present policy brings to mind."""
-        return {found.memory.pk for found in self.came} - {one["found"].memory.pk for one in self.comes}
+        found = {line["result"].memory.pk for line in self.found}
+        return {before.memory.pk for before in self.found_before} - found
 
     @cached_property
     def _vector(self) -> Any:
@@ -190,16 +184,16 @@ def as_percent(share: float) -> str:
     return f"{round(100 * share)}\u00a0%".replace("-", "\u2212")
 
 
-def points(pairs: Iterable[tuple[float, float]], widest: float, highest: float) -> str:
+def draw_points(pairs: Iterable[tuple[float, float]], widest: float, highest: float) -> str:
     """Return the pairs as the points of a polyline: x from 0 to `widest`, y from 0 to `highest`."""
-    return " ".join(f"{across(x, widest)},{up(y, highest)}" for x, y in pairs)
+    return " ".join(f"{scale_x(x, widest)},{scale_y(y, highest)}" for x, y in pairs)
 
 
-def across(x: float, widest: float) -> str:
+def scale_x(x: float, widest: float) -> str:
     return f"{WIDTH * x / widest:.1f}"
 
 
-def up(y: float, highest: float) -> str:
+def scale_y(y: float, highest: float) -> str:
     return f"{HEIGHT * (1 - min(max(y, 0), highest) / highest):.1f}"
 
 

@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_waking
-from companions.conversations.revisions import Piece
 from companions.life import inner_state, log, timers, waking
 from companions.life.inner_state import compare_texts
 from companions.life.log import Entry
@@ -69,26 +68,18 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 PAGE_SIZE = 20
-NEXT = 5  # of the timers
+MAX_TIMERS = 5
 # Held back for the person's own rules, not for its words: those they may read.
 BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered"}
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LogLine:
     """A line of the log, with what was said, or what it would have said."""
 
     entry: Entry
     message: Message | None = None
     withheld: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Revised:
-    """An inner state, and what it says anew beside the one before; nothing for the first."""
-
-    state: InnerState
-    lines: list[list[Piece]]
 
 
 @page_view
@@ -97,7 +88,7 @@ def life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
     if request.headers.get("HX-Request"):
-        return render(request, "life/_log.html", {"companion": companion, **_logged(companion, cursor)})
+        return render(request, "life/_log.html", {"companion": companion, **_load_log(companion, cursor)})
     return _page(request, companion, LifeForm(instance=companion.life), cursor=cursor)
 
 
@@ -114,15 +105,15 @@ def _page(
         "form": form,
         "inner": inner,
         "feeling": inner_state.get_feeling_now(inner, now),
-        "planned": timers.get_planned(companion.pk)[:NEXT],
+        "planned": timers.get_planned(companion.pk)[:MAX_TIMERS],
         "waiting": Waking.objects.waiting().filter(companion=companion).order_by("due_at", "pk"),
         "cursor": cursor,
-        **_logged(companion, cursor),
+        **_load_log(companion, cursor),
     }
     return render(request, "life/life.html", context, status=status)
 
 
-def _logged(companion: Companion, cursor: str | None) -> dict[str, Any]:
+def _load_log(companion: Companion, cursor: str | None) -> dict[str, Any]:
     """A page of what it did by itself, newest first, and where the next one begins; what is to come is left out."""
     ended = (
         log.load_wakings(companion).exclude(state=Waking.State.WAITING).defer(None).defer("prompt", "shown")
@@ -130,16 +121,16 @@ def _logged(companion: Companion, cursor: str | None) -> dict[str, Any]:
     with_place = ended.select_related("message__session__diary_entry")
     rows = [(with_place, "due_at"), (log.load_reflections(companion), "made_at")]
     found, following = list_page(rows, cursor, PAGE_SIZE)
-    logged = [_line(companion, row) for row in found]
+    logged = [_log_line(companion, row) for row in found]
     return {"logged": logged, "following": following, "today": timezone.localdate()}
 
 
-def _line(companion: Companion, row: Waking | InnerState) -> Logged:
+def _log_line(companion: Companion, row: Waking | InnerState) -> LogLine:
     entry = log.write_entry(companion, row)
     if isinstance(row, InnerState):
-        return Logged(entry)
+        return LogLine(entry)
     is_held = row.outcome == Waking.Outcome.HELD and row.reason in BY_RULE
-    return Logged(entry, getattr(row, "message", None), row.text if is_held else "")
+    return LogLine(entry, getattr(row, "message", None), row.text if is_held else "")
 
 
 @page_view
@@ -151,9 +142,7 @@ def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     shown = list(every[page.start_index() - 1 : page.end_index() + 1]) if page.paginator.count else []
     earlier: list[InnerState | None] = [*shown[1:], None]
     revised = [
-        Revised(
-            state, compare_texts(before.text, state.text) if before and before.text and state.text else []
-        )
+        (state, compare_texts(before.text, state.text) if before and before.text and state.text else [])
         for state, before in zip(shown, earlier, strict=True)
     ]
     context = {"companion": companion, "page": page, "revised": revised[:PAGE_SIZE]}

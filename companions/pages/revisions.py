@@ -53,10 +53,12 @@ class SentencesForm(forms.Form):
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        wrong = [_too_long(n, line) for n, line in enumerate(lines, 1) if len(line) > SENTENCE_CHARACTERS]
+        wrong = [
+            _explain_length(n, line) for n, line in enumerate(lines, 1) if len(line) > SENTENCE_CHARACTERS
+        ]
         if len(lines) > MAX_SENTENCES:
-            told = _("There are %(count)d sentences; there is room for %(most)d.")
-            wrong.insert(0, told % {"count": len(lines), "most": MAX_SENTENCES})
+            too_many = _("There are %(count)d sentences; there is room for %(most)d.")
+            wrong.insert(0, too_many % {"count": len(lines), "most": MAX_SENTENCES})
         if not is_storable(text):
             wrong.append(_("This holds characters that are not text."))
         if wrong:
@@ -72,14 +74,14 @@ class SentencesForm(forms.Form):
         return self.cleaned_data
 
 
-def _too_long(number: int, sentence: str) -> str:
+def _explain_length(number: int, sentence: str) -> str:
     more = len(sentence) - SENTENCE_CHARACTERS
-    told = ngettext(
+    text = ngettext(
         "Sentence %(number)d is %(more)d character too long: “%(begin)s…”",
         "Sentence %(number)d is %(more)d characters too long: “%(begin)s…”",
         more,
     )
-    return told % {"number": number, "more": more, "begin": sentence[:40]}
+    return text % {"number": number, "more": more, "begin": sentence[:40]}
 
 
 PAGE_SIZE = 20
@@ -98,7 +100,7 @@ def _revisions(request: SignedInRequest, companion_id: UUID, about: str) -> Quer
 
 
 @page_view
-def shown(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+def revision(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
     """The sentences that hold, each with what it comes from, and the revisions, newest first by pages."""
     companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
     current = every.first()
@@ -128,28 +130,26 @@ def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) ->
 
 
 @page_view
-def compared(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
+def compare_revisions(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
     """Two revisions side by side, the earlier first: those of `?a=` and `?b=`, or the last two."""
     companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
     newest = get_object_or_404(every[:1]).number
     usual = {"a": str(max(newest - 1, 1)), "b": str(newest)}
-    numbers = sorted(_number(request.GET.get(name, number)) for name, number in usual.items())
+    numbers = sorted(_parse_number(request.GET.get(name, number)) for name, number in usual.items())
     earlier, later = (get_object_or_404(every, number=number) for number in numbers)
     lines = compare(*([sentence["text"] for sentence in revision.sentences] for revision in (earlier, later)))
     context = _context(companion, about, earlier=earlier, later=later, lines=lines)
     return render(request, "understanding/compare.html", context)
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise Http404
     return int(text)
 
 
 @form_view
-def restored(
-    request: SignedInRequest, companion_id: UUID, number: int, about: Revision.About
-) -> HttpResponse:
+def restore(request: SignedInRequest, companion_id: UUID, number: int, about: Revision.About) -> HttpResponse:
     """Ask whether to let that revision hold again; then do it."""
     companion = get_companion(request.user, companion_id)
     earlier = get_revision(request.user, companion_id, about, number)
@@ -159,6 +159,6 @@ def restored(
         restore_revision(companion, earlier, timezone.now())
     except Revision.DoesNotExist as error:
         raise Http404 from error
-    told_so = _("Revision %(number)d holds again. What stood there before is kept as a revision.")
-    messages.success(request, told_so % {"number": number})
+    outcome = _("Revision %(number)d holds again. What stood there before is kept as a revision.")
+    messages.success(request, outcome % {"number": number})
     return redirect(NAMES[about], companion_id)

@@ -1,4 +1,4 @@
-"""How pages list things: by a cursor in `?cursor=`, or by what a question in the reader's words finds."""
+"""What pages share: the three kinds of view, lists by the cursor in `?cursor=`, and a question in the reader's words."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -22,14 +22,17 @@ UNPROCESSABLE = 422  # a form comes back with its errors
 
 
 def page_view(view: View) -> View:
+    """Let a person who is signed in look at a page."""
     return require_safe(login_required(never_cache(view)))
 
 
 def form_view(view: View) -> View:
+    """Let them look at a page, and send its form back to it."""
     return require_http_methods(["GET", "HEAD", "POST"])(login_required(never_cache(view)))
 
 
 def post_view(view: View) -> View:
+    """Let them send something to it."""
     return require_POST(login_required(view))
 
 

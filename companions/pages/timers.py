@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dates import WEEKDAYS
@@ -37,7 +37,7 @@ EVERY, WEEKDAY = "*", "1-5"
 FIELDS = {"after": ("amount", "unit"), "once": ("at",), "every": ("time", "days"), "cron": ("cron",)}
 
 
-def _days() -> list[tuple[str, Any]]:
+def _name_days() -> list[tuple[str, Any]]:
     named = [(str(number), WEEKDAYS[(number - 1) % 7]) for number in (1, 2, 3, 4, 5, 6, 0)]
     return [(EVERY, _("every day")), (WEEKDAY, _("every weekday, Monday to Friday")), *named]
 
@@ -62,7 +62,9 @@ class TimerForm(forms.Form):
         max_length=40,
         widget=forms.TextInput(attrs={"type": "datetime-local"}),
     )
-    days = forms.ChoiceField(label=gettext_lazy("On which days"), choices=lazy(_days, list), required=False)
+    days = forms.ChoiceField(
+        label=gettext_lazy("On which days"), choices=lazy(_name_days, list), required=False
+    )
     time = forms.TimeField(
         label=gettext_lazy("At what time"),
         required=False,
@@ -86,7 +88,7 @@ class TimerForm(forms.Form):
 
     def __init__(self, companion: Companion, now: datetime, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.companion, self.now = companion, now
+        self.companion, self.now, self.zone = companion, now, work.get_zone(companion)
         self.schedule: Schedule | None = None
 
     def clean(self) -> dict[str, Any]:
@@ -98,33 +100,33 @@ class TimerForm(forms.Form):
         for name in {name for names in FIELDS.values() for name in names} & set(self.errors) - set(own):
             del self.errors[name]
         if not set(own) & set(self.errors):
-            self._plan(given, own[0])
+            self._set_schedule(given, own[0])
         return given
 
-    def _plan(self, given: dict[str, Any], field: str) -> None:
+    def _set_schedule(self, given: dict[str, Any], field: str) -> None:
         if not given[field]:
             self.add_error(field, self.fields[field].error_messages["required"])
             return
         try:
-            self.schedule = schedules.parse_new(_written(given), self.now, work.get_zone(self.companion))
+            self.schedule = schedules.parse_new(_write_schedule(given), self.now, self.zone)
         except TimerError as error:
             self.add_error(field, str(error.detail))
 
-    def upcoming(self, count: int) -> list[datetime]:
-        """The first due times of a valid form."""
-        zone = work.get_zone(self.companion)
-        if self.schedule is None:
+    @property
+    def upcoming(self) -> list[datetime]:
+        """The first due times, once it is valid."""
+        if not self.is_bound or not self.is_valid() or self.schedule is None:
             return []
-        return schedules.get_due_times(self.schedule, self.schedule.first(self.now, zone), zone, count)
+        first = self.schedule.first(self.now, self.zone)
+        return schedules.get_due_times(self.schedule, first, self.zone, work.UPCOMING_COUNT)
 
     @property
     def in_words(self) -> str:
-        zone = work.get_zone(self.companion)
         language = self.companion.user.language
-        return schedules.describe(self.schedule, zone, language) if self.schedule else ""
+        return schedules.describe(self.schedule, self.zone, language) if self.schedule else ""
 
 
-def _written(given: dict[str, Any]) -> str:
+def _write_schedule(given: dict[str, Any]) -> str:
     """What was chosen, as a schedule is written."""
     if given["kind"] == "after":
         return f"{given['amount']}{given['unit'] or 'min'}"
@@ -154,43 +156,34 @@ def _page(request: SignedInRequest, companion: Companion, form: TimerForm, statu
         "form": form,
         "most": work.MAX_ACTIVE,
     }
-    return render(request, "timers/timers.html", context | _preview(form), status=status)
-
-
-def _preview(form: TimerForm) -> dict[str, Any]:
-    if not form.is_bound or not form.is_valid():
-        return {}
-    return {"upcoming": form.upcoming(work.UPCOMING_COUNT), "in_words": form.in_words}
+    return render(request, "timers/timers.html", context, status=status)
 
 
 @page_view
 def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """When a timer would be due that is filled in so far; or what is wrong with it."""
     companion = get_companion(request.user, companion_id)
-    form = _filled(request.GET, companion)
+    form = TimerForm(companion, timezone.now(), request.GET)
     if not request.headers.get("HX-Request"):
         return _page(request, companion, form)
-    return render(request, "timers/_preview.html", {"companion": companion, "form": form} | _preview(form))
-
-
-def _filled(sent: QueryDict, companion: Companion) -> TimerForm:
-    return TimerForm(companion, timezone.now(), sent)
+    return render(request, "timers/_preview.html", {"companion": companion, "form": form})
 
 
 @post_view
 def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Set a timer, or show when it would be due (`look`)."""
     companion = get_companion(request.user, companion_id)
-    form = _filled(request.POST, companion)
+    form = TimerForm(companion, timezone.now(), request.POST)
     if "look" in request.POST:
         return _page(request, companion, form, 200 if form.is_valid() else UNPROCESSABLE)
-    if not form.is_valid() or not _is_set(companion, form):
+    if not form.is_valid() or not _set_timer(companion, form):
         return _page(request, companion, form, UNPROCESSABLE)
     messages.success(request, _("The timer is set."))
     return redirect("timers", companion_id)
 
 
-def _is_set(companion: Companion, form: TimerForm) -> bool:
+def _set_timer(companion: Companion, form: TimerForm) -> bool:
+    """Set it; return whether it was, else the form's errors say why."""
     assert form.schedule is not None  # noqa: S101 (it is valid)
     note = form.cleaned_data["note"]
     admit_to(companion.user, "timers", form.now)
@@ -204,42 +197,42 @@ def _is_set(companion: Companion, form: TimerForm) -> bool:
 
 @post_view
 def cancel(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
-    def deed(timer: Timer, now: datetime) -> str:
+    def act(timer: Timer, now: datetime) -> str:
         return _("The timer is cancelled.") if work.cancel(timer, now) else _("This timer has ended.")
 
-    return _done(request, companion_id, timer_id, deed)
+    return _act_on_timer(request, companion_id, timer_id, act)
 
 
 @post_view
 def fire(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
     """Let it wake now; its own due time stays."""
 
-    def deed(timer: Timer, now: datetime) -> str:
+    def act(timer: Timer, now: datetime) -> str:
         admit_to(request.user, "timers", now)
         work.fire(timer, now, is_asked_for=True)
         name = timer.companion.name
         return _("%(name)s wakes for it now. What comes of it stands in the log.") % {"name": name}
 
-    return _done(request, companion_id, timer_id, deed)
+    return _act_on_timer(request, companion_id, timer_id, act)
 
 
 @post_view
-def again(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
+def restart(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
     """Let one that stands still run again."""
 
-    def deed(timer: Timer, now: datetime) -> str:
+    def act(timer: Timer, now: datetime) -> str:
         return _("The timer is set.") if work.restart(timer, now) else _("This timer has ended.")
 
-    return _done(request, companion_id, timer_id, deed)
+    return _act_on_timer(request, companion_id, timer_id, act)
 
 
-def _done(
-    request: SignedInRequest, companion_id: UUID, timer_id: UUID, deed: Callable[[Timer, datetime], str]
+def _act_on_timer(
+    request: SignedInRequest, companion_id: UUID, timer_id: UUID, act: Callable[[Timer, datetime], str]
 ) -> HttpResponse:
-    """The page that the person was on, with a word on what came of it."""
+    """Act, and lead back to the page that the person was on, with a word on what came of it."""
     timer = get_timer(request.user, companion_id, timer_id)
     try:
-        messages.success(request, deed(timer, timezone.now()))
+        messages.success(request, act(timer, timezone.now()))
     except TimerError as error:
         messages.error(request, str(error.detail))
     return redirect("life" if request.POST.get("from") == "life" else "timers", companion_id)

@@ -20,7 +20,7 @@ from companions.pages import (
 )
 from memory.models import Revision
 
-of_memory: list[URLPattern | URLResolver] = [
+memory_patterns: list[URLPattern | URLResolver] = [
     path("", memories.memory, name="memory"),
     path("edit/", memories.edit, name="memory_edit"),
     path("pin/", memories.pin, name="memory_pin"),
@@ -30,18 +30,18 @@ of_memory: list[URLPattern | URLResolver] = [
 ]
 
 
-def of_understanding(name: str, about: Revision.About) -> list[URLPattern | URLResolver]:
+def revision_patterns(name: str, about: Revision.About) -> list[URLPattern | URLResolver]:
     """The pages of one of the two texts that a companion has in revisions."""
-    given = {"about": about}
+    kwargs = {"about": about}
     return [
-        path("", revisions.shown, given, name=name),
-        path("edit/", revisions.edit, given, name=f"{name}_edit"),
-        path("compare/", revisions.compared, given, name=f"{name}_compare"),
-        path("<int:number>/restore/", revisions.restored, given, name=f"{name}_restore"),
+        path("", revisions.revision, kwargs, name=name),
+        path("edit/", revisions.edit, kwargs, name=f"{name}_edit"),
+        path("compare/", revisions.compare_revisions, kwargs, name=f"{name}_compare"),
+        path("<int:number>/restore/", revisions.restore, kwargs, name=f"{name}_restore"),
     ]
 
 
-of_companion: list[URLPattern | URLResolver] = [
+companion_patterns: list[URLPattern | URLResolver] = [
     path("", talk.talk, name="talk"),
     path("read/", talk.read, name="read"),
     path("gauge/", talk.gauge, name="gauge"),
@@ -58,7 +58,7 @@ of_companion: list[URLPattern | URLResolver] = [
     path("always/blocks/add/", core_memory.add_block, name="block_add"),
     path("always/blocks/<int:block_id>/", core_memory.block, name="block"),
     path("always/blocks/<int:block_id>/delete/", core_memory.remove_block, name="block_delete"),
-    path("documents/", documents.given, name="documents"),
+    path("documents/", documents.list_documents, name="documents"),
     path("documents/give/", documents.give, name="document_give"),
     path("documents/<uuid:document_id>/", documents.document, name="document"),
     path("documents/<uuid:document_id>/delete/", documents.delete, name="document_delete"),
@@ -72,12 +72,12 @@ of_companion: list[URLPattern | URLResolver] = [
     path("diary/<uuid:entry_id>/", diary.entry, name="diary_entry"),
     path("diary/<uuid:entry_id>/said/", diary.said, name="diary_said"),
     path("diary/<uuid:entry_id>/delete/", diary.delete, name="diary_delete"),
-    path("profile/", include(of_understanding("profile", Revision.About.USER_PROFILE))),
-    path("self-concept/", include(of_understanding("self_concept", Revision.About.SELF_CONCEPT))),
+    path("profile/", include(revision_patterns("profile", Revision.About.USER_PROFILE))),
+    path("self-concept/", include(revision_patterns("self_concept", Revision.About.SELF_CONCEPT))),
     path("memories/", memories.memories, name="memories"),
     path("memories/add/", memories.add, name="memory_add"),
     path("memories/delete/", memories.delete_many, name="memories_delete"),
-    path("memories/<uuid:memory_id>/", include(of_memory)),
+    path("memories/<uuid:memory_id>/", include(memory_patterns)),
     path("life/", life.life, name="life"),
     path("life/settings/", life.settings, name="life_settings"),
     path("life/mute/", life.mute, name="life_mute"),
@@ -88,7 +88,7 @@ of_companion: list[URLPattern | URLResolver] = [
     path("timers/add/", timers.add, name="timer_add"),
     path("timers/<uuid:timer_id>/cancel/", timers.cancel, name="timer_cancel"),
     path("timers/<uuid:timer_id>/fire/", timers.fire, name="timer_fire"),
-    path("timers/<uuid:timer_id>/again/", timers.again, name="timer_again"),
+    path("timers/<uuid:timer_id>/again/", timers.restart, name="timer_again"),
     path("pursuits/", goals.pursuits, name="pursuits"),
     path("pursuits/<uuid:pursuit_id>/", goals.change, name="pursuit_change"),
     path("face/", face.face, name="face"),
@@ -111,5 +111,5 @@ urlpatterns = [
     path("companions/", companions.companions, name="companions"),
     path("companions/new/", companions.new, name="companion_new"),
     path("companions/new/digital-life/", companions.move_in, name="companion_move_in"),
-    path("companions/<uuid:companion_id>/", include(of_companion)),
+    path("companions/<uuid:companion_id>/", include(companion_patterns)),
 ]

@@ -71,6 +71,12 @@ def test_a_starting_character_fills_the_form(at_home: Client, alice: User, langu
     assert starting("fr") == starting("en")
 
 
+def test_a_form_with_errors_keeps_the_starting_character(at_home: Client, alice: User) -> None:
+    character = starting("en")[0]
+    page = at_home.post("/companions/new/", fields(name="") | {"from": character.slug}).content.decode()
+    assert f'name="from" value="{character.slug}"' in page
+
+
 def test_a_companion_is_changed(at_home: Client, mira: Companion) -> None:
     assert at_home.post(f"/companions/{mira.pk}/settings/", fields(name="Mirabel")).status_code == 302
     mira.refresh_from_db()

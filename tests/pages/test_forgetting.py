@@ -111,7 +111,7 @@ def test_memories_stand_by_strength_with_their_depths(
     at_home: Client, mira: Companion, aged: list[Memory]
 ) -> None:
     response = at_home.get(path(mira), {"policy": "memory_bank"})
-    lines = response.context["shown"].lines
+    lines = response.context["shown"].page
     assert [line["strength"].life.text for line in lines] == [
         "Fact of 300 days",
         "Fact of 60 days",
@@ -130,7 +130,7 @@ def test_pages_leave_nothing_out(at_home: Client, mira: Companion) -> None:
     found = []
     for page in ("1", "2", "3", "4"):
         shown = at_home.get(path(mira), {"page": page}, headers=SHOWN).context["shown"]
-        found += [line["strength"].life.text for line in shown.lines][: 0 if page == "4" else None]
+        found += [line["strength"].life.text for line in shown.page][: 0 if page == "4" else None]
     assert sorted(found) == sorted(f"fact {number}" for number in range(45))
 
 
@@ -171,8 +171,8 @@ def test_another_rule_is_shown_beside_the_present_one(
     response = at_home.get(path(mira), {"policy": "airi_chat"}, headers=SHOWN)
     shown = response.context["shown"]
     assert shown.is_other
-    assert next(line["strength"].life.text for line in shown.lines) == "Fact of 1 days"
-    rises = {line["strength"].life.text: line["rises"] for line in shown.lines}
+    assert next(line["strength"].life.text for line in shown.page) == "Fact of 1 days"
+    rises = {line["strength"].life.text: line["rises"] for line in shown.page}
     assert sum(rises.values()) == 0
     assert rises["Fact of 300 days"] < 0 < rises["Fact of 20 days"]
     assert shown.moved == (sum(n > 0 for n in rises.values()), sum(n < 0 for n in rises.values()))
@@ -189,10 +189,10 @@ def test_what_a_cue_would_bring_to_mind_under_both(at_home: Client, told: Told) 
     asked = {"cue": "statistics", "kith-recency": "0.1", "kith-retention": "0.1", "kith-month_days": "1"}
     response = at_home.get(path(told.companion), asked, headers=SHOWN)
     shown = response.context["shown"]
-    came = [one.memory.text for one in shown.came]
-    comes = [one["found"].memory.text for one in shown.comes]
+    came = [result.memory.text for result in shown.found_before]
+    comes = [line["result"].memory.text for line in shown.found]
     assert set(came[:2]) == set(comes[:2]) == {"The exam is statistics", "Statistics was easy last year"}
-    assert [one["found"].score for one in shown.comes] != [one.score for one in shown.came]
+    assert [line["result"].score for line in shown.found] != [result.score for result in shown.found_before]
     page = response.content.decode()
     assert "By the present rule" in page
     assert "By the rule you try" in page

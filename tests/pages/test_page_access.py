@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.memories.editing import give_document
 from companions.models import Timer, Waking
-from companions.pages.urls import of_companion
+from companions.pages.urls import companion_patterns
 from memory.goals import begin_goal
 from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
 from tests.fixtures.turns import make_companion
@@ -223,7 +223,7 @@ def names(patterns: list[URLPattern | URLResolver]) -> set[str | None]:
 
 
 def test_the_matrix_leaves_no_page_out() -> None:
-    assert names([*of_companion, *of_voice]) == set(PAGES)
+    assert names([*companion_patterns, *of_voice]) == set(PAGES)
 
 
 @pytest.mark.usefixtures("speech_rehearsal")
