@@ -10,7 +10,7 @@ from ninja import Field, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
-from companions.api.schemas import ClientId, IdempotencyKey, MessageOut, FilledText
+from companions.api.schemas import ClientId, FilledText, IdempotencyKey, MessageOut
 from companions.pagination import PageQuery, paginate
 from companions.replies import frames
 from database.threads import in_thread
