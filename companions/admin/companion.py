@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from companions.admin.columns import number
 from companions.deletion import forget
 from companions.models import (
     Closing,
@@ -58,8 +59,8 @@ class CompanionAdmin(PrivateAdmin):
     list_display = (
         "short_id",
         "owner",
-        "persona_length",
-        "greeting_length",
+        number("persona_length", _("characters of persona")),
+        number("greeting_length", _("characters of greeting")),
         "tint",
         "recall_policy",
         moment("created_at", _("made")),
@@ -68,19 +69,11 @@ class CompanionAdmin(PrivateAdmin):
     fields = ("id", "owner", "tint", "recall_policy", "idle_hours", "created_at", "conversation")
     private_template = "admin/companions/companion.html"
 
-    @admin.display(description=_("characters of persona"), ordering="persona_length")
-    def persona_length(self, companion: Any) -> int:
-        return int(companion.persona_length)
-
-    @admin.display(description=_("characters of greeting"), ordering="greeting_length")
-    def greeting_length(self, companion: Any) -> int:
-        return int(companion.greeting_length)
-
     def private(self, request: HttpRequest, thing: Companion) -> dict[str, Any]:
-        return super().private(request, thing) | {"below": [_way(model, thing) for model in BELOW]}
+        return super().private(request, thing) | {"below": [_link_to_list(model, thing) for model in BELOW]}
 
 
-def _way(model: type[Model], companion: Companion) -> dict[str, Any]:
+def _link_to_list(model: type[Model], companion: Companion) -> dict[str, Any]:
     """The list of what a companion has of one kind: its name, its address and how many there are."""
     opts = model._meta
     address = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")

@@ -5,27 +5,24 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.paginator import Page, Paginator
-from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.decorators import action, display
+from unfold.decorators import action
 
+from companions.admin.columns import ActionAdmin, number, state
 from companions.deletion import delete_message
 from companions.models import Closing, Conversation, Message, Reply, Session
 from companions.sessions.requests import try_again
 from memory.models import Memory
 from safety.admin import PrivateAdmin, link_to, marks, moment
-from safety.audit import record
-from safety.models import AuditEntry
 
 MESSAGES_PER_PAGE = 50
 
 
-def said_in(messages: QuerySet[Message], request: HttpRequest) -> Page[Message]:
+def paginate_messages(messages: QuerySet[Message], request: HttpRequest) -> Page[Message]:
     """The page of these messages that the request asks for, newest first."""
     return Paginator(messages.order_by("-said_at", "-created_at"), MESSAGES_PER_PAGE).get_page(
         request.GET.get("said")
@@ -47,7 +44,7 @@ class ConversationAdmin(PrivateAdmin):
         return link_to("companions.message", conversation.head_id)
 
     def private(self, request: HttpRequest, thing: Conversation) -> dict[str, Any]:
-        return {"said": said_in(thing.messages.all(), request)}
+        return {"said": paginate_messages(thing.messages.all(), request)}
 
 
 @admin.register(Session)
@@ -62,7 +59,7 @@ class SessionAdmin(PrivateAdmin):
         "of_companion",
         moment("started_at", _("started")),
         moment("ended_at", _("ended")),
-        "count",
+        number("count", _("messages")),
         "pressure",
         "digest_attempts",
     )
@@ -74,12 +71,8 @@ class SessionAdmin(PrivateAdmin):
     )
     private_template = "admin/companions/said.html"
 
-    @admin.display(description=_("messages"), ordering="count")
-    def count(self, session: Any) -> int:
-        return int(session.count)
-
     def private(self, request: HttpRequest, thing: Session) -> dict[str, Any]:
-        return super().private(request, thing) | {"said": said_in(thing.messages.all(), request)}
+        return super().private(request, thing) | {"said": paginate_messages(thing.messages.all(), request)}
 
 
 CLOSING_COLOURS = {
@@ -90,7 +83,7 @@ CLOSING_COLOURS = {
 
 
 @admin.register(Closing)
-class ClosingAdmin(PrivateAdmin):
+class ClosingAdmin(ActionAdmin):
     """The end of a session: how far it is, what went wrong, and another try for those that failed."""
 
     words = ("drafts",)
@@ -107,39 +100,26 @@ class ClosingAdmin(PrivateAdmin):
         *("attempts", "error", "asked_at", "next_at", "ended_at"),
     )
 
-    @display(description=_("state"), ordering="state", label=CLOSING_COLOURS)  # type: ignore[untyped-decorator]
-    def shown_state(self, closing: Closing) -> tuple[str, str]:
-        return closing.state, closing.get_state_display()
+    shown_state = state(CLOSING_COLOURS)
 
     @admin.display(description=_("session"))
     def of_session(self, closing: Closing) -> str:
         return link_to("companions.session", closing.session_id)
 
-    def has_again_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm("companions.change_closing"))
-
-    @action(description=_("Try again"), permissions=["again"])  # type: ignore[untyped-decorator]
+    @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Closing]) -> None:
-        """Those that failed are tried again, each on record."""
-        tried = sum(self._tried(request, closing) for closing in queryset)
-        left = queryset.count() - tried
+        """Try those again that failed, each on record."""
+        tried, left = self.act(request, queryset, lambda closing, now: try_again(closing.pk, now))
         if tried:
-            told = ngettext("%(n)d closing is tried again.", "%(n)d closings are tried again.", tried)
-            messages.success(request, told % {"n": tried})
+            text = ngettext("%(n)d closing is tried again.", "%(n)d closings are tried again.", tried)
+            messages.success(request, text % {"n": tried})
         if left:
-            told = ngettext(
+            text = ngettext(
                 "%(n)d closing had not failed, or its session has ended since.",
                 "%(n)d closings had not failed, or their sessions have ended since.",
                 left,
             )
-            messages.warning(request, told % {"n": left})
-
-    def _tried(self, request: Any, closing: Closing) -> bool:
-        with transaction.atomic():
-            is_tried = try_again(closing.pk, timezone.now())
-            if is_tried:
-                record(request.user, AuditEntry.Deed.CHANGED, Closing, closing.pk, self.owner_of(closing.pk))
-        return is_tried
+            messages.warning(request, text % {"n": left})
 
 
 @admin.register(Message)
@@ -150,7 +130,7 @@ class MessageAdmin(PrivateAdmin):
     words = ("author", "text")
     annotations = {"length": Length("text")}
     list_display = (
-        *("short_id", "owner", "of_companion", "role", "length"),
+        *("short_id", "owner", "of_companion", "role", number("length", _("characters"))),
         *(moment("said_at", _("said")), moment("created_at", _("stored")), "marks"),
     )
     list_filter = (
@@ -167,10 +147,6 @@ class MessageAdmin(PrivateAdmin):
         *("created_at", "is_hidden", "is_rehearsed", "client_id", "job", "of_maker"),
     )
     private_template = "admin/companions/message.html"
-
-    @admin.display(description=_("characters"), ordering="length")
-    def length(self, message: Any) -> int:
-        return int(message.length)
 
     @admin.display(description=_("marks"))
     def marks(self, message: Message) -> str:

@@ -1,24 +1,19 @@
 """Timers, wakings, inner states, what a companion may do between talks, and deliveries."""
 
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.decorators import action, display
+from unfold.decorators import action
 
+from companions.admin.columns import ActionAdmin, state
 from companions.admin.reply import mark_lines, pretty
-from companions.errors import TimerError
 from companions.life import timers, waking
 from companions.models import Delivery, InnerState, Life, Timer, Waking
 from safety.admin import PrivateAdmin, link_to, moment
-from safety.audit import record
-from safety.models import AuditEntry
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
 WAKING_COLOURS = {
@@ -28,33 +23,19 @@ WAKING_COLOURS = {
 }
 
 
-class DeedsAdmin(PrivateAdmin):
-    """An admin with deeds on chosen things, each on record; what cannot be done is told and leaves no entry."""
-
-    def done(self, request: Any, queryset: QuerySet[Any], deed: Any) -> None:
-        """Do it to each of them, one transaction each, and say how many it was done to."""
-        did = sum(self._done(request, thing, deed, timezone.now()) for thing in queryset)
-        left = queryset.count() - did
+class LifeActionAdmin(ActionAdmin):
+    def do(self, request: HttpRequest, queryset: QuerySet[Any], action: Any) -> None:
+        """Act on each thing, and say for how many it was done."""
+        did, left = self.act(request, queryset, action)
         if did:
             messages.success(request, ngettext("Done for %(n)d.", "Done for %(n)d.", did) % {"n": did})
         if left:
-            told = ngettext("%(n)d is not in a state for that.", "%(n)d are not in a state for that.", left)
-            messages.warning(request, told % {"n": left})
-
-    def _done(self, request: Any, thing: Any, deed: Any, now: datetime) -> bool:
-        try:
-            with transaction.atomic():
-                is_done = bool(deed(thing, now))
-                if is_done:
-                    changed = AuditEntry.Deed.CHANGED
-                    record(request.user, changed, self.model, thing.pk, self.owner_of(thing.pk))
-        except TimerError:
-            return False
-        return is_done
+            text = ngettext("%(n)d is not in a state for that.", "%(n)d are not in a state for that.", left)
+            messages.warning(request, text % {"n": left})
 
 
 @admin.register(Timer)
-class TimerAdmin(DeedsAdmin):
+class TimerAdmin(LifeActionAdmin):
     """A future moment: when it is due, who set it; those set aside can be set again, and any that runs be fired."""
 
     words = ("note", "schedule")
@@ -70,26 +51,21 @@ class TimerAdmin(DeedsAdmin):
         *("attempts", "error", "message", "waking", "created_at", "ended_at"),
     )
 
-    @display(description=_("state"), ordering="state", label=TIMER_COLOURS)  # type: ignore[untyped-decorator]
-    def shown_state(self, timer: Timer) -> tuple[str, str]:
-        return timer.state, timer.get_state_display()
+    shown_state = state(TIMER_COLOURS)
 
-    def has_deed_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm("companions.change_timer"))
-
-    @action(description=_("Fire now"), permissions=["deed"])  # type: ignore[untyped-decorator]
+    @action(description=_("Fire now"), permissions=["act"])  # type: ignore[untyped-decorator]
     def fire(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
         """Wake for each of them now; their own due times stay."""
-        self.done(request, queryset, timers.fire)
+        self.do(request, queryset, timers.fire)
 
-    @action(description=_("Set again"), permissions=["deed"])  # type: ignore[untyped-decorator]
+    @action(description=_("Set again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
         """Let those that were set aside or cancelled run again, from now on."""
-        self.done(request, queryset, timers.restart)
+        self.do(request, queryset, timers.restart)
 
 
 @admin.register(Waking)
-class WakingAdmin(DeedsAdmin):
+class WakingAdmin(LifeActionAdmin):
     """A waking and its whole trace: why, what was sent, what it used and thought, what it said or wanted to."""
 
     words = ("note", "thought", "text")
@@ -108,9 +84,7 @@ class WakingAdmin(DeedsAdmin):
     )
     private_template = "admin/companions/waking.html"
 
-    @display(description=_("state"), ordering="state", label=WAKING_COLOURS)  # type: ignore[untyped-decorator]
-    def shown_state(self, waking: Waking) -> tuple[str, str]:
-        return waking.state, waking.get_state_display()
+    shown_state = state(WAKING_COLOURS)
 
     @admin.display(description=_("timer"))
     def of_timer(self, waking: Waking) -> str:
@@ -121,18 +95,15 @@ class WakingAdmin(DeedsAdmin):
         message = getattr(waking, "message", None)
         return link_to("companions.message", message.pk if message else None)
 
-    def has_deed_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm("companions.change_waking"))
-
-    @action(description=_("Try again"), permissions=["deed"])  # type: ignore[untyped-decorator]
+    @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
         """Let those that failed go on from where they were."""
-        self.done(request, queryset, waking.retry)
+        self.do(request, queryset, waking.retry)
 
-    @action(description=_("Cancel"), permissions=["deed"])  # type: ignore[untyped-decorator]
+    @action(description=_("Cancel"), permissions=["act"])  # type: ignore[untyped-decorator]
     def cancel(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
         """Have those not happen that wait."""
-        self.done(request, queryset, waking.cancel)
+        self.do(request, queryset, waking.cancel)
 
     def private(self, request: HttpRequest, thing: Waking) -> dict[str, Any]:
         return super().private(request, thing) | {

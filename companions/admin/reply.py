@@ -11,9 +11,9 @@ from django.db.models import F
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
 from accounts.models import ModelCall
+from companions.admin.columns import state
 from companions.models import Prompt, Reply
 from companions.replies.frames import describe_failure
 from memory.emotion import Emotion
@@ -178,9 +178,7 @@ class ReplyAdmin(PrivateAdmin):
     )
     private_template = "admin/companions/reply.html"
 
-    @display(description=_("state"), ordering="state", label=COLOURS)  # type: ignore[untyped-decorator]
-    def shown_state(self, reply: Reply) -> tuple[str, str]:
-        return reply.state, reply.get_state_display()
+    shown_state = state(COLOURS)
 
     @admin.display(description=_("first (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:

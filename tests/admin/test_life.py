@@ -46,6 +46,13 @@ def test_a_failed_waking_is_tried_again_on_record(desk: Client, scene: Scene, al
     assert (waking.state, waking.reason) == ("skipped", "cancelled")
 
 
+def test_what_leaves_a_filtered_list_by_an_action_is_counted_as_done(desk: Client, scene: Scene) -> None:
+    chosen = {"action": "again", "_selected_action": [str(Waking.objects.get().pk)]}
+    shown = desk.post(f"{listing(Waking)}?state__exact=failed", chosen, follow=True).content.decode()
+    assert "Done for 1." in shown
+    assert "in a state for that" not in shown
+
+
 def test_a_timer_is_fired_by_force_on_record(desk: Client, scene: Scene) -> None:
     timer = Timer.objects.get(name="evening")
     assert "Done for 1." in act(desk, timer, "fire")
