@@ -103,7 +103,7 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
         "slot_form": SlotForm(prefix="slot"),
         "block_form": BlockForm(prefix="block"),
     }
-    return render(request, "companions/always.html", context | more, status=status)
+    return render(request, "companions/core_memory.html", context | more, status=status)
 
 
 @post_view
@@ -184,7 +184,7 @@ def _remove(
     companion = get_companion(request.user, shown.companion_id)
     if request.method != "POST":
         context = {"companion": companion, "shown": shown}
-        return render(request, "companions/delete_in_mind.html", context)
+        return render(request, "companions/delete_core_memory.html", context)
     with transaction.atomic():
         lock(companion.pk)
         delete(companion.pk, shown.name)

@@ -30,7 +30,8 @@ STEPS = [
     (30, gettext_lazy("1 month")),
     (365, gettext_lazy("1 year")),
 ]
-WHOLE, SHOWN = "forgetting", "forgetting-shown"  # what htmx may put the answer into
+# What htmx may put the answer into, by its id.
+PARTS = {"forgetting": "forgetting/_form_and_preview.html", "forgetting-shown": "forgetting/_preview.html"}
 
 
 class PolicyForm(forms.Form):
@@ -155,8 +156,8 @@ def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -
         "query": _build_query(chosen, look),
     }
     target = request.headers.get("HX-Target") if is_part else None
-    if target in (WHOLE, SHOWN):
-        return render(request, f"forgetting/_{'shown' if target == SHOWN else 'whole'}.html", context)
+    if target in PARTS:
+        return render(request, PARTS[target], context)
     context["day_map"] = map_days(companion, timezone.localdate(timezone=companion.user.zone))
     return render(request, "forgetting/forgetting.html", context)
 
