@@ -1,6 +1,6 @@
 // What every page can do: dialogs, menus, copying, the theme switch, the browser's time zone.
 import { announce } from "./announce.js";
-import { keep, kept, forgetAll } from "./kept.js";
+import { keep, kept, forgetAll } from "./storage.js";
 
 function closeMenus(but) {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;

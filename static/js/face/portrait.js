@@ -1,7 +1,7 @@
 // The drawn face: eases from one expression into the next, blinks, looks, and opens its mouth with the voice.
 
 import { Body } from "./body.js";
-import { goTowards, numbersOf, wordsOf, written } from "./numbers.js";
+import { goTowards, numbersOf, wordsOf, written } from "./interpolation.js";
 
 const EASE_MS = 110; // after so long a third of the way is left
 const LOOK_MS = 90;

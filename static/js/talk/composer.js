@@ -1,6 +1,6 @@
 // Where one writes: it grows, keeps the draft, sends on Enter where there is a keyboard and a mouse.
 
-import { keep, kept } from "../kept.js";
+import { keep, kept } from "../storage.js";
 
 const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
 

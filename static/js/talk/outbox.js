@@ -1,6 +1,6 @@
 // Words that were sent and not yet stored: kept over reloads, sent again under the same id.
 
-import { keep, kept } from "../kept.js";
+import { keep, kept } from "../storage.js";
 
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,16 +1,16 @@
 // A companion's page: the socket, what one writes, and the turns, put together.
 
 import { announce } from "../announce.js";
-import { post } from "../ask.js";
-import "../voice/playing.js";
+import { post } from "../request.js";
+import "../voice/playback.js";
 import { PushToTalk } from "../voice/push_to_talk.js";
-import { ReadingAloud } from "./aloud.js";
+import { ReadingAloud } from "./read_aloud.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { show } from "./emotion.js";
 import { Outbox } from "./outbox.js";
-import { Place } from "./place.js";
-import { Reading } from "./reading.js";
+import { Place } from "./scrolling.js";
+import { Reading } from "./read_receipts.js";
 import { Replies } from "./replies.js";
 import { Turns } from "./turns.js";
 

@@ -1,6 +1,6 @@
 // The turns on the page: made here as one sends, brought from the server as it knows them.
 
-import { fetchPart } from "../ask.js";
+import { fetchPart } from "../request.js";
 
 export class Turns extends EventTarget {
   constructor(talk) {

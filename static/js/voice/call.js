@@ -1,6 +1,6 @@
 // The page of a call: the microphone, the line, the voice and the face, put together.
 
-import { Line } from "./line.js";
+import { Line } from "./call_connection.js";
 import { Microphone } from "./microphone.js";
 import { playNotice } from "./notice.js";
 import { languageOf } from "./recognition.js";

@@ -1,7 +1,7 @@
 // Push to talk, beside where one writes: hold the button while you speak, or press it to begin and again to end.
 // What was heard stands in the composer to be read through; the recording waits beside it until it is sent.
 
-import { keep, kept } from "../kept.js";
+import { keep, kept } from "../storage.js";
 import { engine, isAtHome, joined, languageOf, Recognition } from "./recognition.js";
 import { Recorder } from "./recorder.js";
 import { Recordings } from "./recordings.js";

@@ -1,6 +1,6 @@
 // The page of a companion's voice: how fast shows as it is set, and a sample can be heard before anything is saved.
 
-import { post } from "../ask.js";
+import { post } from "../request.js";
 import { BrowserVoice } from "./browser_voice.js";
 import { Speaker } from "./speaker.js";
 

@@ -1,6 +1,6 @@
 // What concerns the person on every page: how much is unread, what companions write by themselves, what must be told.
 
-import { post } from "./ask.js";
+import { post } from "./request.js";
 import { Connection } from "./talk/connection.js";
 
 const STAYS_MS = 12000;

@@ -1,7 +1,7 @@
 // Reading aloud in the talk: answers as they come where that is wanted, and any of the companion's messages by its button.
 
 import { announce } from "../announce.js";
-import { post } from "../ask.js";
+import { post } from "../request.js";
 import { Speaking } from "../voice/speaking.js";
 
 export class ReadingAloud {

@@ -1,6 +1,6 @@
 // What was read: the newest message of the companion, once it has been on a screen that somebody can see.
 
-import { post } from "../ask.js";
+import { post } from "../request.js";
 
 const PAUSE_MS = 300;
 
