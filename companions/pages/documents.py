@@ -92,7 +92,10 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             admit_work(request.user, "documents", timezone.now())
-            kept = _keep(companion, form)
+            file, title = form.cleaned_data["file"], form.cleaned_data["title"]
+            text = read_file(file.chunks()) if file else form.cleaned_data["text"].replace("\r\n", "\n")
+            title = title or (file.name.rpartition(".")[0] or file.name if file else "")
+            kept = editing.give_document(companion, title, text, timezone.now())
         except DocumentError as error:
             form.add_error("title" if error.code == "bad_title" else None, str(error.detail))
         except GateError as error:
@@ -101,17 +104,10 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             response["Retry-After"] = str(error.retry_after_seconds)
             return response
         else:
-            text = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
-            messages.success(request, text)
+            outcome = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
+            messages.success(request, outcome)
             return redirect("document", companion.pk, kept.pk)
     return _page(request, companion, UNPROCESSABLE, form=form)
-
-
-def _keep(companion: Companion, form: DocumentForm) -> Document:
-    file, title = form.cleaned_data["file"], form.cleaned_data["title"]
-    text = read_file(file.chunks()) if file else form.cleaned_data["text"].replace("\r\n", "\n")
-    title = title or (file.name.rpartition(".")[0] or file.name if file else "")
-    return editing.give_document(companion, title, text, timezone.now())
 
 
 @page_view

@@ -146,6 +146,13 @@ def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -
     if chosen is None or (chosen.is_bound and not chosen.is_valid()) or not look.is_valid():
         template = "forgetting/_refused.html" if is_part else "forgetting/refused.html"
         return render(request, template, context, status=UNPROCESSABLE)
+    # What is asked, as it is now but for the memory, for links that ask for one thing more.
+    asked_again = {
+        "policy": chosen.policy,
+        "days": look.cleaned_data["days"],
+        "cue": look.cleaned_data["cue"],
+    }
+    asked_again |= {slider["name"]: slider["value"] for slider in chosen.sliders}
     context |= {
         "choices": CHOICES,
         "steps": STEPS,
@@ -153,16 +160,10 @@ def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -
         "most": MAX_LIVES,
         "today": timezone.localdate(),
         "shown": Preview(companion, chosen.built, look.cleaned_data, timezone.now()),
-        "query": _build_query(chosen, look),
+        "query": urlencode(asked_again),
     }
     target = request.headers.get("HX-Target") if is_part else None
     if target in PARTS:
         return render(request, PARTS[target], context)
     context["day_map"] = map_days(companion, timezone.localdate(timezone=companion.user.zone))
     return render(request, "forgetting/forgetting.html", context)
-
-
-def _build_query(chosen: PolicyForm, look: LookForm) -> str:
-    """What is asked, as it is now but for the memory, for a link that asks for one thing more."""
-    asked = {"policy": chosen.policy, "days": look.cleaned_data["days"], "cue": look.cleaned_data["cue"]}
-    return urlencode(asked | {slider["name"]: slider["value"] for slider in chosen.sliders})

@@ -21,11 +21,7 @@ from companions.life.log import Entry
 from companions.models import Companion, InnerState, Life, Message, Waking
 from companions.pages.shortcuts import UNPROCESSABLE, list_page, page_view, post_view
 
-CLOCK = "%H:%M"
-
-
-def _clock() -> forms.TimeInput:
-    return forms.TimeInput(attrs={"type": "time"}, format=CLOCK)
+HOURS = ("quiet_from", "quiet_until", "sleeps_from", "sleeps_until")
 
 
 class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -37,16 +33,13 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
             "is_awake",
             "reaches_out",
             "most_a_day",
-            "quiet_from",
-            "quiet_until",
-            "sleeps_from",
-            "sleeps_until",
+            *HOURS,
             "by_push",
             "by_email",
         )
         widgets: ClassVar[dict[str, Any]] = {
             "most_a_day": forms.NumberInput(attrs={"inputmode": "numeric", "min": 0, "max": Life.MOST_A_DAY}),
-            **{f"{name}_{end}": _clock() for name in ("quiet", "sleeps") for end in ("from", "until")},
+            **dict.fromkeys(HOURS, forms.TimeInput(attrs={"type": "time"}, format="%H:%M")),
         }
         help_texts: ClassVar[dict[str, Any]] = {
             "is_awake": gettext_lazy(

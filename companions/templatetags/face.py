@@ -35,12 +35,11 @@ def live_face(
         "feeling": feeling,
         "drawing": render_portrait(shown, felt, companion.tint, ids=f"live-{size}", is_live=True),
         "poses": build_poses(shown),
-        "pictures": {emotion or "always": _url(picture.file_id) for emotion, picture in pictures.items()},
+        "pictures": {
+            emotion or "always": reverse("file", args=[picture.file_id])
+            for emotion, picture in pictures.items()
+        },
     }
-
-
-def _url(file_id: object) -> str:
-    return reverse("file", args=[file_id])
 
 
 @register.simple_tag
