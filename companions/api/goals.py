@@ -61,7 +61,7 @@ def list_pursuits(
     rows = goals.remembered(get_companion(request.user, companion_id))
     filters = {name: value for name, value in wanted.items() if value is not None}
     found, next_cursor = paginate(rows.filter(**filters), "learnt_at", query)
-    return {"items": [_out(memory.pursuit, memory) for memory in found], "next": next_cursor}
+    return {"items": [_pursuit_out(memory.pursuit, memory) for memory in found], "next": next_cursor}
 
 
 @router.patch(
@@ -72,16 +72,17 @@ def list_pursuits(
 )
 def change_pursuit(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID, body: PursuitPatch) -> Out:
     companion = get_companion(request.user, companion_id)
-    told = body.dict(exclude_unset=True)
-    changes = {name: value for name, value in told.items() if value is not None or name == "parent_id"}
+    sent = body.dict(exclude_unset=True)
+    changes = {name: value for name, value in sent.items() if value is not None or name == "parent_id"}
     try:
         pursuit = goals.change(companion, pursuit_id, changes, timezone.now())
     except Pursuit.DoesNotExist as error:
         raise Http404 from error
-    return _out(pursuit, pursuit.memory)
+    return _pursuit_out(pursuit, pursuit.memory)
 
 
-def _out(pursuit: Pursuit, memory: Memory) -> Out:
-    stands = ("status", "progress", "excitement", "origin", "parent_id", "reviewed_at", "moved_at")
-    told = {name: getattr(memory, name) for name in ("id", "kind", "text", "is_private", "learnt_at")}
-    return told | {name: getattr(pursuit, name) for name in stands}
+def _pursuit_out(pursuit: Pursuit, memory: Memory) -> Out:
+    of_memory = ("id", "kind", "text", "is_private", "learnt_at")
+    of_pursuit = ("status", "progress", "excitement", "origin", "parent_id", "reviewed_at", "moved_at")
+    shown = {name: getattr(memory, name) for name in of_memory}
+    return shown | {name: getattr(pursuit, name) for name in of_pursuit}

@@ -143,13 +143,13 @@ def new(request: SignedInRequest) -> HttpResponse:
         if form.is_valid():
             admit_to(request.user, "companions", timezone.now())
             try:
-                made = creation.create(request.user, now=timezone.now(), **form.cleaned_data)
+                companion = creation.create(request.user, now=timezone.now(), **form.cleaned_data)
             except LimitError as error:
                 form.add_error(None, str(error.detail))
             else:
                 if picked:
-                    choose_features(made, picked.face, {})
-                return redirect("talk", made.pk)
+                    choose_features(companion, picked.face, {})
+                return redirect("talk", companion.pk)
     else:
         fields = ("name", "persona", "greeting", "tint")
         form = CompanionForm(initial={name: getattr(picked, name) for name in fields} if picked else {})

@@ -48,8 +48,8 @@ class PursuitForm(forms.Form):
 
     def __init__(self, *args: Any, pursuit: Pursuit, pursuits: Iterable[Pursuit], **kwargs: Any) -> None:
         self.pursuit = pursuit
-        stands = {name: getattr(pursuit, name) for name in self.base_fields}
-        super().__init__(*args, **{"initial": stands, **kwargs})
+        initial = {name: getattr(pursuit, name) for name in self.base_fields}
+        super().__init__(*args, initial=initial, **kwargs)
         if pursuit.memory.kind != Memory.Kind.GOAL:
             del self.fields["parent_id"]
             return

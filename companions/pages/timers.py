@@ -93,22 +93,22 @@ class TimerForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """The schedule of the choice that was made; what is wrong with it stands at its field."""
-        given: dict[str, Any] = self.cleaned_data
-        if "kind" not in given:
-            return given
-        own = FIELDS[given["kind"]]
+        cleaned: dict[str, Any] = self.cleaned_data
+        if "kind" not in cleaned:
+            return cleaned
+        own = FIELDS[cleaned["kind"]]
         for name in {name for names in FIELDS.values() for name in names} & set(self.errors) - set(own):
             del self.errors[name]
         if not set(own) & set(self.errors):
-            self._set_schedule(given, own[0])
-        return given
+            self._set_schedule(cleaned, own[0])
+        return cleaned
 
-    def _set_schedule(self, given: dict[str, Any], field: str) -> None:
-        if not given[field]:
+    def _set_schedule(self, cleaned: dict[str, Any], field: str) -> None:
+        if not cleaned[field]:
             self.add_error(field, self.fields[field].error_messages["required"])
             return
         try:
-            self.schedule = schedules.parse_new(_write_schedule(given), self.now, self.zone)
+            self.schedule = schedules.parse_new(_write_schedule(cleaned), self.now, self.zone)
         except TimerError as error:
             self.add_error(field, str(error.detail))
 
@@ -126,15 +126,15 @@ class TimerForm(forms.Form):
         return schedules.describe(self.schedule, self.zone, language) if self.schedule else ""
 
 
-def _write_schedule(given: dict[str, Any]) -> str:
+def _write_schedule(cleaned: dict[str, Any]) -> str:
     """What was chosen, as a schedule is written."""
-    if given["kind"] == "after":
-        return f"{given['amount']}{given['unit'] or 'min'}"
-    if given["kind"] == "once":
-        return f"once:{given['at']}"
-    if given["kind"] == "every":
-        return f"cron:{given['time']:%-M %-H} * * {given['days'] or EVERY}"
-    return f"cron:{given['cron']}"
+    if cleaned["kind"] == "after":
+        return f"{cleaned['amount']}{cleaned['unit'] or 'min'}"
+    if cleaned["kind"] == "once":
+        return f"once:{cleaned['at']}"
+    if cleaned["kind"] == "every":
+        return f"cron:{cleaned['time']:%-M %-H} * * {cleaned['days'] or EVERY}"
+    return f"cron:{cleaned['cron']}"
 
 
 @page_view
