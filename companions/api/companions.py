@@ -13,13 +13,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.schemas import (
-    IdempotencyKey,
-    ListOut,
-    Text,
-    check_storable,
-    list_rows,
-)
+from companions.api.schemas import IdempotencyKey, ListOut, Text, check_storable, list_rows
 from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
 from companions.models import Companion

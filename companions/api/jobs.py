@@ -10,13 +10,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.schemas import (
-    ClientId,
-    FilledText,
-    IdempotencyKey,
-    Moment,
-    Text,
-)
+from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Moment, Text
 from companions.conversations import log_import
 from companions.models import Job
 from companions.sessions.requests import close

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -16,13 +17,7 @@ from accounts import admission
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions import access
-from companions.api.schemas import (
-    ClientId,
-    FoundOut,
-    IdempotencyKey,
-    MessageOut,
-    MessagesOut,
-)
+from companions.api.schemas import ClientId, FoundOut, IdempotencyKey, MessageOut, MessagesOut
 from companions.conversations.messages import load_page
 from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
@@ -123,13 +118,10 @@ def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
 
 async def _stream_turn(companion: Companion, text: str, client_id: str | None) -> StreamingHttpResponse:
     """The answer as server-sent events; what can go wrong before the first of them has its own status."""
-    opening = listening(companion)
-    listener = await opening.__aenter__()
-    try:
+    async with AsyncExitStack() as stack:
+        listener = await stack.enter_async_context(listening(companion))
         started = await turn.send(companion, text, client_id, timezone.now)
-    except BaseException:
-        await opening.__aexit__(None, None, None)
-        raise
+        still_listening = stack.pop_all()  # until the stream has ended
 
     async def events() -> AsyncIterator[bytes]:
         try:
@@ -138,7 +130,7 @@ async def _stream_turn(companion: Companion, text: str, client_id: str | None) -
                 async for frame in listener.frames(started.reply.pk):
                     yield _event(frame)
         finally:
-            await asyncio.shield(opening.__aexit__(None, None, None))
+            await asyncio.shield(still_listening.aclose())
 
     response = StreamingHttpResponse(events(), content_type="text/event-stream; charset=utf-8", status=201)
     response["Cache-Control"] = "no-store"
