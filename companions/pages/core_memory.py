@@ -147,7 +147,7 @@ def _show_row(
     is_wrong = form.is_bound and not is_saved
     edited = {"edited": shown, "edit_form": form} if is_wrong or "edit" in request.GET else {}
     status = UNPROCESSABLE if is_wrong else 200
-    if not request.headers.get("HX-Request"):
+    if not request.htmx:
         return redirect("always", companion.pk) if is_saved else _page(request, companion, status, **edited)
     context = {"companion": companion, kind: shown, "slot_characters": SLOT_CHARACTERS, **edited}
     return render(request, f"companions/_{kind}.html", context, status=status)

@@ -30,7 +30,7 @@ def diary(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         [(DiaryEntry.objects.filter(companion=companion), "started_at")], request.GET.get("cursor"), PAGE_SIZE
     )
     context = {"companion": companion, "entries": entries, "following": following}
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return render(request, "diary/_entries.html", context)
     return render(request, "diary/diary.html", context | _ending(companion))
 

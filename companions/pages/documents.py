@@ -65,7 +65,7 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
     lines = [(document, state_of(document, document.done, document.total)) for document in every]  # type: ignore[attr-defined]
     waits = any(state != DONE for _document, state in lines)
     context = {"companion": companion, "lines": lines, "waits": waits, **more}
-    is_part = request.headers.get("HX-Target") == "documents"
+    is_part = request.htmx.target == "documents"
     template = "documents/_list.html" if is_part else "documents/documents.html"
     return render(request, template, context, status=status)
 
@@ -118,7 +118,7 @@ def document(request: SignedInRequest, companion_id: UUID, document_id: UUID) ->
     pages = Paginator(shown.pages.order_by("number"), PAGES).get_page(request.GET.get("page"))
     state = state_of(shown, shown.done, shown.total)  # type: ignore[attr-defined]
     context = {"companion": companion, "document": shown, "pages": pages, "state": state}
-    is_part = request.headers.get("HX-Target") == "progress"
+    is_part = request.htmx.target == "progress"
     return render(request, "documents/_progress.html" if is_part else "documents/document.html", context)
 
 

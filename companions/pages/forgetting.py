@@ -141,7 +141,7 @@ def _read_policy(companion: Companion, asked: QueryDict) -> PolicyForm | None:
 
 def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -> HttpResponse:
     chosen, look = _read_policy(companion, asked), LookForm(asked)
-    is_part = bool(request.headers.get("HX-Request"))
+    is_part = bool(request.htmx)
     context: dict[str, Any] = {"companion": companion, "chosen": chosen, "look": look}
     if chosen is None or (chosen.is_bound and not chosen.is_valid()) or not look.is_valid():
         template = "forgetting/_refused.html" if is_part else "forgetting/refused.html"
@@ -162,7 +162,7 @@ def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -
         "shown": Preview(companion, chosen.built, look.cleaned_data, timezone.now()),
         "query": urlencode(asked_again),
     }
-    target = request.headers.get("HX-Target") if is_part else None
+    target = request.htmx.target if is_part else None
     if target in PARTS:
         return render(request, PARTS[target], context)
     context["day_map"] = map_days(companion, timezone.localdate(timezone=companion.user.zone))

@@ -80,7 +80,7 @@ def life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """How it feels now, what is planned, what it did by pages, and what it may; for htmx a page of the log alone."""
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return render(request, "life/_log.html", {"companion": companion, **_load_log(companion, cursor)})
     return _page(request, companion, LifeForm(instance=companion.life), cursor=cursor)
 

@@ -1,6 +1,5 @@
 """The memories of a companion: their list and search, one of them with what may be done to it, and deleting many."""
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh, trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from accounts.usage import admit_work
@@ -120,7 +120,7 @@ def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         context = _list(companion, kind, request.GET.get("cursor"), cue)
     context |= {"companion": companion, "cue": cue, "kind": kind}
     context |= {"kinds": Memory.Kind.choices, "today": timezone.localdate()}
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return render(request, "memories/_list.html", context)
     return render(request, "memories/memories.html", context | {"form": MemoryForm()})
 
@@ -187,12 +187,12 @@ def _memory_page(
     request: SignedInRequest, shown: Memory, edit_form: MemoryTextForm | None = None
 ) -> HttpResponse:
     """Show one memory: as a row for htmx, else as a page of its own."""
-    is_alone = str(shown.pk) in request.headers.get("HX-Current-URL", str(shown.pk))  # not in the list
+    is_alone = str(shown.pk) in (request.htmx.current_url or str(shown.pk))  # not in the list
     context = {"companion": shown.companion, "line": Line(shown), "is_alone": is_alone}
     context |= {"edit_form": edit_form, "today": timezone.localdate()}
     if is_alone:
         context["earlier"] = Memory.objects.of(shown.companion_id).filter(replaced_by=shown).defer("entry")
-    template = "memories/_memory.html" if request.headers.get("HX-Request") else "memories/memory.html"
+    template = "memories/_memory.html" if request.htmx else "memories/memory.html"
     status = UNPROCESSABLE if edit_form and edit_form.is_bound else 200
     return render(request, template, context, status=status)
 
@@ -224,7 +224,7 @@ def pin(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpRe
 
 
 def _show_changed(request: SignedInRequest, shown: Memory) -> HttpResponse:
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return _memory_page(request, shown)
     return redirect("memories", shown.companion_id)
 
@@ -237,8 +237,8 @@ def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UU
         context = {"companion": shown.companion, "memory": shown, "today": timezone.localdate()}
         return render(request, "memories/private.html", context | {"hides_sources": hides_sources(shown)})
     set_private(shown, not shown.is_private, timezone.now())
-    if request.headers.get("HX-Request"):
-        return HttpResponse(headers={"HX-Refresh": "true"})
+    if request.htmx:
+        return HttpResponseClientRefresh()
     return redirect("memory", companion_id, memory_id)
 
 
@@ -251,7 +251,7 @@ def restore(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Ht
         undo_retraction_of(shown.companion, memory_id, timezone.now())
     except (UndoError, CoreMemoryError) as error:
         outcome, is_done = str(error.detail), False
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return render(request, "memories/_restored.html", {"said": outcome, "is_done": is_done})
     messages.add_message(request, messages.SUCCESS if is_done else messages.ERROR, outcome)
     if Memory.objects.of(companion_id).filter(pk=memory_id).exists():
@@ -268,9 +268,9 @@ def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
         context = {"companion": shown.companion, "memory": shown, "has_source": has_source}
         return render(request, "memories/delete.html", context | {"today": timezone.localdate()})
     deletion.forget(shown, timezone.now(), with_message="with_message" in request.POST)
-    if not request.headers.get("HX-Request"):
+    if not request.htmx:
         return redirect("memories", companion_id)
-    return HttpResponse(headers={"HX-Trigger": json.dumps({"memory-gone": {"id": str(memory_id)}})})
+    return trigger_client_event(HttpResponse(), "memory-gone", {"id": str(memory_id)})
 
 
 @post_view
@@ -295,8 +295,8 @@ def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         count = deletion.forget_every(companion.pk, kinds, now, with_messages=with_messages)
     text = ngettext("%(count)s memory is deleted.", "%(count)s memories are deleted.", count)
     messages.success(request, text % {"count": count})
-    if request.headers.get("HX-Request"):
-        return HttpResponse(headers={"HX-Redirect": reverse("memories", args=[companion.pk])})
+    if request.htmx:
+        return HttpResponseClientRedirect(reverse("memories", args=[companion.pk]))
     return redirect("memories", companion.pk)
 
 
@@ -310,7 +310,7 @@ def _ask_to_delete(
     count = chosen.count()
     if not count:
         messages.info(request, _("Choose some memories first."))
-        if request.headers.get("HX-Request"):
+        if request.htmx:
             return render(request, "memories/none_chosen.html", {"companion": companion})
         return redirect("memories", companion.pk)
     context = {
@@ -324,5 +324,5 @@ def _ask_to_delete(
         or chosen.filter(sources__isnull=False).exists(),
         "form": form,
     }
-    status = UNPROCESSABLE if form.is_bound and not request.headers.get("HX-Request") else 200
+    status = UNPROCESSABLE if form.is_bound and not request.htmx else 200
     return render(request, "memories/delete_many.html", context, status=status)

@@ -1,6 +1,5 @@
 """The talk with a companion: its turns, what may be done with each, and what the person has read of it."""
 
-import json
 from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
@@ -10,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django_htmx.http import trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
@@ -136,10 +136,10 @@ def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
     if message.role != Message.Role.USER:
         answer = None
     left = _delete(message, answer, "with_answer" in request.POST)
-    if not request.headers.get("HX-Request"):
+    if not request.htmx:
         return redirect("talk", companion_id)
-    gone = {"talk-changed": {"message": str(message_id), "becomes": str(left) if left else None}}
-    return HttpResponse(headers={"HX-Trigger": json.dumps(gone)})
+    changed = {"message": str(message_id), "becomes": str(left) if left else None}
+    return trigger_client_event(HttpResponse(), "talk-changed", changed)
 
 
 def _delete(message: Message, answer: Message | None, with_answer: bool) -> UUID | None:
@@ -170,7 +170,7 @@ def read(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def see_notice(request: SignedInRequest, notice_id: UUID) -> HttpResponse:
     """The person has seen it; back to where they were, or nothing for a script."""
     notices.mark_seen(get_notice(request.user, notice_id), timezone.now())
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse()
     back = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())

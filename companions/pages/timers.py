@@ -164,7 +164,7 @@ def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """When a timer would be due that is filled in so far; or what is wrong with it."""
     companion = get_companion(request.user, companion_id)
     form = TimerForm(companion, timezone.now(), request.GET)
-    if not request.headers.get("HX-Request"):
+    if not request.htmx:
         return _page(request, companion, form)
     return render(request, "timers/_preview.html", {"companion": companion, "form": form})
 

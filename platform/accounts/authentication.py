@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django_htmx.middleware import HtmxDetails
 from ninja.security import HttpBearer
 
 from accounts.admission import identifying
@@ -30,6 +31,7 @@ class SignedInRequest(HttpRequest):
     """A request of a person whom `login_required` or a bearer token has let through."""
 
     user: User
+    htmx: HtmxDetails
 
 
 def activate_locale(user: User) -> None:
