@@ -27,6 +27,7 @@ from memory.scoring import CHOICES, by_name
 
 router = Router(tags=["companions"])
 transfer_router = Router(tags=["moving"])
+COMPANION = "/{uuid:companion_id}"
 
 
 def _check_policy(name: str) -> str:
@@ -103,16 +104,12 @@ def create_companion(
     return Status(201, access.get_companion(request.user, made_id))
 
 
-@router.get(
-    "/{uuid:companion_id}", response=CompanionOut, operation_id="get_companion", summary="One companion"
-)
+@router.get(COMPANION, response=CompanionOut, operation_id="get_companion", summary="One companion")
 def get_companion(request: SignedInRequest, companion_id: UUID) -> Companion:
     return access.get_companion(request.user, companion_id)
 
 
-@router.patch(
-    "/{uuid:companion_id}", response=CompanionOut, operation_id="change_companion", summary="Change it"
-)
+@router.patch(COMPANION, response=CompanionOut, operation_id="change_companion", summary="Change it")
 def change_companion(request: SignedInRequest, companion_id: UUID, body: CompanionPatch) -> Companion:
     companion = access.get_companion(request.user, companion_id)
     changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
@@ -126,16 +123,14 @@ def change_companion(request: SignedInRequest, companion_id: UUID, body: Compani
     return companion
 
 
-@router.delete(
-    "/{uuid:companion_id}", response={204: None}, operation_id="delete_companion", summary="Delete it"
-)
+@router.delete(COMPANION, response={204: None}, operation_id="delete_companion", summary="Delete it")
 def delete_companion(request: SignedInRequest, companion_id: UUID) -> Status[None]:
     delete_for_good(access.get_companion(request.user, companion_id))
     return Status(204, None)
 
 
 @transfer_router.get(
-    "/{uuid:companion_id}/export",
+    COMPANION + "/export",
     operation_id="export_companion",
     summary="Everything of it, as a JSON file",
     openapi_extra={"responses": {200: {"content": {"application/json": {"schema": {"type": "object"}}}}}},
@@ -145,7 +140,7 @@ def export_companion(request: SignedInRequest, companion_id: UUID) -> StreamingH
 
 
 @transfer_router.get(
-    "/{uuid:companion_id}/export/digital-life",
+    COMPANION + "/export/digital-life",
     operation_id="export_digital_life",
     response=dict[str, Any],
     summary="Its memory as DigitalLife's eight fields",

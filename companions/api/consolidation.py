@@ -14,6 +14,8 @@ from companions.pagination import PageQuery
 from memory.models import Change
 
 router = Router(tags=["nights"])
+NIGHTS = "/{uuid:companion_id}/nights"
+CHANGE = NIGHTS + "/changes/{uuid:change_id}"
 
 
 class ConcernedOut(Schema):
@@ -68,7 +70,7 @@ class SettleIn(Schema):
 
 
 @router.get(
-    "/{uuid:companion_id}/nights",
+    NIGHTS,
     response=NightsOut,
     operation_id="list_nights",
     summary="What was done with its memories by night, newest first",
@@ -79,7 +81,7 @@ def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) 
 
 
 @router.post(
-    "/{uuid:companion_id}/nights/changes/{uuid:change_id}/undo",
+    CHANGE + "/undo",
     response=ChangeOut,
     operation_id="undo_change",
     summary="Undo one thing that a night did; 409 where it was changed since",
@@ -93,7 +95,7 @@ def undo_change(request: SignedInRequest, companion_id: UUID, change_id: UUID) -
 
 
 @router.post(
-    "/{uuid:companion_id}/nights/changes/{uuid:change_id}/settle",
+    CHANGE + "/settle",
     response=ChangeOut,
     operation_id="settle_change",
     summary="Say which of two memories that contradict each other holds",

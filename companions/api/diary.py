@@ -24,6 +24,8 @@ from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 
 router = Router(tags=["diary"])
 revisions_router = Router(tags=["understanding"])
+DIARY = "/{uuid:companion_id}/diary"
+ENTRY = DIARY + "/{uuid:entry_id}"
 Out = dict[str, object]
 
 
@@ -49,7 +51,7 @@ class DiaryOut(ListOut[DiaryEntryOut]):
 
 
 @router.get(
-    "/{uuid:companion_id}/diary",
+    DIARY,
     response=DiaryOut,
     operation_id="list_diary",
     summary="Its diary: an entry for each session that has ended",
@@ -59,18 +61,13 @@ def list_diary(request: SignedInRequest, companion_id: UUID, query: PageQuery) -
     return list_rows(entries, "started_at", query)
 
 
-@router.get(
-    "/{uuid:companion_id}/diary/{uuid:entry_id}",
-    response=DiaryEntryOut,
-    operation_id="get_diary_entry",
-    summary="One entry",
-)
+@router.get(ENTRY, response=DiaryEntryOut, operation_id="get_diary_entry", summary="One entry")
 def get_diary_entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> DiaryEntry:
     return access.get_diary_entry(request.user, companion_id, entry_id)
 
 
 @router.get(
-    "/{uuid:companion_id}/diary/{uuid:entry_id}/messages",
+    ENTRY + "/messages",
     response=MessagesOut,
     operation_id="list_diary_messages",
     summary="What was said in the entry's session, word for word",

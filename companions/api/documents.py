@@ -25,6 +25,8 @@ from memory.errors import DocumentError
 from memory.models import Document, Page
 
 router = Router(tags=["documents"])
+DOCUMENTS = "/{uuid:companion_id}/documents"
+DOCUMENT = DOCUMENTS + "/{uuid:document_id}"
 Out = dict[str, object]
 
 
@@ -121,7 +123,7 @@ DOCUMENT_BODY: dict[str, Any] = {
 
 
 @router.post(
-    "/{uuid:companion_id}/documents",
+    DOCUMENTS,
     response={201: DocumentOut},
     operation_id="give_document",
     summary="Give it a long text: JSON, or a file of plain text or Markdown; its gists follow",
@@ -167,7 +169,7 @@ def _parse_json(body: bytes) -> tuple[str, str]:
 
 
 @router.get(
-    "/{uuid:companion_id}/documents",
+    DOCUMENTS,
     response=DocumentsOut,
     operation_id="list_documents",
     summary="What it was given to read",
@@ -178,7 +180,7 @@ def list_documents(request: SignedInRequest, companion_id: UUID, query: PageQuer
 
 
 @router.get(
-    "/{uuid:companion_id}/documents/{uuid:document_id}",
+    DOCUMENT,
     response=DocumentOut,
     operation_id="get_document",
     summary="One document, and how many of its pages have a gist",
@@ -188,7 +190,7 @@ def get_document(request: SignedInRequest, companion_id: UUID, document_id: UUID
 
 
 @router.get(
-    "/{uuid:companion_id}/documents/{uuid:document_id}/pages",
+    DOCUMENT + "/pages",
     response=PagesOut,
     operation_id="list_pages",
     summary="Its pages in their order, with their gists",
@@ -205,7 +207,7 @@ def list_pages(request: SignedInRequest, companion_id: UUID, document_id: UUID, 
 
 
 @router.delete(
-    "/{uuid:companion_id}/documents/{uuid:document_id}",
+    DOCUMENT,
     response={204: None},
     operation_id="delete_document",
     summary="Delete it with its pages and all that is remembered of them",

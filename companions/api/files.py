@@ -15,6 +15,7 @@ from files.models import StoredFile
 from files.responses import serve
 
 router = Router(tags=["files"])
+FILE = "/{uuid:file_id}"
 BINARY: dict[str, Any] = {
     "responses": {
         200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
@@ -50,17 +51,12 @@ def list_files(request: SignedInRequest, query: PageQuery) -> dict[str, Any]:
     return {"items": items, "next": next_cursor, **used}
 
 
-@router.get(
-    "/{uuid:file_id}",
-    operation_id="get_file",
-    summary="Its content, whole or by `Range`",
-    openapi_extra=BINARY,
-)
+@router.get(FILE, operation_id="get_file", summary="Its content, whole or by `Range`", openapi_extra=BINARY)
 def get_file(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
     return serve(request, access.get_file(request.user, file_id))
 
 
 # It says of GET what HTTP says of every GET, so the contract does not name it beside that.
-@router.api_operation(["HEAD"], "/{uuid:file_id}", operation_id="head_file", include_in_schema=False)
+@router.api_operation(["HEAD"], FILE, operation_id="head_file", include_in_schema=False)
 def head_file(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
     return serve(request, access.get_file(request.user, file_id))

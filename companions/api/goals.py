@@ -14,6 +14,7 @@ from companions.pagination import PageQuery, paginate
 from memory.models import Memory, Pursuit
 
 router = Router(tags=["goals and ideas"])
+PURSUITS = "/{uuid:companion_id}/pursuits"
 Out = dict[str, Any]
 
 
@@ -49,7 +50,7 @@ class PursuitPatch(Schema):
 
 
 @router.get(
-    "/{uuid:companion_id}/pursuits",
+    PURSUITS,
     response=PursuitsOut,
     operation_id="list_pursuits",
     summary="Goals and ideas, newest first",
@@ -65,7 +66,7 @@ def list_pursuits(
 
 
 @router.patch(
-    "/{uuid:companion_id}/pursuits/{uuid:pursuit_id}",
+    PURSUITS + "/{uuid:pursuit_id}",
     response=PursuitOut,
     operation_id="change_pursuit",
     summary="Say how far a goal or an idea is, how exciting, or what it is a part of",

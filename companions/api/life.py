@@ -21,6 +21,8 @@ from safety.models import Notice
 
 router = Router()
 my_router = Router(tags=["me"])
+INNER_STATE = "/{uuid:companion_id}/inner-state"
+SETTINGS = "/{uuid:companion_id}/life/settings"
 Out = dict[str, Any]
 
 
@@ -103,7 +105,7 @@ class InnerStateRevisionsOut(ListOut[InnerStateRevisionOut]):
 
 
 @router.get(
-    "/{uuid:companion_id}/inner-state",
+    INNER_STATE,
     response=InnerStateOut,
     operation_id="get_inner_state",
     tags=["inner state"],
@@ -117,7 +119,7 @@ def get_inner_state(request: SignedInRequest, companion_id: UUID) -> InnerState:
 
 
 @router.get(
-    "/{uuid:companion_id}/inner-state/revisions",
+    INNER_STATE + "/revisions",
     response=InnerStateRevisionsOut,
     operation_id="list_inner_state_revisions",
     tags=["inner state"],
@@ -180,7 +182,7 @@ class NoticesOut(Schema):
 
 
 @router.get(
-    "/{uuid:companion_id}/life/settings",
+    SETTINGS,
     response=LifeOut,
     operation_id="get_life_settings",
     tags=["reaching out"],
@@ -191,7 +193,7 @@ def get_life_settings(request: SignedInRequest, companion_id: UUID) -> Life:
 
 
 @router.patch(
-    "/{uuid:companion_id}/life/settings",
+    SETTINGS,
     response=LifeOut,
     operation_id="change_life_settings",
     tags=["reaching out"],

@@ -32,6 +32,8 @@ from memory.recall.recall import Found, recall, record
 from memory.store import correct, keep_fact
 
 router = Router(tags=["memories"])
+MEMORIES = "/{uuid:companion_id}/memories"
+MEMORY = MEMORIES + "/{uuid:memory_id}"
 Out = dict[str, object]
 
 
@@ -199,9 +201,7 @@ class ResultsOut(Schema):
     results: list[ResultOut]
 
 
-@router.get(
-    "/{uuid:companion_id}/memories", response=MemoriesOut, operation_id="list_memories", summary="Memories"
-)
+@router.get(MEMORIES, response=MemoriesOut, operation_id="list_memories", summary="Memories")
 def list_memories(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[ListedIn]
 ) -> Out:
@@ -211,12 +211,7 @@ def list_memories(
     return list_rows(memories.select_related("message").prefetch_related("sources"), "happened_at", query)
 
 
-@router.post(
-    "/{uuid:companion_id}/memories",
-    response={201: MemoryOut},
-    operation_id="add_memory",
-    summary="Add a fact",
-)
+@router.post(MEMORIES, response={201: MemoryOut}, operation_id="add_memory", summary="Add a fact")
 def add_memory(
     request: SignedInRequest,
     companion_id: UUID,
@@ -234,7 +229,7 @@ def add_memory(
 
 
 @router.post(
-    "/{uuid:companion_id}/memories/news",
+    MEMORIES + "/news",
     response=NewsOut,
     operation_id="find_news",
     summary="Which of these observations it does not know yet",
@@ -254,18 +249,13 @@ def find_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) -> Nov
     return news
 
 
-@router.get(
-    "/{uuid:companion_id}/memories/{uuid:memory_id}",
-    response=MemoryOut,
-    operation_id="get_memory",
-    summary="One memory",
-)
+@router.get(MEMORY, response=MemoryOut, operation_id="get_memory", summary="One memory")
 def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Memory:
     return access.get_memory(request.user, companion_id, memory_id)
 
 
 @router.patch(
-    "/{uuid:companion_id}/memories/{uuid:memory_id}",
+    MEMORY,
     response=MemoryOut,
     operation_id="change_memory",
     summary="Correct it, pin it, keep it from models, or say how important it is",
@@ -284,7 +274,7 @@ def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID,
 
 
 @router.delete(
-    "/{uuid:companion_id}/memories/{uuid:memory_id}",
+    MEMORY,
     response={204: None},
     operation_id="delete_memory",
     summary="Delete it everywhere; the message it came from is hidden from later prompts, or deleted too",
@@ -298,7 +288,7 @@ def delete_memory(
 
 
 @router.post(
-    "/{uuid:companion_id}/memories/{uuid:memory_id}/restore",
+    MEMORY + "/restore",
     response={204: None},
     operation_id="restore_memory",
     summary="Undo that it was forgotten or revised; 409 where that was changed since",
@@ -343,7 +333,7 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
 
 
 @router.post(
-    "/{uuid:companion_id}/memories/delete",
+    MEMORIES + "/delete",
     response=DeletedOut,
     operation_id="delete_memories",
     summary="Delete many memories everywhere, or all",

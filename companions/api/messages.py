@@ -28,6 +28,8 @@ from memory.emotion import Emotion
 
 router = Router(tags=["messages"])
 replies_router = Router(tags=["replies"])
+MESSAGES = "/{uuid:companion_id}/messages"
+REPLY = "/{uuid:reply_id}"
 STREAM_SECONDS = 3600.0
 
 
@@ -67,12 +69,7 @@ class TurnOut(Schema):
     reply: ReplyOut
 
 
-@router.get(
-    "/{uuid:companion_id}/messages",
-    response=MessagesOut,
-    operation_id="list_messages",
-    summary="The history, newest first",
-)
+@router.get(MESSAGES, response=MessagesOut, operation_id="list_messages", summary="The history, newest first")
 def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
     companion = access.get_companion(request.user, companion_id)
     try:
@@ -84,7 +81,7 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
 
 
 @router.post(
-    "/{uuid:companion_id}/messages",
+    MESSAGES,
     response={201: TurnOut},
     operation_id="send_message",
     summary="Say something and wait for the answer, or follow it as an event stream",
@@ -156,28 +153,26 @@ def reply_out(reply: Reply) -> dict[str, object]:
     }
 
 
-@replies_router.get(
-    "/{uuid:reply_id}", response=ReplyOut, operation_id="get_reply", summary="A reply as it stands"
-)
+@replies_router.get(REPLY, response=ReplyOut, operation_id="get_reply", summary="A reply as it stands")
 def get_reply(request: SignedInRequest, reply_id: UUID) -> dict[str, object]:
     return reply_out(access.get_reply(request.user, reply_id))
 
 
-@replies_router.post("/{uuid:reply_id}/stop", response=ReplyOut, operation_id="stop_reply", summary="Stop it")
+@replies_router.post(REPLY + "/stop", response=ReplyOut, operation_id="stop_reply", summary="Stop it")
 async def stop_reply(request: SignedInRequest, reply_id: UUID) -> dict[str, object]:
     await actions.stop(await in_thread(access.get_reply, request.user, reply_id))
     return await in_thread(lambda: reply_out(access.get_reply(request.user, reply_id)))
 
 
 @replies_router.post(
-    "/{uuid:reply_id}/retry", response={201: ReplyOut}, operation_id="retry_reply", summary="Make it again"
+    REPLY + "/retry", response={201: ReplyOut}, operation_id="retry_reply", summary="Make it again"
 )
 async def retry_reply(request: SignedInRequest, reply_id: UUID) -> Status[dict[str, object]]:
     return await _reply_anew(request, reply_id, actions.retry)
 
 
 @replies_router.post(
-    "/{uuid:reply_id}/continue",
+    REPLY + "/continue",
     response={201: ReplyOut},
     operation_id="continue_reply",
     summary="Have it go on",

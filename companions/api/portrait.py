@@ -28,6 +28,8 @@ from files.uploads import read_upload
 from memory.emotion import Emotion
 
 router = Router(tags=["face"])
+PORTRAIT = "/{uuid:companion_id}/portrait"
+PICTURES = "/{uuid:companion_id}/pictures"
 Out = dict[str, Any]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=32)]
 FEATURES_IN_WORDS = "; ".join(f"{feature}: {', '.join(table)}" for feature, table in TABLES.items())
@@ -86,7 +88,7 @@ PICTURE_FORM: Out = {
 
 
 @router.get(
-    "/{uuid:companion_id}/portrait",
+    PORTRAIT,
     response=PortraitOut,
     operation_id="get_portrait",
     summary="Its drawn face: the seed, and the features",
@@ -95,12 +97,7 @@ def get_portrait(request: SignedInRequest, companion_id: UUID) -> Out:
     return portrait_out(get_companion(request.user, companion_id))
 
 
-@router.put(
-    "/{uuid:companion_id}/portrait",
-    response=PortraitOut,
-    operation_id="put_portrait",
-    summary="Choose its drawn face",
-)
+@router.put(PORTRAIT, response=PortraitOut, operation_id="put_portrait", summary="Choose its drawn face")
 def put_portrait(request: SignedInRequest, companion_id: UUID, body: PortraitIn) -> Out:
     companion = get_companion(request.user, companion_id)
     choose_features(companion, get_seed(companion) if body.seed is None else body.seed, body.features)
@@ -108,7 +105,7 @@ def put_portrait(request: SignedInRequest, companion_id: UUID, body: PortraitIn)
 
 
 @router.get(
-    "/{uuid:companion_id}/portrait.svg",
+    PORTRAIT + ".svg",
     operation_id="draw_portrait",
     summary="Its face as it is drawn, in an emotion",
     openapi_extra={"responses": {200: {"description": "The drawing.", "content": {"image/svg+xml": {}}}}},
@@ -122,7 +119,7 @@ def draw_portrait(request: SignedInRequest, companion_id: UUID, feeling: Query[F
 
 
 @router.get(
-    "/{uuid:companion_id}/pictures",
+    PICTURES,
     response=PicturesOut,
     operation_id="list_pictures",
     summary="The pictures in the drawing's place",
@@ -133,7 +130,7 @@ def list_pictures(request: SignedInRequest, companion_id: UUID) -> Out:
 
 
 @router.post(
-    "/{uuid:companion_id}/pictures",
+    PICTURES,
     response={201: PictureOut},
     operation_id="put_picture",
     summary="Show a picture in the drawing's place: always, or for an emotion",
@@ -147,7 +144,7 @@ def add_picture(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
 
 
 @router.delete(
-    "/{uuid:companion_id}/pictures/{emotion}",
+    PICTURES + "/{emotion}",
     response={204: None},
     operation_id="delete_picture",
     summary="Take a picture back: always, or that for an emotion",

@@ -16,6 +16,8 @@ from companions.models.timer import NOTE_CHARACTERS
 from companions.pagination import PageQuery
 
 router = Router(tags=["timers"])
+TIMERS = "/{uuid:companion_id}/timers"
+TIMER = TIMERS + "/{uuid:timer_id}"
 Out = dict[str, Any]
 State = Literal["active", "ended", "cancelled", "set_aside"]
 
@@ -72,23 +74,13 @@ class WakingOut(Schema):
     waking: FiredOut
 
 
-@router.get(
-    "/{uuid:companion_id}/timers",
-    response=TimersOut,
-    operation_id="list_timers",
-    summary="Timers, newest first",
-)
+@router.get(TIMERS, response=TimersOut, operation_id="list_timers", summary="Timers, newest first")
 def list_timers(request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[WhichIn]) -> Out:
     companion = get_companion(request.user, companion_id)
     return list_rows(companion.timers.filter(state=which.state), "created_at", query)
 
 
-@router.post(
-    "/{uuid:companion_id}/timers",
-    response={201: TimerOut},
-    operation_id="set_timer",
-    summary="Set a timer",
-)
+@router.post(TIMERS, response={201: TimerOut}, operation_id="set_timer", summary="Set a timer")
 def set_timer(
     request: SignedInRequest, companion_id: UUID, body: TimerIn, key: IdempotencyKey = None
 ) -> Status[Timer]:
@@ -105,19 +97,14 @@ def set_timer(
     return Status(201, get_timer(request.user, companion_id, made_id))
 
 
-@router.delete(
-    "/{uuid:companion_id}/timers/{uuid:timer_id}",
-    response={204: None},
-    operation_id="cancel_timer",
-    summary="Cancel a timer",
-)
+@router.delete(TIMER, response={204: None}, operation_id="cancel_timer", summary="Cancel a timer")
 def cancel_timer(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> Status[None]:
     timers.cancel(get_timer(request.user, companion_id, timer_id), timezone.now())
     return Status(204, None)
 
 
 @router.post(
-    "/{uuid:companion_id}/timers/{uuid:timer_id}/fire",
+    TIMER + "/fire",
     response={202: WakingOut},
     operation_id="fire_timer",
     summary="Let the companion wake for it now; its own due time stays",
