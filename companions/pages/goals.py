@@ -46,10 +46,10 @@ class PursuitForm(forms.Form):
         label=gettext_lazy("A part of"), required=False, empty_value=None, coerce=UUID, choices=()
     )
 
-    def __init__(self, *args: Any, pursuit: Pursuit, pursuits: Iterable[Pursuit], **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, pursuit: Pursuit, pursuits: Iterable[Pursuit]) -> None:
         self.pursuit = pursuit
         initial = {name: getattr(pursuit, name) for name in self.base_fields}
-        super().__init__(*args, initial=initial, **kwargs)
+        super().__init__(data, initial=initial)
         if pursuit.memory.kind != Memory.Kind.GOAL:
             del self.fields["parent_id"]
             return
