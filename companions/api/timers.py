@@ -1,6 +1,7 @@
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
@@ -9,11 +10,11 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions.access import get_companion, get_timer, get_waking
-from companions.api.schemas import IdempotencyKey, ListOut, Text, list_rows
+from companions.api.schemas import IdempotencyKey, ListOut, Text
 from companions.life import timers
-from companions.models import Timer
+from companions.models import Companion, Timer
 from companions.models.timer import NOTE_CHARACTERS
-from companions.pagination import PageQuery
+from companions.pagination import PageQuery, paginate
 
 router = Router(tags=["timers"])
 TIMERS = "/{uuid:companion_id}/timers"
@@ -44,14 +45,6 @@ class TimerOut(Schema):
     created_at: datetime
     ended_at: datetime | None
 
-    @staticmethod
-    def resolve_in_words(timer: Timer) -> str:
-        return timers.describe(timer, timers.get_zone(timer.companion), timer.companion.user.language)
-
-    @staticmethod
-    def resolve_upcoming(timer: Timer) -> list[datetime]:
-        return timers.get_upcoming(timer, timers.get_zone(timer.companion))
-
 
 class TimersOut(ListOut[TimerOut]):
     pass
@@ -77,13 +70,15 @@ class WakingOut(Schema):
 @router.get(TIMERS, response=TimersOut, operation_id="list_timers", summary="Timers, newest first")
 def list_timers(request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[WhichIn]) -> Out:
     companion = get_companion(request.user, companion_id)
-    return list_rows(companion.timers.filter(state=which.state), "created_at", query)
+    items, next_cursor = paginate(companion.timers.filter(state=which.state), "created_at", query)
+    zone = timers.get_zone(companion)
+    return {"items": [_timer_out(timer, companion, zone) for timer in items], "next": next_cursor}
 
 
 @router.post(TIMERS, response={201: TimerOut}, operation_id="set_timer", summary="Set a timer")
 def set_timer(
     request: SignedInRequest, companion_id: UUID, body: TimerIn, key: IdempotencyKey = None
-) -> Status[Timer]:
+) -> Status[Out]:
     companion, now = get_companion(request.user, companion_id), timezone.now()
 
     def make() -> UUID:
@@ -94,7 +89,8 @@ def set_timer(
         return timer.pk
 
     made_id, _ = once(request.user, f"set_timer {companion_id}", key, request.body, make)
-    return Status(201, get_timer(request.user, companion_id, made_id))
+    timer = get_timer(request.user, companion_id, made_id)
+    return Status(201, _timer_out(timer, companion, timers.get_zone(companion)))
 
 
 @router.delete(TIMER, response={204: None}, operation_id="cancel_timer", summary="Cancel a timer")
@@ -120,3 +116,12 @@ def fire_timer(
 
     made_id, _ = once(request.user, f"fire_timer {timer_id}", key, request.body, make)
     return Status(202, {"waking": get_waking(request.user, companion_id, made_id)})
+
+
+def _timer_out(timer: Timer, companion: Companion, zone: ZoneInfo) -> Out:
+    fields = ("id", "schedule", "name", "note", "by", "is_asked_for", "state", "due_at")
+    return {
+        **{name: getattr(timer, name) for name in (*fields, "created_at", "ended_at")},
+        "in_words": timers.describe(timer, zone, companion.user.language),
+        "upcoming": timers.get_upcoming(timer, zone),
+    }
