@@ -134,7 +134,8 @@ def turns_of(messages: Sequence[Message]) -> list[TranscriptTurn]:
             before.answer = message
         else:
             turns.append(TranscriptTurn(answer=message))
-    for turn, earlier in zip(turns, [None, *turns[:-1]], strict=True):
+    earlier: TranscriptTurn | None = None
+    for turn in turns:
         session = turn.first.session
         if earlier:
             turn.begins_day = turn.day != earlier.day
@@ -142,4 +143,5 @@ def turns_of(messages: Sequence[Message]) -> list[TranscriptTurn]:
         else:  # what came before is not looked up; whether a session begins here its own time says
             turn.begins_day = True
             turn.begins_session = turn.first.parent_id is None or turn.first.said_at <= session.started_at
+        earlier = turn
     return turns
