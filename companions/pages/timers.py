@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import messages
@@ -88,8 +89,13 @@ class TimerForm(forms.Form):
 
     def __init__(self, companion: Companion, now: datetime, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.companion, self.now, self.zone = companion, now, work.get_zone(companion)
+        self.companion, self.now = companion, now
         self.schedule: Schedule | None = None
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The person's; TimerError where it is none."""
+        return work.get_zone(self.companion)
 
     def clean(self) -> dict[str, Any]:
         """The schedule of the choice that was made; what is wrong with it stands at its field."""
