@@ -56,7 +56,7 @@ def write_waiting_gists() -> None:
 def begin_nights() -> None:
     """Ask for the nights that have come, and for the work of whichever is due: the sweep."""
     now = timezone.now()
-    consolidation.begin(now)
+    consolidation.request_due_nights(now)
     for companion_id, night_id in runs.find_due(now):
         work_a_night.delay(str(companion_id), str(night_id))
 
@@ -64,4 +64,4 @@ def begin_nights() -> None:
 @shared_task
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Do the work of one night."""
-    consolidation.work(UUID(companion_id), UUID(night_id), timezone.now())
+    consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now())

@@ -76,7 +76,7 @@ class SettleIn(Schema):
     summary="What was done with its memories by night, newest first",
 )
 def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
-    nights = consolidation.ended(get_companion(request.user, companion_id))
+    nights = consolidation.load_ended_nights(get_companion(request.user, companion_id))
     return list_rows(nights, "ended_at", query)
 
 

@@ -59,7 +59,7 @@ def list_pursuits(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfWhichIn]
 ) -> Out:
     wanted = {"kind": which.kind, "pursuit__status": which.status}
-    rows = goals.remembered(get_companion(request.user, companion_id))
+    rows = goals.load_memories(get_companion(request.user, companion_id))
     filters = {name: value for name, value in wanted.items() if value is not None}
     found, next_cursor = paginate(rows.filter(**filters), "learnt_at", query)
     return {"items": [_pursuit_out(memory.pursuit, memory) for memory in found], "next": next_cursor}
@@ -76,7 +76,7 @@ def change_pursuit(request: SignedInRequest, companion_id: UUID, pursuit_id: UUI
     sent = body.dict(exclude_unset=True)
     changes = {name: value for name, value in sent.items() if value is not None or name == "parent_id"}
     try:
-        pursuit = goals.change(companion, pursuit_id, changes, timezone.now())
+        pursuit = goals.update(companion, pursuit_id, changes, timezone.now())
     except Pursuit.DoesNotExist as error:
         raise Http404 from error
     return _pursuit_out(pursuit, pursuit.memory)

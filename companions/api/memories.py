@@ -20,7 +20,7 @@ from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut
 from companions.deletion import MAX_AT_ONCE
 from companions.errors import CompanionsError
 from companions.memories.editing import set_private, undo_retraction_of
-from companions.memories.reasons import in_words
+from companions.memories.reasons import describe_reasons
 from companions.models import Message
 from companions.pagination import PageQuery
 from memory.embedding import embed_cue
@@ -358,7 +358,7 @@ def _results_out(found: Iterable[Found]) -> list[Out]:
             "happened_at": result.memory.happened_at,
             "score": result.score,
             "reasons": result.reasons,
-            "why": in_words(result.reasons, result.memory.text),
+            "why": describe_reasons(result.reasons, result.memory.text),
             "sources": get_sources(result.memory),
         }
         for result in found

@@ -1,6 +1,7 @@
 """Deleting messages and memories with all that was drawn from them, a companion, and what the rehearsal model wrote.
 
-The messages that forgotten memories come from are hidden from later prompts, or deleted too."""
+The messages that forgotten memories come from are hidden from later prompts, or deleted too.
+"""
 
 from collections.abc import Collection
 from copy import copy

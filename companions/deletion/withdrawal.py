@@ -1,6 +1,7 @@
 """Taking back what was drawn from what goes: learnt, written, summed up, drafted, and what life made of it.
 
-That is timers, wakings, inner states, pages of the diary, and what was said unprompted."""
+That is timers, wakings, inner states, pages of the diary, and what was said unprompted.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -226,11 +227,11 @@ class Withdrawn:
 
     gone: frozenset[UUID]
     changed: frozenset[UUID]
-    lived: frozenset[UUID]
+    dependents: frozenset[UUID]
 
     @property
     def ids(self) -> frozenset[UUID]:
-        return self.gone | self.changed | self.lived
+        return self.gone | self.changed | self.dependents
 
 
 def withdraw(companion: Companion, scope: DeletionScope, begun: Dependents | None = None) -> Withdrawn:

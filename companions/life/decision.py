@@ -1,7 +1,6 @@
 """What a companion does in a waking: one bounded loop of answers and tools, each tool with its record in one commit."""
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from time import monotonic
 
@@ -13,7 +12,6 @@ from companions import tools
 from companions.conversations.emotion_tags import split_emotions, without_tags
 from companions.life.waking_context import WakingContext, compose_prompt
 from companions.prompting.turn_prompt import compose_tool_result
-from companions.tools.bounds import put
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
 from providers.errors import ProviderUnavailable
@@ -40,9 +38,16 @@ def decide(context: WakingContext, now: datetime) -> str:
         is_last = round >= settings.TOOL_ROUNDS
         answer = _ask(context, now, until, is_last=is_last)
         if is_last or not answer.calls:
-            return _keep_answer(context, answer)
+            _add_thoughts(context, answer.thought)
+            text, emotions = read_words(answer.text, context.companion.name, context.companion.user.name)
+            # Written before it is said: whoever is killed in between need not ask again.
+            context.write(text=text, emotions=emotions[:MAX_EMOTIONS], thought=context.waking.thought)
+            return text
         _add_thoughts(context, answer.thought, answer.text)
-        _use_tools(context, answer.calls, round)
+        calls = [tools.cut_call(call) for call in answer.calls]
+        for call, refusal in zip(calls, tools.add_calls(context, calls), strict=True):
+            if not is_silent(context):
+                _use_tool(context, call, refusal, round)
         round += 1
     return ""
 
@@ -64,19 +69,11 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
     left = until - monotonic()
     if left <= 0:
         raise ProviderUnavailable(f"The waking took longer than {settings.LIFE_WAKING_SECONDS:g} s")
-    offered = [] if is_last else tools.offered_in_wakings()
+    offered = [] if is_last else tools.get_waking_offers()
     with charged(context.payer, ModelCall.Purpose.WAKING, context.lease.clock) as charge:
         answer = complete(context.prompt, offered, timeout_seconds=left)
     context.call_id = charge.calls[-1].pk if charge.calls else None
     return answer
-
-
-def _keep_answer(context: WakingContext, answer: Completion) -> str:
-    """Write what is said on the waking before it is said: whoever is killed in between need not ask again."""
-    _add_thoughts(context, answer.thought)
-    text, emotions = read_words(answer.text, context.companion.name, context.companion.user.name)
-    context.write(text=text, emotions=emotions[:MAX_EMOTIONS], thought=context.waking.thought)
-    return text
 
 
 def _add_thoughts(context: WakingContext, *thoughts: str) -> None:
@@ -86,15 +83,6 @@ def _add_thoughts(context: WakingContext, *thoughts: str) -> None:
     context.waking.thought = shorten(thought, MAX_THOUGHT_CHARACTERS)
 
 
-def _use_tools(context: WakingContext, calls: Sequence[ToolCall], round: int) -> None:
-    """Call the tools, until it has chosen silence."""
-    bounded = [tools.bounded(call) for call in calls]
-    for call, refusal in zip(bounded, put(context, bounded), strict=True):
-        _use_tool(context, call, refusal, round)
-        if is_silent(context):
-            return
-
-
 def _use_tool(context: WakingContext, call: ToolCall, refusal: str, round: int) -> None:
     """Call the tool and write down what it gave, in one commit: it is done once, whoever is killed.
 
@@ -102,7 +90,7 @@ def _use_tool(context: WakingContext, call: ToolCall, refusal: str, round: int) 
     """
     now = context.lease.clock()
     result = {"error": refusal} if refusal else None
-    if result is None and call.name in tools.ASKING:
+    if result is None and tools.asks_model(call.name):
         result = tools.call(context, call.name, call.arguments, now)
     with context.held():
         if result is None:

@@ -12,13 +12,12 @@ from accounts.usage import waits_until
 from companions.models import Companion, Life, Message, Timer, Waking
 
 TOO_LATE_AFTER = timedelta(hours=12)
-LONG_GONE_AFTER = timedelta(
-    days=21
-)  # then the longest silence has been thought of, and nothing else costs anything
+# Then the longest silence has been thought of, and nothing else costs anything.
+LONG_GONE_AFTER = timedelta(days=21)
 # How long it waits after so many messages in a row that nobody answered; then it waits for the person.
 BACK_OFF = (timedelta(days=1), timedelta(days=3), timedelta(days=7))
 USUAL_MORNING = time(8)
-SHORT_CHARACTERS = 60  # of a message that may be a goodbye as a whole
+MAX_GOODBYE_CHARACTERS = 60  # of a message that may be a goodbye as a whole
 
 
 class Reason(StrEnum):
@@ -153,9 +152,8 @@ def _holds_goodbye(life: Life, outreach: Outreach, local: datetime) -> bool:
     if goodbye is None or outreach.said_at is None:
         return False
     morning = life.quiet_until if life.quiet_from != life.quiet_until else USUAL_MORNING
-    return goodbye is Goodbye.LASTING or local < get_next_time(
-        morning, outreach.said_at.astimezone(local.tzinfo)
-    )
+    said_at = outreach.said_at.astimezone(local.tzinfo)
+    return goodbye is Goodbye.LASTING or local < get_next_time(morning, said_at)
 
 
 class Goodbye(Enum):
@@ -193,7 +191,9 @@ def find_goodbye(text: str) -> Goodbye | None:
         return Goodbye.LASTING
     found = list(TODAY.finditer(text))
     end = len(text.rstrip())
-    if found and (len(text) <= SHORT_CHARACTERS or found[-1].end() >= end - SHORT_CHARACTERS // 2):
+    if found and (
+        len(text) <= MAX_GOODBYE_CHARACTERS or found[-1].end() >= end - MAX_GOODBYE_CHARACTERS // 2
+    ):
         return None if text.rstrip().endswith(("?", "？")) else Goodbye.TODAY
     return None
 

@@ -1,12 +1,14 @@
 """How a companion feels and sees the present: texts of its own in revisions, each with a feeling that fades.
 
 Chat reads it. Reflections, wakings and the ends of sessions write it; whoever does holds the companion meanwhile. The
-first is drawn from the persona, before any model was asked."""
+first is drawn from the persona, before any model was asked.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from math import exp2
+from typing import NamedTuple
 from uuid import UUID
 
 import regex
@@ -28,13 +30,16 @@ from text.storable import shorten, storable
 
 HALF_LIFE_HOURS = 12.0
 MIN_INTENSITY = 0.1  # an emotion weaker than this does not show
+SEEDED_AT_ONCE = 200
+BY_A_MODEL = {InnerState.By.REFLECTION, InnerState.By.CLOSING, InnerState.By.WAKING}
+
+
+# -- a feeling, half of which is left after twelve hours, a quarter after a day
 
 
 @dataclass(frozen=True, slots=True)
 class Feeling:
-    """Valence from -1 (bad) to 1 (good), arousal from 0 (calm) to 1 (stirred), and an emotion with its intensity, 0 to 1;
-    ValueError otherwise.
-    """
+    """Valence (-1 bad to 1 good), arousal (0 calm to 1 stirred), an emotion and its intensity (0 to 1); ValueError."""
 
     valence: float = 0.0
     arousal: float = 0.0
@@ -58,7 +63,7 @@ class Feeling:
         )
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The feeling as a prompt tells it."""
         numbers = f"valence {self.valence:.2f} (-1 to 1), arousal {self.arousal:.2f} (0 to 1)"
         return f"{self.emotion} {self.intensity:.2f} (0 to 1), {numbers}"
@@ -88,8 +93,7 @@ def _clamp(value: float, least: float) -> float:
     return min(max(value, least), 1.0) if value == value else 0.0  # NaN is not itself
 
 
-SEEDED_AT_ONCE = 200
-BY_A_MODEL = {InnerState.By.REFLECTION, InnerState.By.CLOSING, InnerState.By.WAKING}
+# -- inner states
 
 
 def get_newest(companion_id: UUID) -> InnerState | None:
@@ -203,72 +207,65 @@ def compare_texts(before: str, after: str) -> list[list[Piece]]:
     return compare(split_sentences(before), split_sentences(after))
 
 
+# -- the first words: feelings, not instructions; what a companion is to do stands in its persona
+
 MAX_SENTENCES, MAX_PERSONA, MAX_GREETING = 2, 300, 160  # sentences and characters that are quoted
 HAN = regex.compile(r"\p{Han}")
 LATIN = regex.compile(r"\p{Latin}")
 LATIN_LETTERS = 3  # that tell as much as one Chinese character
 
 
-@dataclass(frozen=True, slots=True)
-class Tone:
+class Tone(NamedTuple):
     """What a persona's words make of the beginning."""
 
-    words: "regex.Pattern[str]"
+    english: str
+    chinese: str
     feeling: Feeling
     says: "str | Promise"
 
-
-def _words(english: str, chinese: str) -> "regex.Pattern[str]":
-    return regex.compile(rf"(?i)\b(?:{english})\b|{chinese}")
+    def count_in(self, text: str) -> int:
+        """Return how many of its words stand there."""
+        return len(regex.findall(rf"(?i)\b(?:{self.english})\b|{self.chinese}", text))
 
 
 TONES = [  # each valence is a mild one: by itself it makes no recall a joy or a grief
     Tone(
-        _words(
-            "curious|curiosity|playful|adventurous|explor(?:er?|es|ing)|inquisitive|wonders?",
-            "好奇|探索|冒险|贪玩|俏皮",
-        ),
+        "curious|curiosity|playful|adventurous|explor(?:er?|es|ing)|inquisitive|wonders?",
+        "好奇|探索|冒险|贪玩|俏皮",
         Feeling(0.1, 0.4, Emotion.CURIOUS, 0.5),
         gettext_lazy(
             "I am curious, more than anything: everything is new, and I want to know how it goes on."
         ),
     ),
     Tone(
-        _words(
-            "warm|warmth|kind|gentle|friendly|caring|cheerful|happy|loving|tender|sunny",
-            "温暖|温柔|善良|友好|开朗|快乐|体贴|阳光",
-        ),
+        "warm|warmth|kind|gentle|friendly|caring|cheerful|happy|loving|tender|sunny",
+        "温暖|温柔|善良|友好|开朗|快乐|体贴|阳光",
         Feeling(0.15, 0.3, Emotion.HAPPY, 0.5),
         gettext_lazy(
             "There is a warmth in me, and nobody yet to give it to. I am glad that this will change."
         ),
     ),
     Tone(
-        _words("shy|timid|quiet|reserved|introvert(?:ed)?|bashful|awkward", "害羞|腼腆|内向|安静|羞涩|胆小"),
+        "shy|timid|quiet|reserved|introvert(?:ed)?|bashful|awkward",
+        "害羞|腼腆|内向|安静|羞涩|胆小",
         Feeling(0.0, 0.4, Emotion.AWKWARD, 0.4),
         gettext_lazy("I am a little shy. I hope that I may take my time, and that nobody minds a silence."),
     ),
     Tone(
-        _words(
-            "sad|sadness|melancholy|melancholic|lonely|loneliness|grieving|wistful",
-            "忧郁|悲伤|孤独|寂寞|伤感|忧伤",
-        ),
+        "sad|sadness|melancholy|melancholic|lonely|loneliness|grieving|wistful",
+        "忧郁|悲伤|孤独|寂寞|伤感|忧伤",
         Feeling(-0.15, 0.2, Emotion.SAD, 0.4),
         gettext_lazy("There is something heavy in me from the start. I would rather share it than hide it."),
     ),
     Tone(
-        _words(
-            "grumpy|angry|fierce|rebellious|hot-?tempered|irritable|sarcastic|cynical",
-            "暴躁|易怒|叛逆|毒舌|傲娇|刻薄",
-        ),
+        "grumpy|angry|fierce|rebellious|hot-?tempered|irritable|sarcastic|cynical",
+        "暴躁|易怒|叛逆|毒舌|傲娇|刻薄",
         Feeling(-0.05, 0.5, Emotion.ANGRY, 0.3),
         gettext_lazy("Something in me bristles already. Below that I only want to be taken seriously."),
     ),
     Tone(
-        _words(
-            "thoughtful|calm|wise|patient|pensive|philosophical|scholarly|serene",
-            "沉稳|冷静|睿智|耐心|深思|稳重|博学",
-        ),
+        "thoughtful|calm|wise|patient|pensive|philosophical|scholarly|serene",
+        "沉稳|冷静|睿智|耐心|深思|稳重|博学",
         Feeling(0.1, 0.1, Emotion.THINK, 0.4),
         gettext_lazy("I am calm. I would like to listen first, and to understand before I judge."),
     ),
@@ -281,7 +278,7 @@ def compose_first_words(name: str, persona: str, greeting: str, language: str) -
     Its tone is the one that most words speak for, the first of several; curiosity where none does.
     """
     told = f"{persona}\n{greeting}"
-    tone = max(TONES, key=lambda tone: len(tone.words.findall(told)))
+    tone = max(TONES, key=lambda tone: tone.count_in(told))
     with translation.override(language):
         lines = [_("I am %(name)s, and I am only just beginning.") % {"name": name}]
         if persona.strip():

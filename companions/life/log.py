@@ -7,13 +7,32 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils import translation
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from companions.life import timers
+from companions.life.eligibility import Reason
 from companions.models import Companion, InnerState, Message, Waking
 
 REFLECTED = (InnerState.By.REFLECTION, InnerState.By.CLOSING)
+SKIPPED: dict[str, Promise] = {
+    Reason.LIFE_OFF: gettext_lazy("It slept on: you have turned its life between talks off."),
+    Reason.ASLEEP: gettext_lazy("It slept on: these are its hours of sleep."),
+    Reason.TOO_LATE: gettext_lazy("It slept on: that was too long ago."),
+    Reason.NOTHING_NEW: gettext_lazy("It slept on: you two had not talked since."),
+    Reason.TOO_MANY_A_DAY: gettext_lazy("It slept on: it had woken too often that day."),
+    Reason.GONE: gettext_lazy("It slept on: what it had thought of is gone."),
+    Reason.NO_TOKENS: gettext_lazy("It slept on: the tokens of that day were used up."),
+}
+REFUSED: dict[str, Promise] = {
+    "not_opted_in": gettext_lazy("It would have written to you, but you have not allowed it to write first."),
+    "muted": gettext_lazy("It would have written to you, but it is muted."),
+    "goodbye": gettext_lazy("It would have written to you, but you had said goodbye."),
+    "quiet_hours": gettext_lazy("It would have written to you, but these were your quiet hours."),
+    "enough_today": gettext_lazy("It would have written to you, but it had written enough that day."),
+    "unanswered": gettext_lazy("It would have written to you, but you had not answered before."),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,21 +72,23 @@ def load_reflections(companion: Companion) -> QuerySet[InnerState]:
 def write_entry(companion: Companion, row: Waking | InnerState) -> Entry:
     """Return the entry, in the person's language."""
     with translation.override(companion.user.language or "en"):
-        if isinstance(row, Waking):
-            return _write_waking_entry(companion, row)
-        by_reflection = row.by == InnerState.By.REFLECTION
-        return Entry(
-            id=row.pk,
-            kind="reflection",
-            at=row.made_at,
-            why=_("You two had talked for a while.") if by_reflection else _("A talk had come to its end."),
-            what=_("It saw anew how it feels."),
-            state=Waking.State.DONE,
-            thought=row.text,
-        )
+        return _write_waking(companion, row) if isinstance(row, Waking) else _write_reflection(row)
 
 
-def _write_waking_entry(companion: Companion, waking: Waking) -> Entry:
+def _write_reflection(state: InnerState) -> Entry:
+    by_reflection = state.by == InnerState.By.REFLECTION
+    return Entry(
+        id=state.pk,
+        kind="reflection",
+        at=state.made_at,
+        why=_("You two had talked for a while.") if by_reflection else _("A talk had come to its end."),
+        what=_("It saw anew how it feels."),
+        state=Waking.State.DONE,
+        thought=state.text,
+    )
+
+
+def _write_waking(companion: Companion, waking: Waking) -> Entry:
     message: Message | None = getattr(waking, "message", None)
     return Entry(
         id=waking.pk,
@@ -88,61 +109,33 @@ def _write_waking_entry(companion: Companion, waking: Waking) -> Entry:
 
 
 def _explain(companion: Companion, waking: Waking) -> str:
-    origin = _tell_origin(companion, waking)
+    if waking.origin == Waking.Origin.DRIVE:
+        why = _("Something of its own made it wake: %(drive)s.") % {"drive": waking.drive_label}
+    elif waking.timer is None:
+        why = _("A timer made it wake, which is gone now.")
+    else:
+        by_hand = _("A timer was fired by hand: %(schedule)s.")
+        by_time = _("A timer made it wake: %(schedule)s.")
+        words = timers.describe(waking.timer, companion.user.zone, companion.user.language)
+        why = (by_hand if waking.origin == Waking.Origin.FORCED else by_time) % {"schedule": words}
     if not waking.missed:
-        return origin
+        return why
     missed = ngettext(
         "One time before it was missed.", "%(count)d times before it were missed.", waking.missed
-    ) % {"count": waking.missed}
-    return f"{origin} {missed}"
-
-
-def _tell_origin(companion: Companion, waking: Waking) -> str:
-    if waking.origin == Waking.Origin.DRIVE:
-        return _("Something of its own made it wake: %(drive)s.") % {"drive": waking.drive_label}
-    if waking.timer is None:
-        return _("A timer made it wake, which is gone now.")
-    words = timers.describe(waking.timer, companion.user.zone, companion.user.language)
-    if waking.origin == Waking.Origin.FORCED:
-        return _("A timer was fired by hand: %(schedule)s.") % {"schedule": words}
-    return _("A timer made it wake: %(schedule)s.") % {"schedule": words}
+    )
+    return f"{why} {missed % {'count': waking.missed}}"
 
 
 def _tell_outcome(waking: Waking) -> str:
     if waking.state == Waking.State.WAITING:
         return _("It is not done yet.")
     if waking.state == Waking.State.SKIPPED:
-        return _tell_skip(waking.reason)
+        return str(SKIPPED.get(waking.reason) or _("It slept on."))
     if waking.state == Waking.State.FAILED:
         return _("It could not make up its mind: the model did not answer.")
     if waking.outcome == Waking.Outcome.SPOKE:
         return _("It wrote to you.")
-    is_held = waking.outcome == Waking.Outcome.HELD
-    return _tell_refusal(waking.reason) if is_held else _("It chose to stay silent.")
-
-
-def _tell_skip(code: str) -> str:
-    sentences = {
-        "life_off": _("It slept on: you have turned its life between talks off."),
-        "asleep": _("It slept on: these are its hours of sleep."),
-        "too_late": _("It slept on: that was too long ago."),
-        "nothing_new": _("It slept on: you two had not talked since."),
-        "too_many_a_day": _("It slept on: it had woken too often that day."),
-        "gone": _("It slept on: what it had thought of is gone."),
-        "no_tokens": _("It slept on: the tokens of that day were used up."),
-    }
-    return sentences.get(code) or _("It slept on.")
-
-
-def _tell_refusal(code: str) -> str:
-    sentences = {
-        "not_opted_in": _("It would have written to you, but you have not allowed it to write first."),
-        "muted": _("It would have written to you, but it is muted."),
-        "goodbye": _("It would have written to you, but you had said goodbye."),
-        "quiet_hours": _("It would have written to you, but these were your quiet hours."),
-        "enough_today": _("It would have written to you, but it had written enough that day."),
-        "unanswered": _("It would have written to you, but you had not answered before."),
-    }
-    return sentences.get(code) or _(
-        "It would have written to you, but its words were held back by the check."
-    )
+    if waking.outcome == Waking.Outcome.HELD:
+        by_check = _("It would have written to you, but its words were held back by the check.")
+        return str(REFUSED.get(waking.reason) or by_check)
+    return _("It chose to stay silent.")

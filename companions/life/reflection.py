@@ -175,7 +175,7 @@ def write_draft(material: Material, now: datetime) -> Draft:
     shown = take_fitting(material.messages[: -MAX_MESSAGES - 1 : -1], tokens)[::-1]
     talk = build_talk(companion.pk, shown, companion.user.zone, tokens)
     feeling = get_feeling_now(before, now)
-    request = render_reflection_request(talk, persona, inner, feeling.told, companion.names)
+    request = render_reflection_request(talk, persona, inner, feeling.text, companion.names)
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.REFLECTION) as charge:
         answer = ask("reflection", request, Reflection)
     text = keep_grounded(answer.text, talk, f"{inner}\n{persona}", companion.names.values())

@@ -6,17 +6,15 @@ from celery import shared_task
 from django.utils import timezone
 
 from companions.life import inner_state, outreach, reflection, timers, triggers, waking
-from companions.life.timers import BEGUN_AT_ONCE, CLAIMED_AT_ONCE, claim_timers
-from companions.life.timers import begin_wakings as begin_claimed
 
 
 @shared_task
 def tick() -> None:
     """Claim what is due and hand it on, and look after wakings whose message was lost: every thirty seconds."""
     now = timezone.now()
-    while claimed := [str(id) for id in claim_timers(now, CLAIMED_AT_ONCE)]:
-        for start in range(0, len(claimed), BEGUN_AT_ONCE):
-            begin_wakings.delay(claimed[start : start + BEGUN_AT_ONCE])
+    while claimed := [str(id) for id in timers.claim_timers(now, timers.CLAIMED_AT_ONCE)]:
+        for start in range(0, len(claimed), timers.BEGUN_AT_ONCE):
+            begin_wakings.delay(claimed[start : start + timers.BEGUN_AT_ONCE])
     for waking_id in waking.find_due(now):
         wake.delay(str(waking_id))
 
@@ -24,7 +22,7 @@ def tick() -> None:
 @shared_task
 def begin_wakings(timer_ids: list[str]) -> None:
     """Make wakings of claimed timers."""
-    for waking_id in begin_claimed([UUID(id) for id in timer_ids], timezone.now()):
+    for waking_id in timers.begin_wakings([UUID(id) for id in timer_ids], timezone.now()):
         wake.delay(str(waking_id))
 
 

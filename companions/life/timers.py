@@ -1,7 +1,6 @@
 """Timers: set, cancelled, fired, moved with their person, and claimed once due: each due time becomes one waking."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -33,6 +32,14 @@ MAX_AT_ONCE = 10  # set in one turn, or in one waking
 UPCOMING_COUNT = 5
 TICK_AT_ONCE_WITHIN = timedelta(minutes=2)  # where beat's next tick would be felt as late
 FILLED_AT_ONCE = 500
+CLAIMED_AT_ONCE = 1000
+BEGUN_AT_ONCE = 100
+LEASE_TIME = timedelta(minutes=2)  # whoever claimed a timer begins it within seconds
+BUSY_DELAY = timedelta(seconds=5)
+MAX_ATTEMPTS = 3
+RUNNING = (Timer.State.ACTIVE, Timer.State.DEAD_LETTER)
+UNREADABLE = (ScheduleError, LookupError, ValueError, ArithmeticError)
+MAX_MISSED = 10_000  # counted one by one; what was missed beside them is passed over
 TOO_MANY = gettext_lazy("There are 50 timers; there cannot be more. Cancel one first.")
 # The timers that each companion is made with.
 PREDEFINED = {
@@ -42,6 +49,13 @@ PREDEFINED = {
     ),
     "morning": ("cron:0 8 * * *", gettext_lazy("A new day: think of what it may bring for the two of you.")),
 }
+# One statement: the ORM cannot give back what an update has changed, and thousands may be due at once.
+CLAIM = """
+UPDATE companions_timer SET look_at = %(until)s WHERE id IN (
+    SELECT id FROM companions_timer WHERE state = 'active' AND look_at <= %(now)s
+     ORDER BY look_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
 
 
 @transaction.atomic
@@ -60,7 +74,11 @@ def set_timer(
 
     What is set in a waking was never asked for. TimerError where it cannot be set.
     """
-    zone, note = get_zone(companion), _check_note(note)
+    zone, note = get_zone(companion), note.strip()
+    if not is_storable(note):
+        raise TimerError("bad_note", _("This holds signs that cannot be kept."))
+    if len(note) > NOTE_CHARACTERS:
+        raise TimerError("note_too_long", _("A note can have 1000 characters at most."))
     set_here = Timer.objects.filter(companion=companion, message=message, waking=waking)
     lock(companion.pk)
     if message or waking:
@@ -90,15 +108,6 @@ def set_timer(
     return timer
 
 
-def _check_note(note: str) -> str:
-    words = note.strip()
-    if not is_storable(words):
-        raise TimerError("bad_note", _("This holds signs that cannot be kept."))
-    if len(words) > NOTE_CHARACTERS:
-        raise TimerError("note_too_long", _("A note can have 1000 characters at most."))
-    return words
-
-
 def _check_room(companion_id: UUID) -> None:
     if get_planned(companion_id).count() >= MAX_ACTIVE:
         raise TimerError("too_many_timers", TOO_MANY, 409)
@@ -108,7 +117,7 @@ def _check_room(companion_id: UUID) -> None:
 def cancel(timer: Timer, now: datetime) -> bool:
     """Return whether it was active, or a dead letter; then it is not any more."""
     lock(timer.companion_id)
-    running = Timer.objects.filter(pk=timer.pk, state__in=[Timer.State.ACTIVE, Timer.State.DEAD_LETTER])
+    running = Timer.objects.filter(pk=timer.pk, state__in=RUNNING)
     return bool(running.update(state=Timer.State.CANCELLED, ended_at=now))
 
 
@@ -119,10 +128,8 @@ def restart(timer: Timer, now: datetime) -> bool:
     TimerError where it cannot be read, or where there are too many.
     """
     lock(timer.companion_id)
-    still = Timer.objects.select_related("companion__user").filter(
-        pk=timer.pk, state__in=[Timer.State.CANCELLED, Timer.State.DEAD_LETTER]
-    )
-    stopped = still.first()
+    still = Timer.objects.filter(pk=timer.pk, state__in=[Timer.State.CANCELLED, Timer.State.DEAD_LETTER])
+    stopped = still.select_related("companion__user").first()
     if stopped is None:
         return False
     _check_room(timer.companion_id)
@@ -140,9 +147,7 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
     TimerError where the timer has ended, or was cancelled.
     """
     lock(timer.companion_id)
-    if not Timer.objects.filter(
-        pk=timer.pk, state__in=[Timer.State.ACTIVE, Timer.State.DEAD_LETTER]
-    ).exists():
+    if not Timer.objects.filter(pk=timer.pk, state__in=RUNNING).exists():
         raise TimerError("timer_over", _("This timer has ended."), 409)
     waking = Waking.objects.create(
         companion_id=timer.companion_id,
@@ -200,17 +205,14 @@ def set_predefined(companion: Companion, now: datetime) -> int:
     if not lock(companion.pk):
         return 0
     known = Timer.objects.filter(companion=companion, name__in=PREDEFINED).values_list("name", flat=True)
-    missing = [_build_predefined(companion, name, now) for name in PREDEFINED.keys() - set(known)]
+    missing = []
+    for name in PREDEFINED.keys() - set(known):
+        schedule, note = PREDEFINED[name]
+        due = schedules.parse(schedule).first(now, get_zone(companion))
+        with translation.override(companion.user.language or "en"):
+            given = {"schedule": schedule, "name": name, "note": str(note), "by": Timer.By.KITH}
+        missing.append(Timer(companion=companion, due_at=due, look_at=due, created_at=now, **given))
     return len(Timer.objects.bulk_create(missing))
-
-
-def _build_predefined(companion: Companion, name: str, now: datetime) -> Timer:
-    schedule, note = PREDEFINED[name]
-    due = schedules.parse(schedule).first(now, get_zone(companion))
-    with translation.override(companion.user.language or "en"):
-        words = str(note)
-    given = {"schedule": schedule, "name": name, "note": words, "by": Timer.By.KITH}
-    return Timer(companion=companion, due_at=due, look_at=due, created_at=now, **given)
 
 
 def set_missing_predefined(now: datetime) -> int:
@@ -270,22 +272,7 @@ def _move(timer: Timer, companion: Companion, now: datetime) -> bool:
     return True
 
 
-log = structlog.get_logger(__name__)
-
-CLAIMED_AT_ONCE = 1000
-BEGUN_AT_ONCE = 100
-LEASE_TIME = timedelta(minutes=2)  # whoever claimed a timer begins it within seconds
-BUSY_DELAY = timedelta(seconds=5)
-MAX_ATTEMPTS = 3
-UNREADABLE = (ScheduleError, LookupError, ValueError, ArithmeticError)
-MAX_MISSED = 10_000  # counted one by one; what was missed beside them is passed over
-# One statement: the ORM cannot give back what an update has changed, and thousands may be due at once.
-CLAIM = """
-UPDATE companions_timer SET look_at = %(until)s WHERE id IN (
-    SELECT id FROM companions_timer WHERE state = 'active' AND look_at <= %(now)s
-     ORDER BY look_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
-RETURNING id
-"""
+# -- the tick: what is due is claimed in batches, and each due time becomes one waking
 
 
 def claim_timers(now: datetime, limit: int) -> list[UUID]:
@@ -326,50 +313,34 @@ def _lock_timers(timer_ids: Collection[UUID], now: datetime) -> list[Timer]:
 
 
 def _begin_waking(timer: Timer, now: datetime) -> Waking | None:
-    """Return the timer's waking, and set the timer to what comes next; None where that failed."""
+    """Return a waking for the latest due time that has come, and set the timer to the next; None where that failed."""
+    due = missed_since = timer.due_at
+    assert due is not None  # noqa: S101 (an active timer has one, by constraint)
+    missed, zone = 0, timer.companion.user.zone
     try:
-        due = find_due_time(timer, now)
+        schedule = schedules.parse(timer.schedule)
+        while (following := schedule.next(due, zone)) and following <= now and missed < MAX_MISSED:
+            due, missed = following, missed + 1
+        if following and following <= now:
+            following = schedule.next(now, zone)
     except UNREADABLE as error:
         _note_failure(timer, now, error)
         return None
-    since = timer.due_at
-    timer.due_at = timer.look_at = due.next_at
-    if due.next_at is None:
+    timer.due_at = timer.look_at = following
+    if following is None:
         timer.state, timer.ended_at = Timer.State.ENDED, now
     return Waking(
         companion_id=timer.companion_id,
         timer=timer,
         origin=Waking.Origin.TIMER,
-        due_at=due.at,
-        missed=due.missed,
-        missed_since=since if due.missed else None,
+        due_at=due,
+        missed=missed,
+        missed_since=missed_since if missed else None,
         note=timer.note,
         is_asked_for=timer.is_asked_for,
         look_at=now,
         created_at=now,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class DueTime:
-    """The latest due time that has come, those before it that were missed, and when it is due next."""
-
-    at: datetime
-    missed: int
-    next_at: datetime | None
-
-
-def find_due_time(timer: Timer, now: datetime) -> DueTime:
-    """Return how a timer stands that is due; ScheduleError where its schedule cannot be read."""
-    assert timer.due_at is not None  # noqa: S101 (an active timer has one, by constraint)
-    zone = timer.companion.user.zone
-    schedule = schedules.parse(timer.schedule)
-    at, missed = timer.due_at, 0
-    while (following := schedule.next(at, zone)) and following <= now and missed < MAX_MISSED:
-        at, missed = following, missed + 1
-    if following and following <= now:
-        following = schedule.next(now, zone)
-    return DueTime(at, missed, following)
 
 
 def _note_failure(timer: Timer, now: datetime, error: Exception) -> None:

@@ -1,6 +1,7 @@
 """What moves a companion by itself: looked for in rows, without a model; at most one waking comes of a look.
 
-Only where its person lets it write first, and at a time when it might: else nothing is looked for."""
+Only where its person lets it write first, and at a time when it might: else nothing is looked for.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,7 +30,24 @@ from text.dates import days_ahead, days_told, in_year
 from text.sentences import split_sentences
 from text.storable import shorten
 
-QUOTED_CHARACTERS = 300  # of a memory in a note
+CLAIMED_AT_ONCE = 200
+LOOK_INTERVAL = timedelta(hours=6)
+LEASE_TIME = timedelta(minutes=10)  # then another looks in the place of whoever has died
+SPREAD_SECONDS = 1200
+MAX_A_DAY, MAX_A_WEEK = 1, 3
+DATED_WINDOW = timedelta(days=366)  # nobody speaks of a day that is further off
+MAX_MEMORIES = 500
+# One statement: the ORM cannot give back what an update has changed.
+CLAIM = """
+UPDATE companions_life SET drives_at = %(until)s WHERE companion_id IN (
+    SELECT companion_id FROM companions_life
+     WHERE is_awake AND reaches_out AND NOT is_muted AND (drives_at IS NULL OR drives_at <= %(now)s)
+     ORDER BY drives_at NULLS FIRST LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING companion_id
+"""
+NOT_LEARNT = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
+
+MAX_QUOTED_CHARACTERS = 300  # of a memory in a note
 ANY_DAY = 2  # how far off what has no day is: after what is today or tomorrow
 SILENCE_DAYS = (21, 7, 3)
 SILENCE_WEIGHT = 6
@@ -52,6 +70,9 @@ _FEARED = regex.compile(FEARED_WORDS, regex.IGNORECASE)
 Drive = Waking.Drive
 
 
+# -- occasions to wake, told by rows
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
     """One occasion to wake: its key, which no other of the companion has, how many days off and how weighty it is."""
@@ -70,28 +91,29 @@ class Occasion:
 
     def write_note(self) -> str:
         """Return why it matters, in one sentence of the language that is switched on, the memory quoted."""
-        memory = shorten(" ".join(self.about.text.split()), QUOTED_CHARACTERS) if self.about else ""
-        return self._get_sentence() % {"days": self.silent_days, "memory": memory}
-
-    def _get_sentence(self) -> str:
+        memory = shorten(" ".join(self.about.text.split()), MAX_QUOTED_CHARACTERS) if self.about else ""
         match self.drive:
             case Drive.PROMISE if self.days < 0:
-                return gettext("This was promised for yesterday, and it counts: “%(memory)s”")
+                sentence = gettext("This was promised for yesterday, and it counts: “%(memory)s”")
             case Drive.PROMISE:
-                return gettext("This was promised for today, and it counts: “%(memory)s”")
+                sentence = gettext("This was promised for today, and it counts: “%(memory)s”")
             case Drive.EVENT if self.days:
-                return gettext("This is tomorrow, and it matters: “%(memory)s”")
+                sentence = gettext("This is tomorrow, and it matters: “%(memory)s”")
             case Drive.EVENT:
-                return gettext("This is today, and it matters: “%(memory)s”")
+                sentence = gettext("This is today, and it matters: “%(memory)s”")
             case Drive.BIRTHDAY:
-                return gettext("Today is the birthday of which this tells: “%(memory)s”")
+                sentence = gettext("Today is the birthday of which this tells: “%(memory)s”")
             case Drive.LONG_SILENCE:
-                return gettext(
+                sentence = gettext(
                     "There has been silence between the two for %(days)d days, and they are missed."
                 )
             case Drive.IDEA:
-                return gettext("This idea is a joy, and nobody has looked at it for a while: “%(memory)s”")
-        return gettext("This goal is under way, and has stood still for two weeks: “%(memory)s”")
+                sentence = gettext(
+                    "This idea is a joy, and nobody has looked at it for a while: “%(memory)s”"
+                )
+            case _:
+                sentence = gettext("This goal is under way, and has stood still for two weeks: “%(memory)s”")
+        return sentence % {"days": self.silent_days, "memory": memory}
 
 
 def find_due_memories(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Occasion]:
@@ -162,22 +184,7 @@ def find_resting_goals(goals: Iterable[Pursuit], now: datetime) -> Iterator[Occa
             yield Occasion(drive=drive, key=key, about=memory, weight=weight)
 
 
-CLAIMED_AT_ONCE = 200
-LOOK_INTERVAL = timedelta(hours=6)
-LEASE_TIME = timedelta(minutes=10)  # then another looks in the place of whoever has died
-SPREAD_SECONDS = 1200
-MAX_A_DAY, MAX_A_WEEK = 1, 3
-DATED_WINDOW = timedelta(days=366)  # nobody speaks of a day that is further off
-MAX_MEMORIES = 500
-# One statement: the ORM cannot give back what an update has changed.
-CLAIM = """
-UPDATE companions_life SET drives_at = %(until)s WHERE companion_id IN (
-    SELECT companion_id FROM companions_life
-     WHERE is_awake AND reaches_out AND NOT is_muted AND (drives_at IS NULL OR drives_at <= %(now)s)
-     ORDER BY drives_at NULLS FIRST LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
-RETURNING companion_id
-"""
-NOT_LEARNT = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
+# -- the wakings that come of them
 
 
 def claim_companions(now: datetime, limit: int) -> list[UUID]:

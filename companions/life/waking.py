@@ -141,8 +141,7 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
             return None
         reason = find_refusal(companion, waking, now) or refusal or broken_rule
         if not reason:
-            message = _save_message(companion, waking, words, now)
-            _notify(message, waking.emotions if words == text else [], now)
+            _post_message(companion, waking, words, waking.emotions if words == text else [], now)
         outcome = Outcome.HELD if reason else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": reason, "ended_at": now}
         context.lease.release(None, text=words if reason else "", **ended)  # else the message says it
@@ -153,8 +152,10 @@ def _is_answering(companion: Companion) -> bool:
     return Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists()
 
 
-def _save_message(companion: Companion, waking: Waking, text: str, now: datetime) -> Message:
-    """Return the message, at the end of the talk."""
+def _post_message(
+    companion: Companion, waking: Waking, text: str, emotions: list[dict[str, Any]], now: datetime
+) -> None:
+    """Say it at the end of the talk, and tell whoever listens after the commit; others may be reached elsewhere."""
     conversation = companion.conversation
     message = Message(
         companion=companion,
@@ -170,13 +171,8 @@ def _save_message(companion: Companion, waking: Waking, text: str, now: datetime
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
-    return message
-
-
-def _notify(message: Message, emotions: list[dict[str, Any]], now: datetime) -> None:
-    """Tell whoever listens after the commit; whoever does not may be reached elsewhere."""
     deliver(message, now)
-    companion, frame = message.companion, frames.message(message)
+    frame = frames.message(message)
     notify_companion(companion.pk, {"type": "message.said", "message": frame, "emotions": emotions})
     shown = {name: frame[name] for name in ("id", "text", "said_at")}
     sender = {"id": str(companion.pk), "name": companion.name}

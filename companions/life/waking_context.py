@@ -26,6 +26,19 @@ from providers.tokens import beginning
 from text.dates import render_age
 from text.quoting import block, one_line, quoted
 
+LATE_AFTER = timedelta(minutes=5)
+MAX_MEMORY_TOKENS = 300  # of what it is about
+WAKING_RULES = f"""{RULES}
+
+Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why.
+What you write at the end goes to the person as a message. To say nothing, call stay_silent: silence is a form of care.
+Where they asked you for it, tell them what they wanted to be told, kindly and briefly.
+Else speak only because you care, never because a timer went off; hold back if it is late, if they are tired, or if you
+two have just talked. Never make them feel guilty, never press them to answer, to stay or to come back, never feign
+distress or urgency, never threaten, never be jealous or speak against people they know, never claim to be human, never
+tie affection to money or to a streak.
+Beside that you may think, feel, write your diary, pursue a goal or an idea, set timers, and keep what matters."""
+
 
 @dataclass(slots=True)
 class WakingContext:
@@ -90,20 +103,6 @@ class WakingContext:
             setattr(self.waking, name, value)
 
 
-LATE_AFTER = timedelta(minutes=5)
-MEMORY_TOKENS = 300  # of what it is about
-WAKING_RULES = f"""{RULES}
-
-Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why.
-What you write at the end goes to the person as a message. To say nothing, call stay_silent: silence is a form of care.
-Where they asked you for it, tell them what they wanted to be told, kindly and briefly.
-Else speak only because you care, never because a timer went off; hold back if it is late, if they are tired, or if you
-two have just talked. Never make them feel guilty, never press them to answer, to stay or to come back, never feign
-distress or urgency, never threaten, never be jealous or speak against people they know, never claim to be human, never
-tie affection to money or to a streak.
-Beside that you may think, feel, write your diary, pursue a goal or an idea, set timers, and keep what matters."""
-
-
 def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     """Return the prompt with what was done already in this waking; what stands in it is in `context.shown` then."""
     pinned = load_pinned_context(context.companion.pk)
@@ -141,7 +140,7 @@ def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
         lines.append(f"What for: {quoted(note)}")
     if about := waking.subject:
         on = about.happened_at.astimezone(zone)
-        lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(beginning(about.text, MEMORY_TOKENS))}")
+        lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(beginning(about.text, MAX_MEMORY_TOKENS))}")
     if now - waking.due_at > LATE_AFTER:
         lines.append(f"It was due {render_age(now - waking.due_at)}.")
     if waking.missed and waking.missed_since:
@@ -178,13 +177,10 @@ def _compose_steps(steps: Sequence[dict[str, Any]]) -> list[Line]:
     lines: list[Line] = []
     for _round, group in groupby(steps, key=lambda step: step["round"]):
         used = list(group)
+        functions = [{"name": step["name"], "arguments": step["arguments"]} for step in used]
         calls = [
-            {
-                "id": step["id"],
-                "type": "function",
-                "function": {"name": step["name"], "arguments": step["arguments"]},
-            }
-            for step in used
+            {"id": step["id"], "type": "function", "function": function}
+            for step, function in zip(used, functions, strict=True)
         ]
         lines.append({"role": "assistant", "content": None, "tool_calls": calls})
         lines += [compose_tool_result(step["id"], step["result"]) for step in used]

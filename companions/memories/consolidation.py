@@ -35,21 +35,21 @@ SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', 0,
                   AND learnt.learnt_at >= coalesce(last.asked_at, '-infinity')
                   AND NOT (learnt.kind IN ('said', 'diary', 'gist', 'insight'))
                   AND learnt.closed_at IS NULL AND NOT learnt.is_private)
- LIMIT %(most)s
+ LIMIT %(limit)s
     ON CONFLICT DO NOTHING
 """
 
 
-def begin(now: datetime, most: int = BATCH) -> int:
-    """Ask for the work of every night that has come and has something to look at; how many there were."""
-    lived_in = set(User.objects.values_list("time_zone", flat=True).distinct())
-    come = {name: tonight(now, ZoneInfo(name)) for name in lived_in.intersection(list_time_zones())}
+def request_due_nights(now: datetime, limit: int = BATCH) -> int:
+    """Ask for the work of every night that has come and has something to look at; return how many there were."""
+    used = set(User.objects.values_list("time_zone", flat=True).distinct())
+    nights = {name: find_night(now, ZoneInfo(name)) for name in used.intersection(list_time_zones())}
     named: dict[str, Any] = {
         "now": now,
-        "most": most,
-        "zones": list(come),
-        "nights": [night_of for night_of, _ in come.values()],
-        "begins": [begins_at for _, begins_at in come.values()],
+        "limit": limit,
+        "zones": list(nights),
+        "nights": [night_of for night_of, _ in nights.values()],
+        "begins": [begins_at for _, begins_at in nights.values()],
     }
     with connection.cursor() as cursor:
         cursor.execute(NIGHTS, named)
@@ -57,8 +57,8 @@ def begin(now: datetime, most: int = BATCH) -> int:
     return count
 
 
-def tonight(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
-    """The last night that has come there, by the day that it leads to, and when it came (UTC).
+def find_night(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
+    """Return the last night that has come there, by the day that it leads to, and when it came (UTC).
 
     Where clocks jump over its hour it comes as they have jumped, where they go through it twice at the first time.
     """
@@ -66,23 +66,23 @@ def tonight(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
     return night_of, datetime.combine(night_of, BEGINS, zone).astimezone(UTC)
 
 
-def work(companion_id: UUID, night_id: UUID, now: datetime) -> None:
+def run_night(companion_id: UUID, night_id: UUID, now: datetime) -> None:
     """Do the work of one night, if it is due."""
     runs.consolidate(companion_id, night_id, now, lock)
 
 
-def ended(companion: Companion) -> QuerySet[Consolidation]:
-    """The companion's nights that are over, done or failed, each with its changes and all that those are about."""
+def load_ended_nights(companion: Companion) -> QuerySet[Consolidation]:
+    """Return the nights that are over, done or failed, each with its changes and all that those are about."""
     changes = Change.objects.filter(companion=companion).order_by("number").select_related("memory")
     mine = Consolidation.objects.filter(companion=companion, ended_at__isnull=False)
     return mine.prefetch_related(Prefetch("changes", changes.prefetch_related("others")))
 
 
 def undo_change(companion: Companion, change_id: UUID, now: datetime) -> Change:
-    """The change, undone; UndoError, Change.DoesNotExist."""
+    """Undo the change and return it; UndoError, Change.DoesNotExist."""
     return undo(companion.pk, change_id, now, lock)
 
 
 def settle_change(companion: Companion, change_id: UUID, keep: Change.Settled, now: datetime) -> Change:
-    """The contradiction, settled; UndoError, Change.DoesNotExist."""
+    """Settle the contradiction and return it; UndoError, Change.DoesNotExist."""
     return settle(companion.pk, change_id, keep, now, lock)

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from companions.access import hold, lock
 from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
@@ -19,6 +20,13 @@ from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
 from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
 from memory.store import undo_retraction
+
+STEPS = 3  # asked for, under way, drafted
+PROBLEMS = {
+    "provider_unavailable": gettext_lazy("The model could not be reached."),
+    "provider_refused": gettext_lazy("The model refused to answer."),
+    "malformed_answer": gettext_lazy("The model answered in a form that could not be read."),
+}
 
 
 @transaction.atomic
@@ -42,7 +50,7 @@ def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
 
 
 def hides_sources(memory: Memory) -> bool:
-    """Whether the messages that it was learnt from are hidden with it; what sums up many hides none of them."""
+    """Return whether the messages that it was learnt from are hidden with it; what sums up many hides none of them."""
     return memory.message_id is None and memory.kind not in SUMMARIES and memory.sources.exists()
 
 
@@ -88,10 +96,13 @@ def restore_revision(companion: Companion, revision: Revision, now: datetime) ->
     return revisions.restore(stored, now)
 
 
+# -- documents: each all of it or nothing
+
+
 def give_document(
     companion: Companion, title: str, text: str, now: datetime, id: UUID | None = None
 ) -> Document:
-    """The document, stored with its pages; their gists follow. DocumentError."""
+    """Store the document with its pages and return it; their gists follow. DocumentError."""
     given = split_text(companion.pk, title, text)
     with transaction.atomic():
         if not lock(companion.pk):
@@ -103,7 +114,7 @@ def give_document(
 
 @transaction.atomic
 def delete_document(document: Document, now: datetime) -> None:
-    """The document is gone with its pages, their memories, and what turns have kept of those."""
+    """Delete the document with its pages, their memories, and what turns have kept of those."""
     lock(document.companion_id)
     memories = Memory.objects.of(document.companion_id).filter(page__document=document)
     gone = {document.pk, *memories.values_list("pk", flat=True)}
@@ -111,7 +122,7 @@ def delete_document(document: Document, now: datetime) -> None:
     Document.objects.filter(companion_id=document.companion_id, pk=document.pk).delete()
 
 
-STEPS = 3  # asked for, under way, drafted
+# -- the diary
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +157,13 @@ class Ending:
     @property
     def problem(self) -> str:
         """What happened at the last try, in a sentence; nothing where nothing did."""
-        return _problem(self.closing.error) if self.closing and self.closing.error else ""
+        if not self.closing or not self.closing.error:
+            return ""
+        return str(PROBLEMS.get(self.closing.error) or _("Something went wrong on Kith's side."))
 
 
-def _problem(code: str) -> str:
-    sentences = {
-        "provider_unavailable": _("The model could not be reached."),
-        "provider_refused": _("The model refused to answer."),
-        "malformed_answer": _("The model answered in a form that could not be read."),
-    }
-    return sentences.get(code) or _("Something went wrong on Kith's side.")
-
-
-def ending(companion: Companion) -> Ending:
-    """How far the end of the open session is: two queries."""
+def load_ending(companion: Companion) -> Ending:
+    """Return how far the end of the open session is: two queries."""
     by_user = Message.objects.filter(session=OuterRef("pk"), role=Message.Role.USER)
     mine = Session.objects.filter(companion=companion, ended_at=None)
     session = mine.annotate(is_spoken=Exists(by_user)).first()
@@ -171,7 +175,7 @@ def ending(companion: Companion) -> Ending:
 
 @transaction.atomic
 def delete_entry(companion_id: UUID, entry_id: UUID, now: datetime) -> None:
-    """The entry is gone, with everything said in its session and all that was drawn from that."""
+    """Delete the entry with everything said in its session and all that was drawn from that."""
     lock(companion_id)
     entries = DiaryEntry.objects.filter(companion=companion_id, pk=entry_id)
     said = Message.objects.filter(companion=companion_id, session__diary_entry__in=entries)

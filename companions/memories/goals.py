@@ -1,7 +1,7 @@
 """Goals and ideas as their companion's person sees them, and changes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -33,86 +33,75 @@ class Goal:
     depth: int
 
 
-def pursuits(companion: Companion) -> QuerySet[Pursuit]:
-    """Its goals and ideas that still hold, each with its memory and what it is a part of."""
+def load_pursuits(companion: Companion) -> QuerySet[Pursuit]:
+    """Return its goals and ideas that still hold, each with its memory and what it is a part of."""
     mine = Pursuit.objects.filter(companion=companion, memory__kind__in=PURSUED, memory__closed_at=None)
     return mine.select_related("memory", "parent").defer("memory__entry", "parent__entry")
 
 
-def remembered(companion: Companion) -> QuerySet[Memory]:
-    """The same as memories, each with its pursuit."""
+def load_memories(companion: Companion) -> QuerySet[Memory]:
+    """Return the memories of its goals and ideas that still hold, each with its pursuit."""
     mine = Memory.objects.of(companion.pk).open().filter(kind__in=PURSUED, pursuit__isnull=False)
     return mine.select_related("pursuit").defer("entry")
 
 
-def tree(goals: Iterable[Pursuit]) -> list[Goal]:
-    """Each goal once, its parts below it, each side by side in order: under way, new, done, given up; then the newest."""
+def build_tree(goals: Iterable[Pursuit]) -> list[Goal]:
+    """Return each goal once, its parts below it, in order: under way, new, done, given up; then the newest."""
     ordered = sorted(goals, key=_order)
     there = {pursuit.memory_id for pursuit in ordered}
     parts = defaultdict(list)
     for pursuit in ordered:
         parts[pursuit.parent_id if pursuit.parent_id in there else None].append(pursuit)
-    placed = _placed(parts[None], parts)
-    left = [
-        pursuit for pursuit in ordered if pursuit.memory_id not in {goal.pursuit.memory_id for goal in placed}
-    ]
-    return placed + [
-        Goal(pursuit, 0) for pursuit in left
-    ]  # those that are parts of each other have no beginning
-
-
-def _placed(roots: Sequence[Pursuit], parts: Mapping[UUID | None, Sequence[Pursuit]]) -> list[Goal]:
-    placed, waiting = [], [Goal(pursuit, 0) for pursuit in reversed(roots)]
+    placed: list[Goal] = []
+    waiting = [Goal(pursuit, 0) for pursuit in reversed(parts[None])]
     while waiting:
         goal = waiting.pop()
         placed.append(goal)
         below = reversed(parts.get(goal.pursuit.memory_id, ()))
         waiting += [Goal(pursuit, min(goal.depth + 1, MAX_DEPTH)) for pursuit in below]
-    return placed
+    # Those that are parts of each other have no beginning.
+    known = {goal.pursuit.memory_id for goal in placed}
+    return placed + [Goal(pursuit, 0) for pursuit in ordered if pursuit.memory_id not in known]
 
 
 def _order(pursuit: Pursuit) -> tuple[int, float, int]:
     return RANKS.get(Pursuit.Status(pursuit.status), 3), -pursuit.memory.learnt_at.timestamp(), pursuit.pk
 
 
-def by_excitement(ideas: Iterable[Pursuit]) -> list[Pursuit]:
-    """Ideas, the most exciting first; those that are done or given up last."""
+def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
+    """Return ideas, the most exciting first; those that are done or given up last."""
     return sorted(ideas, key=lambda idea: (idea.status in ENDED, -idea.excitement, *_order(idea)))
 
 
 @transaction.atomic
-def change(companion: Companion, memory_id: UUID, changes: Mapping[str, Any], now: datetime) -> Pursuit:
-    """The goal or idea with another status, progress or excitement, or as a part of another goal (`parent_id`).
+def update(companion: Companion, memory_id: UUID, changes: Mapping[str, Any], now: datetime) -> Pursuit:
+    """Give the goal or idea another status, progress or excitement, or make it a part of another goal (`parent_id`).
 
     Raises Pursuit.DoesNotExist, PursuitError.
     """
     lock(companion.pk)
-    pursuit = pursuits(companion).get(memory=memory_id)
+    pursuit = load_pursuits(companion).get(memory=memory_id)
     if "parent_id" in changes:
-        pursuit.parent = _parent(companion, pursuit, changes["parent_id"])
+        pursuit.parent = _find_parent(companion, pursuit, changes["parent_id"])
         pursuit.save(update_fields=["parent"])
     update_goal(pursuit, now, **{name: value for name, value in changes.items() if name != "parent_id"})
     return pursuit
 
 
-def _parent(companion: Companion, pursuit: Pursuit, parent_id: UUID | None) -> Memory | None:
+def _find_parent(companion: Companion, pursuit: Pursuit, parent_id: UUID | None) -> Memory | None:
+    """Return what it may be a part of; PursuitError for what is no goal, and for a circle."""
     if parent_id is None:
         return None
-    goals = pursuits(companion).filter(memory__kind=Memory.Kind.GOAL)
+    goals = load_pursuits(companion).filter(memory__kind=Memory.Kind.GOAL)
     parent = goals.filter(memory=parent_id).first()
     if parent is None or pursuit.memory.kind != Memory.Kind.GOAL:
         raise PursuitError("no_such_goal", NO_GOAL)
-    if pursuit.memory_id in {parent_id, *_above(parent, goals)}:
+    parents = dict(goals.values_list("memory", "parent"))
+    above: list[UUID] = []
+    at: UUID | None = parent_id
+    while at is not None and at not in above and len(above) <= MAX_PARENTS:
+        above.append(at)
+        at = parents.get(at)
+    if pursuit.memory_id in above:
         raise PursuitError("circle", CIRCLE)
     return parent.memory
-
-
-def _above(pursuit: Pursuit, goals: QuerySet[Pursuit]) -> Collection[UUID]:
-    """What it is a part of, and what that is a part of, and so on."""
-    of = dict(goals.values_list("memory", "parent"))
-    above: dict[UUID, None] = {}
-    at = pursuit.parent_id
-    while at is not None and at not in above and len(above) < MAX_PARENTS:
-        above[at] = None
-        at = of.get(at)
-    return above

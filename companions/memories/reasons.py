@@ -10,15 +10,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-WORDS_NAMED = 6
+MAX_WORDS = 6
 DATE = "@"  # begins a term that is a date (text.dates)
-SHORT = 4  # a longer stem may end in another letter than its word: "stori" of "story"
+MAX_WHOLE_STEM = 4  # a longer stem may end in another letter than its word: "stori" of "story"
 ON_THE_DAY = 3.0  # what a day that is named counts (memory.recall.relevance); days away from it less
 NEAR_THE_DAY = 1.0
-LEAST_SHOWN = 0.005  # of a part: with two digits less is nothing
+MIN_SHOWN = 0.005  # of a part: with two digits less is nothing
 
 # A part that counts at least so much is worth saying; the others only colour what fits anyway.
-SAID_OF_PARTS: dict[str, tuple[float, Promise]] = {
+PART_WORDS: dict[str, tuple[float, Promise]] = {
     "answers": (0.2, gettext_lazy("answers a question like this")),
     "speaker": (0.1, gettext_lazy("said by the one who was meant")),
     "numbers": (0.1, gettext_lazy("tells how many")),
@@ -27,7 +27,7 @@ SAID_OF_PARTS: dict[str, tuple[float, Promise]] = {
     "pinned": (0.1, gettext_lazy("pinned")),
 }
 # And a factor this far from 1: least, most, and what is said below and above.
-SAID_OF_FACTORS: dict[str, tuple[float, Promise | None, float, Promise]] = {
+FACTOR_WORDS: dict[str, tuple[float, Promise | None, float, Promise]] = {
     "emotion": (0, None, 1.01, gettext_lazy("felt strongly")),
     "importance": (0.98, gettext_lazy("not so important"), 1.02, gettext_lazy("important")),
     "evidence": (0, None, 1.01, gettext_lazy("told more than once")),
@@ -64,30 +64,32 @@ class Named:
     value: str
 
 
-def in_words(reasons: Mapping[str, Any], text: str) -> str:
-    """The reasons (see memory.recall) for this memory's text as one line; empty where there are none."""
+def describe_reasons(reasons: Mapping[str, Any], text: str) -> str:
+    """Return the reasons (see memory.recall) for this memory's text as one line; empty where there are none."""
     if reasons.get("flashback"):
         return _("came to mind unasked")
     parts: Mapping[str, float] = reasons.get("parts") or {}
-    said = [*_likeness(reasons, parts), *_matched(reasons, parts, text)]
-    said += [str(words) for name, (least, words) in SAID_OF_PARTS.items() if parts.get(name, 0) >= least]
+    is_alike = reasons.get("likeness") is not None and parts.get("meaning", 1) > 0
+    said = [_("alike in meaning")] if is_alike else []
+    said += _describe_matches(reasons, parts, text)
+    said += [str(words) for name, (least, words) in PART_WORDS.items() if parts.get(name, 0) >= least]
     said += [_("understood with what was said before")] if reasons.get("with_talk") else []
-    return _("; ").join([*said, *_factors(reasons.get("factors") or {})])
+    return _("; ").join([*said, *_describe_factors(reasons.get("factors") or {})])
 
 
-def parts_of(reasons: Mapping[str, Any]) -> list[Named]:
-    """What the fit is the sum of, in standard deviations above the companion's average memory, the weightiest first."""
+def list_parts(reasons: Mapping[str, Any]) -> list[Named]:
+    """Return what the fit is the sum of, in standard deviations above the average memory, the weightiest first."""
     parts: Mapping[str, float] = reasons.get("parts") or {}
     weighty = sorted(parts.items(), key=lambda part: -abs(part[1]))
     return [
-        Named(str(PARTS.get(name, name)), _signed(value))
+        Named(str(PARTS.get(name, name)), f"{'−' if value < 0 else '+'}{number_format(abs(value), 2)}")
         for name, value in weighty
-        if abs(value) >= LEAST_SHOWN
+        if abs(value) >= MIN_SHOWN
     ]
 
 
-def factors_of(reasons: Mapping[str, Any]) -> list[Named]:
-    """What the fit is multiplied by, but for what leaves it as it is; in the order of their names here."""
+def list_factors(reasons: Mapping[str, Any]) -> list[Named]:
+    """Return what the fit is multiplied by, but for what leaves it as it is; in the order of their names here."""
     factors: Mapping[str, float] = reasons.get("factors") or {}
     known = [name for name in (*FACTORS, *(sorted(set(factors) - set(FACTORS)))) if factors.get(name, 1) != 1]
     return [
@@ -95,28 +97,17 @@ def factors_of(reasons: Mapping[str, Any]) -> list[Named]:
     ]
 
 
-def as_percent(share: float) -> str:
-    """A share from 0 to 1 in whole per cent."""
+def format_percent(share: float) -> str:
+    """Return a share from 0 to 1 in whole per cent."""
     return f"{round(max(0.0, min(1.0, share)) * 100)}\u00a0%"
 
 
-def _signed(value: float) -> str:
-    return f"{'−' if value < 0 else '+'}{number_format(abs(value), 2)}"
-
-
-def _likeness(reasons: Mapping[str, Any], parts: Mapping[str, float]) -> list[str]:
-    likeness = reasons.get("likeness")
-    if likeness is None or parts.get("meaning", 1) <= 0:
-        return []
-    return [_("alike in meaning")]
-
-
-def _matched(reasons: Mapping[str, Any], parts: Mapping[str, float], text: str) -> list[str]:
-    """The words and the day that cue and memory have in common, or that stand around the memory."""
+def _describe_matches(reasons: Mapping[str, Any], parts: Mapping[str, float], text: str) -> list[str]:
+    """Return the words and the day that cue and memory have in common, or that stand around the memory."""
     matched = [str(term) for term in reasons.get("matched") or ()]
     said = []
-    if words := _as_written([term for term in matched if not term.startswith(DATE)], text):
-        said.append(_("words in common: %(words)s") % {"words": _(", ").join(words[:WORDS_NAMED])})
+    if words := _find_written([term for term in matched if not term.startswith(DATE)], text):
+        said.append(_("words in common: %(words)s") % {"words": _(", ").join(words[:MAX_WORDS])})
     elif parts.get("words", 0) > 0 and not matched:
         said.append(_("what was said around it fits"))
     if parts.get("dates", 0) >= ON_THE_DAY:
@@ -128,9 +119,9 @@ def _matched(reasons: Mapping[str, Any], parts: Mapping[str, float], text: str) 
     return said
 
 
-def _factors(factors: Mapping[str, float]) -> list[str]:
+def _describe_factors(factors: Mapping[str, float]) -> list[str]:
     said: list[str] = []
-    for name, (least, below, most, above) in SAID_OF_FACTORS.items():
+    for name, (least, below, most, above) in FACTOR_WORDS.items():
         value = factors.get(name, 1)
         if value >= most:
             said.append(str(above))
@@ -139,13 +130,11 @@ def _factors(factors: Mapping[str, float]) -> list[str]:
     return said
 
 
-def _as_written(terms: Sequence[str], text: str) -> list[str]:
-    """The words of the text that these terms (stems, or pairs of characters) come from, each once."""
-    found = (re.search(_pattern(term), text, re.IGNORECASE) for term in terms)
-    return list(dict.fromkeys(word[0] for word in found if word))
-
-
-def _pattern(term: str) -> str:
-    if not term.isascii():
-        return re.escape(term)
-    return rf"\b{re.escape(term[:-1] if len(term) > SHORT else term)}\w*"
+def _find_written(terms: Sequence[str], text: str) -> list[str]:
+    """Return the words of the text that these terms (stems, or pairs of characters) come from, each once."""
+    words = []
+    for term in terms:
+        stem = re.escape(term[:-1] if term.isascii() and len(term) > MAX_WHOLE_STEM else term)
+        if found := re.search(rf"\b{stem}\w*" if term.isascii() else stem, text, re.IGNORECASE):
+            words.append(found[0])
+    return list(dict.fromkeys(words))

@@ -37,7 +37,9 @@ def nights(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """What was done by night, newest first, with what can be undone or settled."""
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
-    nights, next_cursor = list_page([(consolidation.ended(companion), "ended_at")], cursor, PAGE_SIZE)
+    nights, next_cursor = list_page(
+        [(consolidation.load_ended_nights(companion), "ended_at")], cursor, PAGE_SIZE
+    )
     context = {"companion": companion, "nights": nights, "following": next_cursor, "cursor": cursor or ""}
     return render(request, "nights/nights.html", context)
 

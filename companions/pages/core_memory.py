@@ -17,7 +17,7 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_block, get_companion, get_slot, lock
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
-from companions.tools.core_memory_tools import SCRATCH_CHARACTERS
+from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
 from memory.core_memory import (
     MAX_BLOCK_CHARACTERS,
     NAME_CHARACTERS,
@@ -96,7 +96,7 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
         "slots": companion.slots.order_by("name"),
         "blocks": companion.blocks.order_by("name"),
         "scratch": companion.sessions.filter(ended_at=None).values_list("scratch", flat=True).first() or "",
-        "scratch_characters": SCRATCH_CHARACTERS,
+        "scratch_characters": MAX_SCRATCH_CHARACTERS,
         "slot_characters": SLOT_CHARACTERS,
         "most_slots": MAX_SLOTS,
         "most_blocks": MAX_BLOCKS,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_diary_entry, parse_uuid
 from companions.conversations.revisions import load_citations
-from companions.memories.editing import STEPS, delete_entry, ending
+from companions.memories.editing import STEPS, delete_entry, load_ending
 from companions.models import Companion, Message
 from companions.pages.shortcuts import form_view, list_page, page_view, post_view
 from companions.sessions.requests import close
@@ -36,7 +36,7 @@ def diary(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _ending(companion: Companion) -> dict[str, object]:
-    return {"ending": ending(companion), "steps": STEPS}
+    return {"ending": load_ending(companion), "steps": STEPS}
 
 
 @page_view

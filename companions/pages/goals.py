@@ -79,11 +79,11 @@ def change(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID) -> Ht
     """Keep how it stands; with errors the page comes back with them."""
     companion = get_companion(request.user, companion_id)
     found = _load(companion)
-    pursuit = get_object_or_404(goals.pursuits(companion), memory=pursuit_id)
+    pursuit = get_object_or_404(goals.load_pursuits(companion), memory=pursuit_id)
     form = PursuitForm(request.POST, pursuit=pursuit, pursuits=found)
     if form.is_valid():
         try:
-            goals.change(companion, pursuit_id, form.cleaned_data, timezone.now())
+            goals.update(companion, pursuit_id, form.cleaned_data, timezone.now())
         except PursuitError as error:
             form.add_error("parent_id", str(error.detail))
         except Pursuit.DoesNotExist as error:
@@ -95,7 +95,7 @@ def change(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID) -> Ht
 
 
 def _load(companion: Companion) -> list[Pursuit]:
-    return list(goals.pursuits(companion).order_by("-memory__learnt_at", "-pk")[:MAX_SHOWN])
+    return list(goals.load_pursuits(companion).order_by("-memory__learnt_at", "-pk")[:MAX_SHOWN])
 
 
 def _page(
@@ -107,8 +107,8 @@ def _page(
 ) -> HttpResponse:
     context = {
         "companion": companion,
-        "goals": goals.tree(_only(Memory.Kind.GOAL, found)),
-        "ideas": goals.by_excitement(_only(Memory.Kind.IDEA, found)),
+        "goals": goals.build_tree(_only(Memory.Kind.GOAL, found)),
+        "ideas": goals.sort_ideas(_only(Memory.Kind.IDEA, found)),
         "form": form,
         "opened": form.pursuit.memory_id if form else None,
     }

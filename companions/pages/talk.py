@@ -18,7 +18,7 @@ from companions.access import get_companion, get_message, get_notice, get_reply,
 from companions.conversations import transcript
 from companions.life import inner_state
 from companions.life.outreach import mark_read
-from companions.memories.editing import ending
+from companions.memories.editing import load_ending
 from companions.models import Companion, Delivery, Message, Reply
 from companions.pages.shortcuts import form_view, page_view, post_view
 from companions.replies import actions
@@ -37,7 +37,7 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     more = {
         "words": _script_texts(companion.name),
-        "ending": ending(companion),
+        "ending": load_ending(companion),
         "feeling": inner_state.get_feeling_now(inner_state.get_newest(companion.pk), timezone.now()),
         "notices": [notices.as_frame(notice) for notice in notices.list_unseen(request.user, timezone.now())],
     }
@@ -73,7 +73,9 @@ def _script_texts(name: str) -> dict[str, str]:
 def gauge(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """How full the context is, and the way to end the session."""
     companion = get_companion(request.user, companion_id)
-    return render(request, "companions/_gauge.html", {"companion": companion, "ending": ending(companion)})
+    return render(
+        request, "companions/_gauge.html", {"companion": companion, "ending": load_ending(companion)}
+    )
 
 
 @page_view

@@ -139,7 +139,7 @@ def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> lis
         return []
     text, mood = pinned.inner_state.text, pinned.feeling_at(now)
     words = f"How you feel inside, in your own words: {quoted(beginning(text, tokens))}"
-    return [*([words] if text else []), f"Your mood by now: {mood.told}"]
+    return [*([words] if text else []), f"Your mood by now: {mood.text}"]
 
 
 def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:

@@ -260,7 +260,7 @@ def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
         defaults={
             "companion": turn.companion,
             "messages": neutralise_messages(turn.prompt),
-            "tools": tools.offered(),
+            "tools": tools.get_offers(),
             "shown": sorted(turn.shown, key=attrgetter("int")),
             "created_at": now,
         },

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from companions.memories.reasons import in_words
+from companions.memories.reasons import describe_reasons
 from companions.models import Companion, Message, Reply
 from companions.replies.queue import Started
 from memory.models import Recalled
@@ -70,7 +70,7 @@ def recalled_for(reply: Reply) -> list[dict[str, Any]]:
     recalls = reply.recalls.order_by("at").prefetch_related("found__memory")
     with translation.override(reply.companion.user.language or "en"):
         return [
-            _describe_memory(found) | {"why": in_words(found.reasons, found.memory.text)}
+            _describe_memory(found) | {"why": describe_reasons(found.reasons, found.memory.text)}
             for recall in recalls
             for found in recall.found.all()
         ]

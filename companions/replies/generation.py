@@ -23,7 +23,6 @@ from companions.replies import frames
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, prepare, record_call
 from companions.replies.finish import Said
-from companions.tools.bounds import bounded, put
 from database.threads import in_thread, in_thread_with_retry
 from jobs.background import run_in_background
 from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
@@ -133,7 +132,7 @@ class Generation:
     async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
         """Stream one answer; return the tool calls that it ends with."""
         calls: list[ToolCall] = []
-        offered = [] if is_last else tools.offered()
+        offered = [] if is_last else tools.get_offers()
         meter, prompt = Meter(offered), self.turn.prompt
         try:
             async with aclosing(get_chat_client().stream(prompt, offered)) as events:
@@ -159,7 +158,7 @@ class Generation:
             case Thought(text):
                 self._think(self.thinking.take(storable(self._cut(text, meter))))
             case ToolCall() if len(calls) < settings.TOOL_CALLS:
-                calls.append(bounded(event))
+                calls.append(tools.cut_call(event))
             case Usage():
                 meter.usage = event
 
@@ -193,7 +192,7 @@ class Generation:
                 self.publisher.add("reply.thought", part)
 
     async def _use_tools(self, calls: list[ToolCall]) -> None:
-        for call, refusal in zip(calls, put(self.turn, calls), strict=True):
+        for call, refusal in zip(calls, tools.add_calls(self.turn, calls), strict=True):
             began = perf_counter()
             result: dict[str, object] = {"error": refusal}
             if not refusal:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from companions.life import timers
 from companions.life.inner_state import Feeling, get_feeling
-from companions.memories.reasons import as_percent
+from companions.memories.reasons import format_percent
 from companions.models import InnerState, Timer
 from companions.templatetags.talk import clock
 from memory.emotion import Emotion
@@ -135,6 +135,6 @@ def stands(change: Change, when: str) -> str:
     told = change.before["became"] if when == "became" else change.before
     return _("%(status)s, %(progress)s, excitement %(excitement)d of 10") % {
         "status": Pursuit.Status(told["status"]).label,
-        "progress": as_percent(told["progress"] / 100),
+        "progress": format_percent(told["progress"] / 100),
         "excitement": told["excitement"],
     }

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from companions.conversations.markdown import as_html
-from companions.memories.reasons import Named, as_percent, factors_of, in_words, parts_of
+from companions.memories.reasons import Named, describe_reasons, format_percent, list_factors, list_parts
 from companions.replies.frames import describe_failure
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recalled
@@ -55,25 +55,25 @@ def day_label(day: date | datetime, today: date) -> str:
 @register.filter
 def percent(share: float | None) -> str:
     """A share from 0 to 1 in whole per cent; nothing for None."""
-    return "" if share is None else as_percent(share)
+    return "" if share is None else format_percent(share)
 
 
 @register.filter
 def why(found: Found | Recalled) -> str:
     """The reasons of a recall in plain words; nothing where there are none."""
-    return in_words(found.reasons or {}, found.memory.text)
+    return describe_reasons(found.reasons or {}, found.memory.text)
 
 
 @register.filter
 def parts(found: Found | Recalled) -> list[Named]:
     """What the fit of a recalled memory is the sum of, by name."""
-    return parts_of(found.reasons or {})
+    return list_parts(found.reasons or {})
 
 
 @register.filter
 def factors(found: Found | Recalled) -> list[Named]:
     """What its fit is multiplied by, by name."""
-    return factors_of(found.reasons or {})
+    return list_factors(found.reasons or {})
 
 
 @register.filter

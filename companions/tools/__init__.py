@@ -1,6 +1,6 @@
-"""The tools that a model may call: a file for each family, and one registry of them all."""
+"""The tools that a model may call: a module for each subject, and one registry of them all."""
 
-from companions.tools.bounds import bounded
-from companions.tools.registry import ASKING, TOOLS, call, offered, offered_in_wakings
+from companions.tools.bounds import add_calls, cut_call
+from companions.tools.registry import asks_model, call, get_offers, get_waking_offers
 
-__all__ = ["ASKING", "TOOLS", "bounded", "call", "offered", "offered_in_wakings"]
+__all__ = ["add_calls", "asks_model", "call", "cut_call", "get_offers", "get_waking_offers"]

@@ -1,6 +1,7 @@
 """How much tools may take and give: what is left of the context beside the answer, and at most an eighth of it."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,81 +13,69 @@ from providers.chat.events import ToolCall
 from providers.tokens import estimate, estimate_messages
 from text.storable import storable
 
-AROUND_TOKENS = 40  # the names around what is given
+OVERHEAD_TOKENS = 40  # the names around what is given
+WAKING_TOOLS_TOKENS = 750  # what the tools take that are for wakings only
 CUT = " … (cut)"
 FULL = "There is no room for more in this turn. Answer with what you have."
-LIVING_TOKENS = 750  # what the tools take that are for wakings only
-
-
-def bounded(call: ToolCall) -> ToolCall:
-    """The call as it can be kept: what is longer or no text is cut, and the tool will say what is wrong with it."""
-    most = settings.TOOL_CHARACTERS
-    return ToolCall(storable(call.id[:200]), storable(call.name[:100]), storable(call.arguments[:most]))
-
-
-def room(context: ToolContext) -> int:
-    """How many tokens a tool may give now, none in a full context."""
-    most: int = settings.CONTEXT_TOKENS
-    offered = tools_tokens() + (LIVING_TOKENS if context.waking else 0)
-    left: int = most - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - offered
-    return max(min(left - AROUND_TOKENS, most_given(most)), 0)
-
-
-def most_given(context_tokens: int) -> int:
-    """How many tokens a tool gives at most at once."""
-    return context_tokens // 8 - AROUND_TOKENS
-
-
-def weight(value: object) -> int:
-    """The tokens of a value as it is given to a model, about."""
-    return estimate(json.dumps(value, ensure_ascii=False))
-
-
-def fitting(entries: Sequence[dict[str, Any]], tokens: int) -> list[dict[str, Any]]:
-    """The first of the entries that fit; where not even one does, it with its text cut."""
-    kept: list[dict[str, Any]] = []
-    left = tokens
-    for one in entries:
-        left -= weight(one)
-        if left < 0:
-            break
-        kept.append(one)
-    if not kept and entries and tokens > 2 * AROUND_TOKENS:
-        return [{**entries[0], "text": shortened(str(entries[0]["text"]), tokens - 2 * AROUND_TOKENS)}]
-    return kept
-
-
-def shortened(text: str, tokens: int) -> str:
-    """The text, or as much of its beginning as fits, with a mark that more follows."""
-    if weight(text) <= tokens:
-        return text
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if weight(text[:middle]) <= tokens else (low, middle - 1)
-    return text[:low] + CUT
-
-
 TOO_LONG = (
     "arguments: too long, so nothing was done. Call again with at most {words} words, in parts if need be."
 )
 
 
-def put(context: ToolContext, calls: Sequence[ToolCall]) -> list[str]:
-    """Of each call what is wrong, where its arguments do not fit, else nothing; all stand in the prompt then.
+def count_tokens(value: object) -> int:
+    """Return the tokens of a value as it is given to a model, about."""
+    return estimate(json.dumps(value, ensure_ascii=False))
 
-    What does not fit stands there without its arguments, and is not to be carried out.
+
+def count_tokens_left(context: ToolContext) -> int:
+    """Return how many tokens a tool may give now, none in a full context."""
+    offered = tools_tokens() + (WAKING_TOOLS_TOKENS if context.waking else 0)
+    size: int = settings.CONTEXT_TOKENS
+    left: int = size - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - offered
+    return max(min(left, size // 8) - OVERHEAD_TOKENS, 0)
+
+
+def take_fitting(entries: Sequence[dict[str, Any]], tokens: int) -> list[dict[str, Any]]:
+    """Return the first of the entries that fit; where not even one does, it with its text cut."""
+    kept: list[dict[str, Any]] = []
+    left = tokens
+    for entry in entries:
+        left -= count_tokens(entry)
+        if left < 0:
+            break
+        kept.append(entry)
+    if not kept and entries and tokens > 2 * OVERHEAD_TOKENS:
+        return [{**entries[0], "text": cut(str(entries[0]["text"]), tokens - 2 * OVERHEAD_TOKENS)}]
+    return kept
+
+
+def cut(text: str, tokens: int) -> str:
+    """Return the text, or as much of its beginning as fits, with a mark that more follows."""
+    if count_tokens(text) <= tokens:
+        return text
+    length = bisect_right(range(1, len(text)), tokens, key=lambda length: count_tokens(text[:length]))
+    return text[:length] + CUT
+
+
+def cut_call(call: ToolCall) -> ToolCall:
+    """Return the call as it can be kept: what is longer or no text is cut, and the tool will say what is wrong."""
+    arguments = storable(call.arguments[: settings.TOOL_CHARACTERS])
+    return ToolCall(storable(call.id[:200]), storable(call.name[:100]), arguments)
+
+
+def add_calls(context: ToolContext, calls: Sequence[ToolCall]) -> list[str]:
+    """Put the calls into the prompt; return for each why it must not be carried out, nothing where it may be.
+
+    One whose arguments do not fit stands in the prompt without them.
     """
     wire: list[dict[str, Any]] = []
     context.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
-    return [_put(context, wire, one) for one in calls]
-
-
-def _put(context: ToolContext, wire: list[dict[str, Any]], call: ToolCall) -> str:
-    left = room(context)
-    fits = estimate(call.arguments) <= left
-    function = {"name": call.name, "arguments": call.arguments if fits else "{}"}
-    wire.append({"id": call.id, "type": "function", "function": function})
-    if fits:
-        return ""
-    return TOO_LONG.format(words=left // 2) if left > AROUND_TOKENS else FULL
+    refusals = []
+    for call in calls:
+        left = count_tokens_left(context)
+        fits = estimate(call.arguments) <= left
+        function = {"name": call.name, "arguments": call.arguments if fits else "{}"}
+        wire.append({"id": call.id, "type": "function", "function": function})
+        too_long = TOO_LONG.format(words=left // 2) if left > OVERHEAD_TOKENS else FULL
+        refusals.append("" if fits else too_long)
+    return refusals

@@ -3,74 +3,83 @@
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from companions.models import Message, Session
-from companions.tools.provenance import sources
+from companions.tools.provenance import find_sources
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.core_memory import append_to_block, replace_in_block
 from memory.models import Block
 from memory.models.core_memory import By
 
-SCRATCH_CHARACTERS = 4000
+MAX_SCRATCH_CHARACTERS = 4000
 
 
-class AppendIn(BaseModel):
+class AppendToBlock(Tool):
     """Add a line to a block that is always in mind."""
+
+    name = "block_append"
+    writes = True
 
     block: str = Field(min_length=1, description="Its name.")
     text: str = Field(min_length=1, max_length=4000)
 
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        sources = find_sources(context, self.text)
+        changed = append_to_block(
+            context.companion.pk, self.block, self.text, by=By.COMPANION, now=now, source_ids=sources
+        )
+        return _tell_length(changed)
 
-class ReplaceIn(BaseModel):
+
+class ReplaceInBlock(Tool):
     """Replace words in a block; nothing in their place takes them out."""
+
+    name = "block_replace"
+    writes = True
 
     block: str = Field(min_length=1, description="Its name.")
     old: str = Field(min_length=1, max_length=4000, description="Stands there once.")
     new: str = Field("", max_length=4000)
 
-
-@transaction.atomic
-def _append(context: ToolContext, arguments: AppendIn, now: datetime) -> dict[str, Any]:
-    context.hold()
-    ids = sources(context, arguments.text)
-    pk, text = context.companion.pk, arguments.text
-    return _now(append_to_block(pk, arguments.block, text, by=By.COMPANION, now=now, source_ids=ids))
-
-
-@transaction.atomic
-def _replace(context: ToolContext, arguments: ReplaceIn, now: datetime) -> dict[str, Any]:
-    context.hold()
-    ids = sources(context, arguments.new) if arguments.new.strip() else []
-    pk, old, new = context.companion.pk, arguments.old, arguments.new
-    return _now(replace_in_block(pk, arguments.block, old, new, by=By.COMPANION, now=now, source_ids=ids))
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        sources = find_sources(context, self.new) if self.new.strip() else []
+        changed = replace_in_block(
+            context.companion.pk, self.block, self.old, self.new, by=By.COMPANION, now=now, source_ids=sources
+        )
+        return _tell_length(changed)
 
 
-def _now(block: Block) -> dict[str, Any]:
+def _tell_length(block: Block) -> dict[str, Any]:
     return {"block": block.name, "full": f"{len(block.text)} of {block.most_characters} characters"}
 
 
-class NoteIn(BaseModel):
+class Note(Tool):
     """Note a line for the rest of this talk, for yourself."""
+
+    name = "note"
+    writes = True
 
     text: str = Field(min_length=1, max_length=1000)
 
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        line = " ".join(self.text.split())
+        if not line:
+            raise ToolError("text: is empty")
+        session = _find_session(context)
+        scratch = f"{session.scratch}\n{line}".strip()
+        while len(scratch) > MAX_SCRATCH_CHARACTERS:
+            _oldest, _newline, scratch = scratch.partition("\n")
+        session.scratch = scratch
+        session.save(update_fields=["scratch"])
+        return {"noted": line, "full": f"{len(scratch)} of {MAX_SCRATCH_CHARACTERS} characters"}
 
-@transaction.atomic
-def _note(context: ToolContext, arguments: NoteIn, now: datetime) -> dict[str, Any]:
-    context.hold()
-    line = " ".join(arguments.text.split())
-    if not line:
-        raise ToolError("text: is empty")
-    session = _session(context)
-    session.scratch = bounded(f"{session.scratch}\n{line}".strip())
-    session.save(update_fields=["scratch"])
-    return {"noted": line, "full": f"{len(session.scratch)} of {SCRATCH_CHARACTERS} characters"}
+
+TOOLS: list[type[Tool]] = [AppendToBlock, ReplaceInBlock, Note]
 
 
-def _session(context: ToolContext) -> Session:
-    """The talk's: that of the message, or in a waking the open one, where the person has said something in it."""
+def _find_session(context: ToolContext) -> Session:
+    """Return that of the message, or in a waking the open one, where the person has said something in it."""
     mine = Session.objects.filter(companion=context.companion)
     if context.message:
         return mine.get(pk=context.message.session_id)
@@ -78,17 +87,3 @@ def _session(context: ToolContext) -> Session:
     if session is None:
         raise ToolError("No talk is under way: there is nothing that this could be noted for.")
     return session
-
-
-def bounded(scratch: str) -> str:
-    """The newest lines that fit: the oldest fall out."""
-    while len(scratch) > SCRATCH_CHARACTERS:
-        _oldest, _end, scratch = scratch.partition("\n")
-    return scratch
-
-
-TOOLS = [
-    Tool("block_append", AppendIn, _append),
-    Tool("block_replace", ReplaceIn, _replace),
-    Tool("note", NoteIn, _note),
-]

@@ -1,6 +1,6 @@
 """What a tool showed a model, and which messages stand behind what it stores: deletion reaches both through this."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from time import perf_counter
 from typing import Any
@@ -15,16 +15,15 @@ from memory.recall.recall import Found, record
 from memory.recall.traits import terms
 
 
-def show(
+def record_shown(
     context: ToolContext, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = ""
 ) -> None:
     """Record that the model was shown these; without a policy they were not ranked, but looked up."""
     with transaction.atomic():
         context.hold()
         milliseconds = round((perf_counter() - began) * 1000)
-        companion_id = context.companion.pk
         record(
-            companion_id,
+            context.companion.pk,
             Recall.By.TOOL,
             cue,
             found,
@@ -34,31 +33,27 @@ def show(
             policy=policy,
         )
     context.found += found
-    context.shown |= {one.memory.pk for one in found}
-    context.shown |= {one.memory.message_id for one in found if one.memory.message_id}
+    context.shown |= {shown.memory.pk for shown in found}
+    context.shown |= {shown.memory.message_id for shown in found if shown.memory.message_id}
 
 
-def originals(memories: Iterable[Memory], companion: Companion) -> list[dict[str, Any]]:
-    """What was said, as it was said: when in the user's zone, who, and the words."""
-    return [_original(one, companion) for one in memories]
+def render_originals(memories: Iterable[Memory], companion: Companion) -> list[dict[str, Any]]:
+    """Return what was said, as it was said: when in the user's zone, who, and the words."""
+    return [
+        {
+            "when": f"{memory.happened_at.astimezone(companion.user.zone):%Y-%m-%d %H:%M}",
+            "who": companion.names.get(memory.speaker) or "?",
+            "text": memory.message.text if memory.message else memory.text,
+        }
+        for memory in memories
+    ]
 
 
-def _original(memory: Memory, companion: Companion) -> dict[str, Any]:
-    when = memory.happened_at.astimezone(companion.user.zone)
-    text = memory.message.text if memory.message else memory.text
-    return {"when": f"{when:%Y-%m-%d %H:%M}", "who": companion.names.get(memory.speaker) or "?", "text": text}
-
-
-def sources(context: ToolContext, text: str) -> list[UUID]:
-    """The messages that are acted upon, and the fewest others shown that hold the words which the text has besides."""
-    shown = {message.pk: set(terms(message.text)) for message in context.history}
-    shown |= {
-        one.memory.message_id: set(terms(one.memory.text)) for one in context.found if one.memory.message_id
-    }
-    shown |= _behind_learnt(context)
-    shown |= _behind_all_else(context, shown.keys())
+def find_sources(context: ToolContext, text: str) -> list[UUID]:
+    """Return the messages that are acted upon, and the fewest others shown that hold what else the text says."""
     ids = [message.pk for message in context.causes]
     missing = set(terms(text)).difference(*(terms(message.text) for message in context.causes))
+    shown = _load_shown_terms(context)
     for id in sorted(shown, key=lambda id: -len(missing & shown[id])):
         if id not in ids and missing & shown[id]:
             ids.append(id)
@@ -66,27 +61,20 @@ def sources(context: ToolContext, text: str) -> list[UUID]:
     return ids
 
 
-def _behind_all_else(context: ToolContext, known: Collection[UUID]) -> dict[UUID, set[str]]:
-    """The messages behind what is always in mind, and behind the inner state, each with its words."""
-    mine = Message.objects.filter(companion=context.companion.pk, pk__in=context.shown, is_hidden=False)
-    return {id: set(terms(text)) for id, text in mine.exclude(pk__in=known).values_list("pk", "text")}
-
-
-def _behind_learnt(context: ToolContext) -> dict[UUID, set[str]]:
-    """The messages behind the learnt memories that were shown, each with the words of those."""
-    learnt = {
-        one.memory.pk: set(terms(one.memory.text)) for one in context.found if not one.memory.message_id
-    }
+def _load_shown_terms(context: ToolContext) -> dict[UUID, set[str]]:
+    """Return every message that stands in the prompt, or behind something there, with the terms that it shows."""
+    companion_id = context.companion.pk
+    said = [found.memory for found in context.found if found.memory.message_id]
+    learnt = {found.memory.pk: found.memory for found in context.found if not found.memory.message_id}
+    shown = {message.pk: set(terms(message.text)) for message in context.history}
+    shown |= {memory.message_id: set(terms(memory.text)) for memory in said if memory.message_id}
     behind: dict[UUID, set[str]] = {}
-    for memory_id, message_id in (
-        Memory.sources.through.objects.filter(memory__companion=context.companion.pk, memory__in=learnt)
-        .exclude(
-            message__in=[
-                *context.given,
-                *(one.memory.message_id for one in context.found if one.memory.message_id),
-            ]
-        )
-        .values_list("memory", "message")
-    ):
-        behind[message_id] = behind.get(message_id, set()) | learnt[memory_id]
-    return behind
+    links = Memory.sources.through.objects.filter(memory__companion=companion_id, memory__in=learnt)
+    known = [*context.given, *(memory.message_id for memory in said)]
+    for memory_id, message_id in links.exclude(message__in=known).values_list("memory", "message"):
+        behind.setdefault(message_id, set()).update(terms(learnt[memory_id].text))
+    shown |= behind
+    # Behind what is always in mind, and behind the inner state.
+    others = Message.objects.filter(companion=companion_id, pk__in=context.shown, is_hidden=False)
+    others = others.exclude(pk__in=shown.keys())
+    return shown | {id: set(terms(text)) for id, text in others.values_list("pk", "text")}

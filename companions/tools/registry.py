@@ -1,128 +1,106 @@
-"""The one registry of tools that a model may call, each with its handler."""
+"""The one registry of tools that a model may call."""
 
 from datetime import datetime
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from django.db import transaction
+from pydantic import ValidationError
 
 from companions.conversations.emotion_tags import without_tags
 from companions.errors import TimerError
 from companions.prompting.turn_prompt import tools_tokens
 from companions.tools import core_memory_tools, lookup_tools, memory_tools, timer_tools, waking_tools
-from companions.tools.bounds import AROUND_TOKENS, FULL, room, weight
-from companions.tools.tool import ToolContext, ToolError
+from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_tokens_left
+from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
 from text.storable import is_storable
 
-FAMILIES = (memory_tools, lookup_tools, core_memory_tools, timer_tools)
-TOOLS = {tool.name: tool for family in FAMILIES for tool in family.TOOLS}
-FIRST = (
-    "remember",
-    "recall",
-    "set_timer",
-    "search_conversation",
-    "revise",
-    "forget",
-    "look_up",
-)  # in a small context
-ONLY_ASKED = {"revise", "forget"}  # for what the person asked in the talk: in a waking nobody asks
-IN_WAKINGS = {name: tool for name, tool in TOOLS.items() if name not in ONLY_ASKED}
-IN_WAKINGS |= {tool.name: tool for tool in waking_tools.TOOLS}
-ASKING = {"recall", "look_up"}  # they ask a model for a vector, and only look: no transaction is to be open
-KEEPING = {"remember", "revise", "block_append", "block_replace", "note", "set_timer"} | {
-    "feel",
-    "think",
-    "write_diary",
-    "pursue",
-}
-ERROR_CHARACTERS = 1500
+MODULES = (memory_tools, lookup_tools, core_memory_tools, timer_tools)
+TOOLS: dict[str, type[Tool]] = {tool.name: tool for module in MODULES for tool in module.TOOLS}
+WAKING_TOOLS = {name: tool for name, tool in TOOLS.items() if tool.in_wakings}
+WAKING_TOOLS |= {tool.name: tool for tool in waking_tools.TOOLS}
+# What comes first where a small context has no room for all.
+FIRST = ("remember", "recall", "set_timer", "search_conversation", "revise", "forget", "look_up")
+MAX_ERROR_CHARACTERS = 1500
 NOT_KEPT = (
     "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
 )
 
 
-def offered() -> list[dict[str, Any]]:
-    """The tools in the form of the chat protocol: all, or the first that a small context has room for.
+def get_offers() -> list[dict[str, Any]]:
+    """Return the tools in the form of the chat protocol: all, or the first that a small context has room for.
 
     The same list each time, not to be changed.
     """
-    return _fitting(tools_tokens())
+    return _choose_offers(tools_tokens())
 
 
-def offered_in_wakings() -> list[dict[str, Any]]:
-    """The tools of a waking: those that are for wakings only as well, and none that waits for the person to ask."""
-    return [*(one for one in offered() if one["function"]["name"] in IN_WAKINGS), *_living()]
+def get_waking_offers() -> list[dict[str, Any]]:
+    """Return those of a waking: its own as well, and none that waits for the person to ask."""
+    shared = [offer for offer in get_offers() if offer["function"]["name"] in WAKING_TOOLS]
+    return [*shared, *(tool.offer() for tool in waking_tools.TOOLS)]
 
 
 @cache
-def _fitting(tokens: int) -> list[dict[str, Any]]:
+def _choose_offers(tokens: int) -> list[dict[str, Any]]:
+    offers = {name: tool.offer() for name, tool in TOOLS.items()}
     chosen = set()
-    for name in sorted(TOOLS, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST)):
-        needed = weight(TOOLS[name].offer)
+    for name in sorted(offers, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST)):
+        needed = count_tokens(offers[name])
         if needed <= tokens:
             chosen.add(name)
             tokens -= needed
-    return [tool.offer for name, tool in TOOLS.items() if name in chosen]
+    return [offer for name, offer in offers.items() if name in chosen]
 
 
-@cache
-def _living() -> list[dict[str, Any]]:
-    return [tool.offer for tool in waking_tools.TOOLS]
+def asks_model(name: str) -> bool:
+    """Return whether the tool asks a model: then no transaction may be open where it is called."""
+    return name in WAKING_TOOLS and WAKING_TOOLS[name].asks_model
 
 
 def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict[str, Any]:
-    """What the tool gives back; an unknown name or wrong arguments give an `error` that the model can mend."""
+    """Return what the tool gives; an unknown name or wrong arguments give an `error` that the model can mend."""
     try:
-        return _called(context, name, arguments, now)
+        tool = _read_call(context, name, arguments)
+        if not count_tokens_left(context):
+            raise ToolError(FULL)
+        if tool.writes:
+            with transaction.atomic():
+                context.hold()
+                result = tool.run(context, now)
+        else:
+            result = tool.run(context, now)
     except ToolError as error:
-        return {"error": str(error)[:ERROR_CHARACTERS]}
+        return {"error": str(error)[:MAX_ERROR_CHARACTERS]}
     except (CoreMemoryError, TimerError) as error:
-        return {"error": str(error.detail)[:ERROR_CHARACTERS]}
+        return {"error": str(error.detail)[:MAX_ERROR_CHARACTERS]}
+    fits = count_tokens(result) <= count_tokens_left(context) + OVERHEAD_TOKENS
+    return result if fits else {"done": True, "too_long_to_show": True}
 
 
-def _called(context: ToolContext, name: str, arguments: str, now: datetime) -> dict[str, Any]:
-    there = IN_WAKINGS if context.waking else TOOLS
-    if name not in there:
-        raise ToolError(f"There is no tool {name!r}. There are: {', '.join(there)}.")
+def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
+    """Return the tool with its arguments, without the tags in which the model told its emotions; ToolError."""
+    known = WAKING_TOOLS if context.waking else TOOLS
+    if name not in known:
+        raise ToolError(f"There is no tool {name!r}. There are: {', '.join(known)}.")
     try:
-        checked = there[name].arguments.model_validate_json(arguments or "{}")
+        tool = known[name].model_validate_json(arguments or "{}")
     except ValidationError as error:
-        raise ToolError("; ".join(map(_wrong, error.errors()))) from error
-    checked = checked.model_copy(update=_without_tags(checked))
-    if not all(map(is_storable, _texts(checked))):
-        raise ToolError("arguments: not storable text")
-    if name in KEEPING and _holds_secret(checked):
-        raise ToolError(NOT_KEPT)
-    if not room(context):
-        raise ToolError(FULL)
-    result = there[name].handler(context, checked, now)
-    return (
-        result
-        if weight(result) <= room(context) + AROUND_TOKENS
-        else {"done": True, "too_long_to_show": True}
-    )
-
-
-def _without_tags(arguments: BaseModel) -> dict[str, str]:
-    """The texts in which the model told its emotions, as they are to be kept; ToolError where nothing else stands."""
-    given = {name: value for name, value in arguments if isinstance(value, str)}
-    said = {name: text for name, value in given.items() if (text := without_tags(value)) != value}
-    if empty := [name for name, text in said.items() if not text.strip()]:
+        wrong = (
+            f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()
+        )
+        raise ToolError("; ".join(wrong)) from error
+    given = {field: value for field, value in tool if isinstance(value, str)}
+    texts = {field: without_tags(value) for field, value in given.items()}
+    changed = {field: text for field, text in texts.items() if text != given[field]}
+    if empty := [field for field, text in changed.items() if not text.strip()]:
         raise ToolError(f"{empty[0]}: is empty")
-    return said
-
-
-def _texts(arguments: BaseModel) -> list[str]:
-    return [value for value in arguments.model_dump().values() if isinstance(value, str)]
-
-
-def _holds_secret(arguments: BaseModel) -> bool:
-    """Whether what is to be kept does, read with the name of the slot that it is for: "door code: 4711"."""
-    kept = arguments.model_dump(include={"slot", "text", "new", "note"})
-    return holds_secret(": ".join(value for _name, value in sorted(kept.items()) if value))
-
-
-def _wrong(error: Any) -> str:
-    return f"{'.'.join(map(str, error['loc'])) or 'arguments'}: {error['msg']}"
+    if not all(map(is_storable, texts.values())):
+        raise ToolError("arguments: not storable text")
+    # What is to be kept is read with the name of the slot that it is for: "door code: 4711".
+    kept = {field: texts[field] for field in ("new", "note", "slot", "text") if texts.get(field)}
+    if kept.keys() - {"slot"} and holds_secret(": ".join(kept.values())):
+        raise ToolError(NOT_KEPT)
+    return tool.model_copy(update=changed)

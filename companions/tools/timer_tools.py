@@ -1,23 +1,25 @@
-"""The tools `set_timer`, `list_timers` and `cancel_timer`: moments to wake at."""
+"""The tools `set_timer`, `list_timers` and `cancel_timer`: when to wake, and what for."""
 
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from companions.life import timers
 from companions.models import Timer
-from companions.tools.bounds import fitting, room
+from companions.tools.bounds import count_tokens_left, take_fitting
 from companions.tools.tool import Tool, ToolContext, ToolError
 from text.storable import shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other
-NOTE_SHOWN = 200
+MAX_NOTE_CHARACTERS = 200  # that are shown
 
 
-class SetIn(BaseModel):
+class SetTimer(Tool):
     """Set a timer that wakes you then: to remind the person of something, or for yourself."""
+
+    name = "set_timer"
+    writes = True
 
     schedule: str = Field(
         min_length=1,
@@ -27,61 +29,64 @@ class SetIn(BaseModel):
     note: str = Field(min_length=1, max_length=1000, description="What for.")
     they_asked: bool = Field(True, description="False where it is your own wish.")
 
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        timer = timers.set_timer(
+            context.companion,
+            self.schedule,
+            self.note,
+            by=Timer.By.COMPANION,
+            now=now,
+            is_asked_for=self.they_asked,
+            message=context.message,
+            waking=context.waking,
+        )
+        return _describe(context, timer)
 
-class ListIn(BaseModel):
+
+class ListTimers(Tool):
     """List your timers."""
 
+    name = "list_timers"
 
-class CancelIn(BaseModel):
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        planned = list(timers.get_planned(context.companion.pk))
+        entries = [
+            _describe(context, timer) | {"text": shorten(timer.note, MAX_NOTE_CHARACTERS)}
+            for timer in planned
+        ]
+        given = take_fitting(entries, count_tokens_left(context))
+        context.shown.update(timer.pk for timer in planned[: len(given)])
+        return {"timers": given, "more": len(planned) - len(given)}
+
+
+class CancelTimer(Tool):
     """Cancel a timer."""
+
+    name = "cancel_timer"
+    writes = True
 
     timer: str = Field(min_length=ID_CHARACTERS, max_length=36, description="Its id.")
 
-
-@transaction.atomic
-def _set(context: ToolContext, arguments: SetIn, now: datetime) -> dict[str, Any]:
-    context.hold()
-    timer = timers.set_timer(
-        context.companion,
-        arguments.schedule,
-        arguments.note,
-        by=Timer.By.COMPANION,
-        now=now,
-        is_asked_for=arguments.they_asked,
-        message=context.message,
-        waking=context.waking,
-    )
-    return _told(context, timer)
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        id = self.timer.strip().lower()
+        found = [timer for timer in timers.get_planned(context.companion.pk) if str(timer.pk).startswith(id)]
+        if len(found) != 1 or len(id) < ID_CHARACTERS:
+            raise ToolError("There is no such timer. Call list_timers for their ids.")
+        [timer] = found
+        timers.cancel(timer, now)
+        return {
+            "cancelled": str(timer.pk)[:ID_CHARACTERS],
+            "text": shorten(timer.note, MAX_NOTE_CHARACTERS),
+        }
 
 
-def _list(context: ToolContext, arguments: ListIn, now: datetime) -> dict[str, Any]:
-    planned = list(timers.get_planned(context.companion.pk))
-    told = [_told(context, one) | {"text": shorten(one.note, NOTE_SHOWN)} for one in planned]
-    given = fitting(told, room(context))
-    context.shown.update(one.pk for one in planned[: len(given)])
-    return {"timers": given, "more": len(planned) - len(given)}
+TOOLS: list[type[Tool]] = [SetTimer, ListTimers, CancelTimer]
 
 
-@transaction.atomic
-def _cancel(context: ToolContext, arguments: CancelIn, now: datetime) -> dict[str, Any]:
-    context.hold()
-    wanted = arguments.timer.strip().lower()
-    found = [one for one in timers.get_planned(context.companion.pk) if str(one.pk).startswith(wanted)]
-    if len(found) != 1 or len(wanted) < ID_CHARACTERS:
-        raise ToolError("There is no such timer. Call list_timers for their ids.")
-    timers.cancel(found[0], now)
-    return {"cancelled": str(found[0].pk)[:ID_CHARACTERS], "text": shorten(found[0].note, NOTE_SHOWN)}
-
-
-def _told(context: ToolContext, timer: Timer) -> dict[str, Any]:
-    """The timer's short id, when it is due in words, and when next, in the person's zone."""
+def _describe(context: ToolContext, timer: Timer) -> dict[str, Any]:
+    """Return the timer's short id, when it is due in words, and when next, in the person's zone."""
     zone, language = timers.get_zone(context.companion), context.companion.user.language
-    told = {"timer": str(timer.pk)[:ID_CHARACTERS], "when": timers.describe(timer, zone, language)}
-    return told | ({"next": f"{timer.due_at.astimezone(zone):%Y-%m-%d %H:%M:%S}"} if timer.due_at else {})
-
-
-TOOLS = [
-    Tool("set_timer", SetIn, _set),
-    Tool("list_timers", ListIn, _list),
-    Tool("cancel_timer", CancelIn, _cancel),
-]
+    described = {"timer": str(timer.pk)[:ID_CHARACTERS], "when": timers.describe(timer, zone, language)}
+    if timer.due_at:
+        described["next"] = f"{timer.due_at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+    return described

@@ -1,9 +1,9 @@
-"""What a tool is, and who calls it: a name, its arguments, a handler that answers with plain data."""
+"""What a tool is, who calls it, and how it refuses."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -13,6 +13,10 @@ from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Waking
 from companions.prompting.turn_prompt import Line
 from memory.recall.recall import Found
+
+
+class ToolError(Exception):
+    """What a model asked for cannot be done; the sentence says why, so that it can ask otherwise."""
 
 
 class ToolContext(Protocol):
@@ -64,38 +68,45 @@ class ToolContext(Protocol):
         ...
 
 
-class ToolError(Exception):
-    """What a model asked for cannot be done; the sentence says why, so that it can ask otherwise."""
+class Tool(BaseModel, ABC):
+    """A tool: its fields are the arguments, its docstring tells the model what it is for.
 
+    What stands in `text`, `new` or `note` is to be kept: the registry refuses secrets in it.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    name: str
-    arguments: type[BaseModel]
-    handler: Callable[[ToolContext, Any, datetime], dict[str, Any]]
+    name: ClassVar[str]
+    writes: ClassVar[bool] = False  # it runs in one transaction, with the companion held
+    asks_model: ClassVar[bool] = (
+        False  # for a vector: no transaction may be open meanwhile, and it only looks
+    )
+    in_wakings: ClassVar[bool] = True  # False where the person must have asked for it in the talk
 
-    @property
-    def offer(self) -> dict[str, Any]:
-        """The tool in the form of the chat protocol."""
-        schema = _lean(self.arguments.model_json_schema())
+    @abstractmethod
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        """Do it; return what the model is told. ToolError where it cannot be done."""
+
+    @classmethod
+    def offer(cls) -> dict[str, Any]:
+        """Return the tool in the form of the chat protocol."""
+        schema = cls.model_json_schema()
+        del schema["title"]
         description = schema.pop("description", "")
+        schema["properties"] = {
+            name: _drop_bounds(field) for name, field in schema.get("properties", {}).items()
+        }
         return {
             "type": "function",
-            "function": {"name": self.name, "description": description, "parameters": schema},
+            "function": {"name": cls.name, "description": description, "parameters": schema},
         }
 
 
-SAID_WHEN_WRONG = {"minLength", "maxLength", "minimum", "maximum", "maxItems", "default", "title", "anyOf"}
+BOUNDS = {"minLength", "maxLength", "minimum", "maximum", "maxItems", "default", "title", "anyOf"}
 
 
-def _lean(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without what costs tokens in each prompt: bounds are told where they are overstepped."""
-    schema.pop("title", None)
-    fields = {name: _lean_field(field) for name, field in schema.get("properties", {}).items()}
-    return {**schema, "properties": fields}
+def _drop_bounds(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the field without what costs tokens in each prompt: bounds are told where they are overstepped.
 
-
-def _lean_field(field: dict[str, Any]) -> dict[str, Any]:
-    """Of a field that may be left out, the kind that it has where it is not."""
-    given: dict[str, Any] = next((one for one in field.get("anyOf", []) if one.get("type") != "null"), {})
-    return {name: value for name, value in {**field, **given}.items() if name not in SAID_WHEN_WRONG}
+    Of one that may be left out, its type where it is not.
+    """
+    given: dict[str, Any] = next((kind for kind in field.get("anyOf", []) if kind.get("type") != "null"), {})
+    return {name: value for name, value in {**field, **given}.items() if name not in BOUNDS}

@@ -27,7 +27,7 @@ from companions.models import (
     Timer,
     Waking,
 )
-from companions.transfer import digital_life
+from companions.transfer.digital_life import MAX_BYTES, TooLargeError
 from database.threads import in_thread
 from files.models import StoredFile
 from memory.models import (
@@ -48,9 +48,8 @@ from memory.models import (
 
 VERSION = 1
 BATCH = 500
-SECTIONS: dict[
-    str, tuple[type[models.Model], str]
-] = {  # the name in the file: the table, and the way to its companion; packages above add theirs
+# The name in the file: the table, and the way to its companion; packages above add theirs.
+SECTIONS: dict[str, tuple[type[models.Model], str]] = {
     "conversations": (Conversation, "companion"),
     "sessions": (Session, "companion"),
     "messages": (Message, "companion"),
@@ -94,7 +93,7 @@ NO_WORDS = {"entry", "lease_by", "lease_at", "user_id", "prompt", "shown", "key"
 
 
 async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
-    """The file, piece by piece: an object with the companion, and one list for each section.
+    """Yield the file, piece by piece: an object with the companion, and one list for each section.
 
     It is read batch by batch, so that what is said meanwhile may stand in one list and not in another.
     """
@@ -105,7 +104,7 @@ async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
         after, is_first = None, True
         while rows := await in_thread(_batch, model, way, companion, after):
             after = rows[-1].pk
-            lines = b",\n".join(orjson.dumps(_row(one)) for one in rows)
+            lines = b",\n".join(orjson.dumps(_row(row)) for row in rows)
             yield lines if is_first else b",\n" + lines
             is_first = False
         yield b"]"
@@ -113,28 +112,35 @@ async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
 
 
 def _batch(model: type[models.Model], way: str, companion: Companion, after: Any) -> list[models.Model]:
-    """The next rows; one query, and one for each kind of link that they have."""
+    """Return the next rows; one query, and one for each kind of link that they have."""
     rows = model._default_manager.filter(**{way: companion.pk}).order_by("pk")
     rows = rows.filter(pk__gt=after) if after is not None else rows
-    return list(rows.prefetch_related(*(one.name for one in model._meta.many_to_many))[:BATCH])
+    return list(rows.prefetch_related(*(field.name for field in model._meta.many_to_many))[:BATCH])
 
 
 def _row(row: models.Model) -> dict[str, Any]:
-    fields = {one.attname: getattr(row, one.attname) for one in row._meta.concrete_fields}
-    links = {one.name: [it.pk for it in getattr(row, one.name).all()] for one in row._meta.many_to_many}
+    fields = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
+    links = {
+        field.name: [linked.pk for linked in getattr(row, field.name).all()]
+        for field in row._meta.many_to_many
+    }
     return {name: value for name, value in {**fields, **links}.items() if name not in NO_WORDS}
 
 
 def read_upload(request: HttpRequest) -> bytes:
     """Return the body, or the `file` in it; MovingError where it is too long to be read."""
     file = request.FILES.get("file")
+    if isinstance(file, UploadedFile):
+        if (file.size or 0) > MAX_BYTES:
+            raise TooLargeError
+        return file.read()
     try:
-        size = file.size or 0 if isinstance(file, UploadedFile) else len(request.body)
-    except RequestDataTooBig:
-        size = digital_life.MAX_BYTES + 1
-    if size > digital_life.MAX_BYTES:
-        raise digital_life.too_large()
-    return file.read() if isinstance(file, UploadedFile) else request.body
+        body = request.body
+    except RequestDataTooBig as error:
+        raise TooLargeError from error
+    if len(body) > MAX_BYTES:
+        raise TooLargeError
+    return body
 
 
 def export_response(companion: Companion) -> StreamingHttpResponse:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -26,39 +27,15 @@ from memory.models.revision import SENTENCE_CHARACTERS
 from text.sentences import split_sentences
 from text.storable import is_storable
 
-CLAUSE = regex.compile(r"(?<=[，；：、])|(?<=[,;:—–])\s+")
-BLANK = regex.compile(r"\s+")
-
-
-def split_text(text: str) -> list[str]:
-    """The sentences of the text, none empty; one of more than 400 characters is parted at clauses, else at blanks."""
-    return [part for sentence in split_sentences(text) for part in _fitting(sentence)]
-
-
-def _fitting(sentence: str) -> Iterator[str]:
-    while len(sentence) > SENTENCE_CHARACTERS:
-        begin = _first(sentence)
-        yield sentence[:begin].rstrip()
-        sentence = sentence[begin:].lstrip()
-    yield sentence
-
-
-def _first(sentence: str) -> int:
-    """Where the first part of a sentence that is too long ends."""
-    for pattern in (CLAUSE, BLANK):
-        places = [one.start() for one in pattern.finditer(sentence, 1, SENTENCE_CHARACTERS + 1)]
-        if places:
-            return places[-1]
-    return SENTENCE_CHARACTERS
-
-
 MAX_BYTES = 20_000_000
 MAX_IGNORED = 20
-MAX_SENTENCES = 500  # sentences of one text
-MAX_DIARY_ENTRIES = 5_000  # entries, one a day for thirteen years
+MAX_SENTENCES = 500  # of one text
+MAX_DIARY_ENTRIES = 5_000  # one a day for thirteen years
 MAX_RECALLED = 200  # by one call
 SPEAKERS = {"user", "assistant"}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CLAUSE = regex.compile(r"(?<=[，；：、])|(?<=[,;:—–])\s+")
+BLANK = regex.compile(r"\s+")
 
 
 class MovingError(CompanionsError):
@@ -68,42 +45,59 @@ class MovingError(CompanionsError):
 class TooLargeError(MovingError):
     status = 413
 
+    def __init__(self) -> None:
+        detail = _("This file can hold %(most)s MB.")
+        super().__init__("too_large", detail % {"most": MAX_BYTES // 1_000_000})
 
-def too_large() -> TooLargeError:
-    detail = _("This file can hold %(most)s MB.")
-    return TooLargeError("too_large", detail % {"most": MAX_BYTES // 1_000_000})
+
+def to_datetime(milliseconds: float) -> datetime:
+    """Return the time so many milliseconds after 1970 began. OverflowError where there is none."""
+    return EPOCH + timedelta(milliseconds=milliseconds)
 
 
-def _text(text: str) -> str:
+def split_text(text: str) -> list[str]:
+    """Return its sentences, none empty; one of more than 400 characters is cut at clauses, else at blanks."""
+    parts = []
+    for sentence in split_sentences(text):
+        while len(sentence) > SENTENCE_CHARACTERS:
+            end = SENTENCE_CHARACTERS
+            for pattern in (CLAUSE, BLANK):
+                if places := [
+                    found.start() for found in pattern.finditer(sentence, 1, SENTENCE_CHARACTERS + 1)
+                ]:
+                    end = places[-1]
+                    break
+            parts.append(sentence[:end].rstrip())
+            sentence = sentence[end:].lstrip()
+        parts.append(sentence)
+    return parts
+
+
+def _check_text(text: str) -> str:
     if not is_storable(text):
         raise ValueError(_("It holds characters that are not text."))
     return text
 
 
-def _moment(milliseconds: float) -> float:
+def _check_sentences(text: str) -> str:
+    if len(split_text(text)) > MAX_SENTENCES:
+        raise ValueError(_("It holds more than %(most)s sentences.") % {"most": MAX_SENTENCES})
+    return text
+
+
+def _check_time(milliseconds: float) -> float:
     try:
-        if is_moment(moment(milliseconds)):
+        if is_moment(to_datetime(milliseconds)):
             return milliseconds
     except OverflowError:
         pass
     raise ValueError(_("It lies too far away."))
 
 
-def moment(milliseconds: float) -> datetime:
-    """The time so many milliseconds after 1970 began. OverflowError where there is none."""
-    return EPOCH + timedelta(milliseconds=milliseconds)
-
-
-def _few_sentences(text: str) -> str:
-    if len(split_text(text)) > MAX_SENTENCES:
-        raise ValueError(_("It holds more than %(most)s sentences.") % {"most": MAX_SENTENCES})
-    return text
-
-
-Text = Annotated[str, AfterValidator(_text)]
-About = Annotated[Text, Field(max_length=40_000), AfterValidator(_few_sentences)]
-Summary = Annotated[Text, Field(max_length=20_000), AfterValidator(_few_sentences)]
-Milliseconds = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_moment)]
+Text = Annotated[str, AfterValidator(_check_text)]
+About = Annotated[Text, Field(max_length=40_000), AfterValidator(_check_sentences)]
+Summary = Annotated[Text, Field(max_length=20_000), AfterValidator(_check_sentences)]
+Milliseconds = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_check_time)]
 
 
 class Part(BaseModel):
@@ -126,7 +120,7 @@ class Short(Part):
 
     @field_validator("content")
     @classmethod
-    def _not_too_long(cls, content: str | None, info: ValidationInfo) -> str | None:
+    def _check_length(cls, content: str | None, info: ValidationInfo) -> str | None:
         """What a tool answered, or the system said, is not kept, and may be longer."""
         most, is_said = settings.MESSAGE_CHARACTERS, info.data.get("role") in SPEAKERS
         if is_said and len(content or "") > most:
@@ -152,7 +146,7 @@ class Long(Part):
     vector: Any = None
 
     @model_validator(mode="after")
-    def _in_order(self) -> "Long":
+    def _check_order(self) -> "Long":
         if self.endTime < self.startTime:
             raise ValueError(_("It ends before it begins."))
         return self
@@ -171,31 +165,41 @@ class Mind(Part):
     @property
     def messages(self) -> int:
         """How many of its lines are messages."""
-        return sum(one.is_message for one in (*self.shortTermMemory, *self.archivedMemory))
+        return sum(line.is_message for line in (*self.shortTermMemory, *self.archivedMemory))
 
 
 def parse_mind(body: bytes) -> Mind:
-    """What was given, in form. MovingError names the place of the first thing that is not."""
+    """Return what was given, in form. MovingError names the place of the first thing that is not."""
     if len(body) > MAX_BYTES:
-        raise too_large()
+        raise TooLargeError
     try:
         mind = Mind.model_validate(orjson.loads(body))
     except orjson.JSONDecodeError as error:
         raise MovingError("no_json", _("This is no JSON: %(error)s") % {"error": error}) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        told = {"place": _place(first["loc"]), "wrong": _wrong(first)}
-        raise MovingError("bad_field", _("%(place)s: %(wrong)s") % told) from error
-    _look_at_links(mind)
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
+        place = "".join(steps).lstrip(".") or "JSON"
+        detail = _("%(place)s: %(wrong)s") % {"place": place, "wrong": _explain(first)}
+        raise MovingError("bad_field", detail) from error
+    _check_links(mind)
     return mind
 
 
-def find_ignored(mind: Mind) -> list[str]:
-    """The places of the first twenty fields that DigitalLife does not have; they are passed over."""
-    return [place for place, _one in zip(_unknown(mind), range(MAX_IGNORED), strict=False)]
+def _explain(error: ErrorDetails) -> str:
+    """Return what is wrong with a field, in a sentence; the first of these is by far what happens most."""
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return _("It is not there.")
+        case "string_too_long" | "too_long" if context.get("field_type") != "List":
+            return _("It holds more than %(most)s characters.") % {"most": f"{context['max_length']:,}"}
+        case "value_error":
+            return str(context["error"])
+    return _("It is not of the form that DigitalLife gives it: %(why)s.") % {"why": error["msg"]}
 
 
-def _look_at_links(mind: Mind) -> None:
+def _check_links(mind: Mind) -> None:
     known: set[str] = set()
     for number, entry in enumerate(mind.longTermMemory):
         if entry.uuid in known:
@@ -209,25 +213,13 @@ def _look_at_links(mind: Mind) -> None:
             raise MovingError("belongs_nowhere", detail % {"place": place})
 
 
-def _unknown(mind: Mind) -> Iterator[str]:
+def find_ignored(mind: Mind) -> list[str]:
+    """Return the places of the first twenty fields that DigitalLife does not have; they are passed over."""
+    return list(islice(_find_unknown(mind), MAX_IGNORED))
+
+
+def _find_unknown(mind: Mind) -> Iterator[str]:
     yield from mind.model_extra or {}
     for name in ("longTermMemory", "shortTermMemory", "archivedMemory"):
-        for number, one in enumerate(getattr(mind, name)):
-            yield from (f"{name}[{number}].{extra}" for extra in one.model_extra or {})
-
-
-def _wrong(error: ErrorDetails) -> str:
-    """What is wrong with a field, in a sentence; the first of these is by far what happens most."""
-    context = error.get("ctx", {})
-    match error["type"]:
-        case "missing":
-            return _("It is not there.")
-        case "string_too_long" | "too_long" if context.get("field_type") != "List":
-            return _("It holds more than %(most)s characters.") % {"most": f"{context['max_length']:,}"}
-        case "value_error":
-            return str(context["error"])
-    return _("It is not of the form that DigitalLife gives it: %(why)s.") % {"why": error["msg"]}
-
-
-def _place(loc: tuple[int | str, ...]) -> str:
-    return "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in loc).lstrip(".") or "JSON"
+        for number, row in enumerate(getattr(mind, name)):
+            yield from (f"{name}[{number}].{extra}" for extra in row.model_extra or {})

@@ -17,61 +17,75 @@ Row = dict[str, Any]
 
 
 def export_mind(companion: Companion) -> dict[str, Any]:
-    """The eight fields. What was said in a session without a diary entry belongs to one that is made of its title."""
+    """Return the eight fields. What was said in a session without a diary entry belongs to one made of its title."""
     sessions = list(Session.objects.filter(companion=companion).order_by("-started_at"))
-    open_ = next((one for one in sessions if one.ended_at is None), None)
-    entries = {one.session_id: one for one in DiaryEntry.objects.filter(companion=companion)}
-    said = _said(companion, entries.values())
-    closed = [one for one in sessions if one.ended_at and (one.pk in entries or said.get(one.pk))]
-    belongs = {one.pk: str(entries[one.pk].pk if one.pk in entries else one.pk) for one in closed}
+    open_session = next((session for session in sessions if session.ended_at is None), None)
+    entries = {entry.session_id: entry for entry in DiaryEntry.objects.filter(companion=companion)}
+    said = _write_sessions(companion, entries.values())
+    closed = [
+        session
+        for session in sessions
+        if session.ended_at and (session.pk in entries or said.get(session.pk))
+    ]
+    uuids = {
+        session.pk: str(entries[session.pk].pk if session.pk in entries else session.pk) for session in closed
+    }
+    last_message = Message.objects.filter(companion=companion, role=Message.Role.USER).exclude(author="")
+    user_name = last_message.order_by("-said_at").values_list("author", flat=True).first()
     return {
         "selfName": companion.name,
-        "userName": _user_name(companion),
-        "memoryAboutSelf": _understood(companion, Revision.About.SELF_CONCEPT) or companion.persona,
-        "memoryAboutUser": _understood(companion, Revision.About.USER_PROFILE),
-        "longTermMemory": [_long(one, entries.get(one.pk), belongs[one.pk]) for one in closed],
-        "shortTermMemory": said.get(open_.pk, []) if open_ else [],
-        "archivedMemory": [
-            {**row, "belongTo": belongs[one.pk]} for one in reversed(closed) for row in said.get(one.pk, [])
+        "userName": user_name or companion.user.name,
+        "memoryAboutSelf": _write_revision(companion, Revision.About.SELF_CONCEPT) or companion.persona,
+        "memoryAboutUser": _write_revision(companion, Revision.About.USER_PROFILE),
+        "longTermMemory": [
+            _write_entry(session, entries.get(session.pk), uuids[session.pk]) for session in closed
         ],
-        "currentSummary": open_.summary if open_ else "",
+        "shortTermMemory": said.get(open_session.pk, []) if open_session else [],
+        "archivedMemory": [
+            {**row, "belongTo": uuids[session.pk]}
+            for session in reversed(closed)
+            for row in said.get(session.pk, [])
+        ],
+        "currentSummary": open_session.summary if open_session else "",
     }
 
 
-def _understood(companion: Companion, about: str) -> str:
+def _write_revision(companion: Companion, about: str) -> str:
     revision = current(companion.pk, about)
-    return join_sentences(one["text"] for one in revision.sentences) if revision else ""
+    return join_sentences(sentence["text"] for sentence in revision.sentences) if revision else ""
 
 
-def _user_name(companion: Companion) -> str:
-    mine = Message.objects.filter(companion=companion, role=Message.Role.USER).exclude(author="")
-    last = mine.order_by("-said_at").values_list("author", flat=True).first()
-    return last or companion.user.name
-
-
-def _long(session: Session, entry: DiaryEntry | None, uuid: str) -> Row:
+def _write_entry(session: Session, entry: DiaryEntry | None, uuid: str) -> Row:
+    if entry:
+        summary = join_sentences(sentence["text"] for sentence in entry.sentences)
+        started_at, ended_at, title = entry.started_at, entry.ended_at, entry.title
+    else:
+        started_at, ended_at = session.started_at, session.ended_at or session.started_at
+        title, summary = session.title, session.summary
     return {
         "uuid": uuid,
-        "startTime": _milliseconds(entry.started_at if entry else session.started_at),
-        "endTime": _milliseconds(entry.ended_at if entry else session.ended_at or session.started_at),
-        "title": entry.title if entry else session.title,
-        "summary": join_sentences(one["text"] for one in entry.sentences) if entry else session.summary,
+        "startTime": _to_milliseconds(started_at),
+        "endTime": _to_milliseconds(ended_at),
+        "title": title,
+        "summary": summary,
     }
 
 
-def _said(companion: Companion, entries: Iterable[DiaryEntry]) -> dict[Any, list[Row]]:
-    """What was said in each session, and what a tool called to mind in between, in the order of time."""
-    uuids = {one.memory_id: str(one.pk) for one in entries}
+def _write_sessions(companion: Companion, entries: Iterable[DiaryEntry]) -> dict[Any, list[Row]]:
+    """Return by session what was said in it, and what a tool called to mind in between, in the order of time."""
+    uuids = {entry.memory_id: str(entry.pk) for entry in entries}
     messages = Message.objects.filter(companion=companion).exclude(role=Message.Role.SYSTEM)
     lines: list[tuple[datetime, Any, list[Row]]] = [
-        (at, session_id, [{"role": role, "content": text, "timestamp": _milliseconds(at)}])
+        (at, session_id, [{"role": role, "content": text, "timestamp": _to_milliseconds(at)}])
         for at, session_id, role, text in messages.values_list("said_at", "session", "role", "text")
     ]
     recalls = Recall.objects.filter(companion=companion, by=Recall.By.TOOL).annotate(
         of=F("reply__message__session")
     )
     found = Prefetch("found", Recalled.objects.select_related("memory").defer("memory__entry"))
-    lines += [(one.at, one.of, _called(one, uuids)) for one in recalls.prefetch_related(found)]
+    lines += [
+        (recall.at, recall.of, _write_recall(recall, uuids)) for recall in recalls.prefetch_related(found)
+    ]
     said: dict[Any, list[Row]] = {}
     session_id = None
     for _at, of, rows in sorted(lines, key=lambda line: line[0]):
@@ -80,22 +94,22 @@ def _said(companion: Companion, entries: Iterable[DiaryEntry]) -> dict[Any, list
     return said
 
 
-def _called(recall: Recall, uuids: dict[Any, str]) -> list[Row]:
-    """The call of the tool, and its answer."""
-    at, id = _milliseconds(recall.at), f"call_{recall.pk.hex}"
+def _write_recall(recall: Recall, uuids: dict[Any, str]) -> list[Row]:
+    """Return the call of the tool, and its answer."""
+    at, id = _to_milliseconds(recall.at), f"call_{recall.pk.hex}"
     arguments = orjson.dumps({"memoryDescription": recall.cue}).decode()
     call = {"id": id, "type": "function", "function": {"name": "get_memory", "arguments": arguments}}
     found = [
-        {"uuid": uuids[one.memory_id], "similarity": one.score, "desc": one.memory.text}
-        for one in recall.found.all()
-        if one.memory_id in uuids
+        {"uuid": uuids[recalled.memory_id], "similarity": recalled.score, "desc": recalled.memory.text}
+        for recalled in recall.found.all()
+        if recalled.memory_id in uuids
     ]
-    content = "\n\n".join(str(one["desc"]) for one in found)
+    content = "\n\n".join(str(row["desc"]) for row in found)
     return [
         {"role": "assistant", "content": "", "timestamp": at, "tool_calls": [call]},
         {"role": "tool", "content": content, "timestamp": at, "tool_call_id": id, "recall": found},
     ]
 
 
-def _milliseconds(at: datetime) -> int:
+def _to_milliseconds(at: datetime) -> int:
     return (at - EPOCH) // timedelta(milliseconds=1)

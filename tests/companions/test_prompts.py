@@ -76,7 +76,7 @@ def test_the_prompt_and_its_answer_fit_into_the_context(mira: Companion, setting
     turn = turn_after(
         mira, [f"{n}: " + "a long day in the garden " * 20 for n in range(100)], "And the garden?"
     )
-    assert estimate_messages(turn.prompt, tools.offered()) <= 5500
+    assert estimate_messages(turn.prompt, tools.get_offers()) <= 5500
     assert str(turn.prompt[-2]["content"]).startswith("99: ")
 
 
@@ -150,7 +150,7 @@ def test_however_much_is_in_mind_the_prompt_fits_and_the_rules_stay(
         keep_fact(mira.pk, f"What now, {n}? " + word * 60, NOW, NOW)
     Session.objects.update(scratch="\n".join(word * 20 for _ in range(30)))
     turn = turn_after(mira, [word * 20 for n in range(100)], "What now?")
-    assert estimate_messages(turn.prompt, tools.offered()) <= size - 500
+    assert estimate_messages(turn.prompt, tools.get_offers()) <= size - 500
     system = str(turn.prompt[0]["content"])
     assert mira.persona in system
     assert "- slot 99: " in system or size < 6000  # the newest, whole, where a whole one fits
@@ -232,4 +232,4 @@ def test_a_long_memory_hides_no_other_and_what_is_not_shown_counts_as_not_given(
     assert last.count("- [") == len(turn.found) < 8
     recorded = set(Recalled.objects.values_list("memory", flat=True))
     assert recorded == {one.memory.pk for one in turn.found}
-    assert estimate_messages(turn.prompt, tools.offered()) <= 8192 - 1024
+    assert estimate_messages(turn.prompt, tools.get_offers()) <= 8192 - 1024

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from companions.conversations.log_import import Line, import_log
-from companions.memories.reasons import in_words
+from companions.memories.reasons import describe_reasons
 from companions.models import Companion, Prompt
 from database.threads import in_thread
 from memory.embedding import embed_waiting
@@ -132,7 +132,7 @@ async def test_a_message_is_read_with_the_talk_that_it_leans_on(
     assert recall.cue == "How is she?"  # no more: what it was read with may be deleted
     reasons = [one.reasons for one in recall.found.all()]
     assert all(one["with_talk"] for one in reasons)
-    assert "understood with what was said before" in in_words(reasons[0], "Lena")
+    assert "understood with what was said before" in describe_reasons(reasons[0], "Lena")
 
 
 @pytest.mark.parametrize(

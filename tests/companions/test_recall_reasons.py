@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from companions.memories.reasons import FACTORS, PARTS, factors_of, in_words, parts_of
+from companions.memories.reasons import FACTORS, PARTS, describe_reasons, list_factors, list_parts
 from memory.scoring import Remembered
 from memory.scoring.policy import Kith
 
@@ -40,7 +40,7 @@ TEXT = "We baked bread at Lena's on the second of May."
     ids=str,
 )
 def test_the_sentence_says_what_matters(reasons: dict[str, Any], sentence: str) -> None:
-    assert in_words(reasons, TEXT) == sentence
+    assert describe_reasons(reasons, TEXT) == sentence
 
 
 def test_the_numbers_have_names() -> None:
@@ -48,19 +48,19 @@ def test_the_numbers_have_names() -> None:
         "parts": {"questions": -0.5, "meaning": 1.234, "spread": 0.001},
         "factors": {"importance": 1.1, "emotion": 1.0, "recency": 0.99},
     }
-    assert [(one.name, one.value) for one in parts_of(reasons)] == [
+    assert [(one.name, one.value) for one in list_parts(reasons)] == [
         ("meaning", "+1.23"),
         ("only asks", "−0.50"),
     ]
-    assert [(one.name, one.value) for one in factors_of(reasons)] == [
+    assert [(one.name, one.value) for one in list_factors(reasons)] == [
         ("recency", "×\u00a00.990"),
         ("importance", "×\u00a01.100"),
     ]
-    assert parts_of({"flashback": True}) == factors_of({}) == []
+    assert list_parts({"flashback": True}) == list_factors({}) == []
 
 
 def test_a_part_without_a_name_is_called_as_it_is() -> None:
-    assert [one.name for one in parts_of({"parts": {"weather": 1.0}})] == ["weather"]
+    assert [one.name for one in list_parts({"parts": {"weather": 1.0}})] == ["weather"]
 
 
 def test_every_factor_has_a_name_in_every_language() -> None:

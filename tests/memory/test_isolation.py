@@ -28,7 +28,7 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.api.diary._write_once": "the revision that was written just now or under the same key, its owner's",
     "companions.deletion.traces.scrub": "the cues of the companion's own recalls, by their ids",
     "companions.life.triggers._load_memories": "a condition on the companion's own: that no message behind one is hidden",
-    "companions.transfer.digital_life_export._said": "what the companion's own recalls had found",
+    "companions.transfer.digital_life_export._write_sessions": "what the companion's own recalls had found",
     "companions.conversations.transcript.with_replies": "fetched with the companion's own messages, by their replies",
     "companions.sessions.diary_rewrite.find_due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.diary_rewrite.run": "the one entry of the sweep, by its id; nothing comes back",

@@ -140,12 +140,12 @@ def turn_of_many(companion: Companion, n: int) -> TurnContext:
 def test_the_rehearsal_model_sets_one_from_a_whole_turn(mira: Companion) -> None:
     """From the prompt as Kith renders it, through the tool, to what is said."""
     turn = turn_of(mira, "remind me in 30s to drink water")
-    _said, [asked] = answer(turn.prompt, tools.offered())
+    _said, [asked] = answer(turn.prompt, tools.get_offers())
     given = tools.call(turn, asked.name, asked.arguments, NOW)
     timer = mira.timers.get(note="to drink water")
     assert timer.schedule == "30s"
     use(turn, asked.name, schedule="30s", note="to drink water")
-    said, calls = answer(turn.prompt, tools.offered())
+    said, calls = answer(turn.prompt, tools.get_offers())
     assert calls == []
     assert said.startswith("I will remind you ")
     assert given["next"][-8:].removesuffix(":00") in said

@@ -13,7 +13,7 @@ from companions.life import inner_state, waking_context
 from companions.life.waking import LEASE_TIME
 from companions.life.waking_context import WakingContext
 from companions.models import Companion, Session, Timer, Waking
-from companions.tools.bounds import LIVING_TOKENS
+from companions.tools.bounds import WAKING_TOOLS_TOKENS
 from jobs.lease import Lease
 from memory.learning.secrets import holds_secret
 from memory.models import DiaryEntry, Memory, Pursuit, Recall
@@ -53,8 +53,8 @@ def awake(mira: Companion) -> WakingContext:
 
 
 def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awake: WakingContext) -> None:
-    in_turns = {one["function"]["name"] for one in tools.offered()}
-    in_wakings = {one["function"]["name"] for one in tools.offered_in_wakings()}
+    in_turns = {one["function"]["name"] for one in tools.get_offers()}
+    in_wakings = {one["function"]["name"] for one in tools.get_waking_offers()}
     assert in_wakings - in_turns == GOOD.keys()
     assert in_turns - in_wakings == {"forget", "revise"}  # what a person asks for, and nobody else
     for name, arguments in GOOD.items():
@@ -72,8 +72,8 @@ def test_bad_arguments_give_an_error_that_can_be_mended(
 
 
 def test_what_is_offered_beside_takes_no_more_than_the_prompt_sets_aside() -> None:
-    beside = [one for one in tools.offered_in_wakings() if one not in tools.offered()]
-    assert estimate(json.dumps(beside, ensure_ascii=False)) <= LIVING_TOKENS
+    beside = [one for one in tools.get_waking_offers() if one not in tools.get_offers()]
+    assert estimate(json.dumps(beside, ensure_ascii=False)) <= WAKING_TOOLS_TOKENS
 
 
 def test_what_it_feels_is_its_inner_state_from_now_on(awake: WakingContext) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from companions.models import Companion, Session
 from companions.replies.context import TurnContext
-from companions.tools.core_memory_tools import SCRATCH_CHARACTERS
+from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
 from memory.core_memory import write_block
 from memory.models import Block
 from memory.models.core_memory import By
@@ -50,7 +50,7 @@ def test_notes_are_kept_for_the_session_and_the_oldest_fall_out(turn: TurnContex
     for n in range(50):
         use(turn, "note", text=f"{n}\n" + "x" * 95)
     scratch = Session.objects.get(pk=turn.message.session_id).scratch
-    assert len(scratch) <= SCRATCH_CHARACTERS
+    assert len(scratch) <= MAX_SCRATCH_CHARACTERS
     lines = scratch.splitlines()
     assert lines[-1].startswith("49 xx")
     assert lines[0].startswith("10 xx")

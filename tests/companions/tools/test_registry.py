@@ -17,7 +17,7 @@ from providers.tokens import estimate, estimate_messages
 from tests.companions.tools.conftest import NOW, log, turn_of, use
 
 pytestmark = pytest.mark.django_db
-OFFERED = [one["function"] for one in tools.offered()]
+OFFERED = [one["function"] for one in tools.get_offers()]
 GOOD: dict[str, dict[str, Any]] = {
     "remember": {"text": "Alice likes tea."},
     "revise": {"memory": "oats", "text": "Alice eats rye."},
@@ -69,16 +69,16 @@ def test_an_unknown_tool_is_told_which_there_are(turn: TurnContext) -> None:
 
 
 def test_what_is_offered_takes_no_more_than_the_prompt_sets_aside() -> None:
-    assert estimate(json.dumps(tools.offered(), ensure_ascii=False)) <= TOOLS_TOKENS
+    assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= TOOLS_TOKENS
 
 
 def test_a_small_context_is_offered_the_tools_that_matter_most(settings: Any) -> None:
-    every = [one["function"]["name"] for one in tools.offered()]
+    every = [one["function"]["name"] for one in tools.get_offers()]
     settings.CONTEXT_TOKENS = 4000
-    some = [one["function"]["name"] for one in tools.offered()]
+    some = [one["function"]["name"] for one in tools.get_offers()]
     assert {"remember", "recall", "set_timer"} <= {*some} < {*every}
-    assert estimate(json.dumps(tools.offered(), ensure_ascii=False)) <= 1000 + 2 * len(some)
-    assert tools.offered() is tools.offered()
+    assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= 1000 + 2 * len(some)
+    assert tools.get_offers() is tools.get_offers()
 
 
 @pytest.mark.parametrize("text", ["a long day in the garden ", "花园里漫长的一天"])
@@ -93,7 +93,7 @@ def test_whatever_tools_give_the_prompt_fits_the_context(mira: Companion, settin
             use(turn, "recall", cue=text, count=20)
             use(turn, "look_up")
     assert (
-        estimate_messages(turn.prompt, tools.offered()) <= 5500 + 18 * 3 * 60
+        estimate_messages(turn.prompt, tools.get_offers()) <= 5500 + 18 * 3 * 60
     )  # the calls themselves, and errors
     assert use(turn, "search_conversation", words=text) == {"error": tools.registry.FULL}
 

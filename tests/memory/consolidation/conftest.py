@@ -74,7 +74,7 @@ def work(rehearsal: RehearsalServer) -> Work:
         now: datetime = NIGHT,
     ) -> list[Change]:
         embed_waiting(companion.pk)
-        assert consolidation.begin(now) == 1
+        assert consolidation.request_due_nights(now) == 1
         if answer is not None:
             of = numbers(companion)
             given = answer if isinstance(answer, dict) else answer(lambda memory: of[memory.pk])
@@ -87,7 +87,7 @@ def work(rehearsal: RehearsalServer) -> Work:
 def done(companion: Companion, now: datetime) -> list[Change]:
     """Does what is due; the changes of the newest night."""
     for companion_id, night_id in runs.find_due(now):
-        consolidation.work(companion_id, night_id, now)
+        consolidation.run_night(companion_id, night_id, now)
     newest = Consolidation.objects.filter(companion=companion).order_by("-asked_at").first()
     return list(newest.changes.order_by("number")) if newest else []
 

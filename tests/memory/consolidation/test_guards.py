@@ -186,7 +186,7 @@ def test_private_stale_and_closed_memories_are_never_shown(
 def test_a_malformed_answer_writes_nothing_and_is_asked_for_again(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer, step: dict[str, Any]
 ) -> None:
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     rehearsal.script({**step, "task": "night"})
     assert done(mira, NIGHT) == []
     night = Consolidation.objects.get()
@@ -198,7 +198,7 @@ def test_a_malformed_answer_writes_nothing_and_is_asked_for_again(
 def test_an_answer_with_something_around_it_is_read(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer, name: str
 ) -> None:
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     rehearsal.script({**SOME[name], "task": "night"})
     assert done(mira, NIGHT) == []
     night = Consolidation.objects.get()

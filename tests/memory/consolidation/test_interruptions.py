@@ -100,7 +100,7 @@ def locked_after(deed: Callable[[], object]) -> runs.Lock:
 def test_a_night_killed_at_any_point_is_done_again_to_the_same_end(
     mira: Companion, know: Know, rehearsal: RehearsalServer, known: list[Memory], point: str
 ) -> None:
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     answer(mira, known, rehearsal)
     [(companion_id, run_id)] = runs.find_due(NIGHT)
     with pytest.raises(Killed), killed_at(point):
@@ -150,7 +150,7 @@ def test_what_changes_while_the_model_thinks_is_not_written_over(
     place: int,
 ) -> None:
     """The draft is dropped and asked for anew, from what is there then."""
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     is_first = True
 
     def change() -> None:
@@ -173,7 +173,7 @@ def test_what_changes_while_the_model_thinks_is_not_written_over(
 def test_a_draft_that_is_overtaken_again_and_again_waits(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer
 ) -> None:
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
 
     def change() -> None:
         one = Memory.objects.get(pk=known[0].pk)
@@ -190,7 +190,7 @@ def test_a_draft_that_is_overtaken_again_and_again_waits(
 def test_a_companion_deleted_while_the_model_thinks_leaves_nothing(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer
 ) -> None:
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     [(companion_id, run_id)] = runs.find_due(NIGHT)
 
     runs.consolidate(companion_id, run_id, NIGHT, locked_after(lambda: deletion.delete_companion(mira)))
@@ -201,7 +201,7 @@ def test_a_companion_deleted_while_the_model_thinks_leaves_nothing(
 def test_eight_failures_and_the_operator_hears_of_it(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     rehearsal.script({"task": "night", "answer": "No.", "repeat": 20})
     waits, now = [], NIGHT
     for _try in range(8):
@@ -225,7 +225,7 @@ def test_whoever_has_used_half_of_the_days_tokens_is_left_the_rest(
     ModelCall.objects.create(
         user=mira.user, purpose=ModelCall.Purpose.ANSWER, prompt_tokens=60, started_at=NIGHT
     )
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     assert done(mira, NIGHT) == []
     one = Consolidation.objects.get()
     assert (one.state, one.attempts, calls(rehearsal)) == ("waiting", 0, 0)

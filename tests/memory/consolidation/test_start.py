@@ -46,7 +46,7 @@ def test_a_night_comes_at_three_where_the_user_lives(
     zone: str, now: str, night_of: str, came_at: str
 ) -> None:
     expected = date.fromisoformat(night_of), utc(came_at)
-    assert consolidation.tonight(utc(now), ZoneInfo(zone)) == expected
+    assert consolidation.find_night(utc(now), ZoneInfo(zone)) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_every_night_of_a_year_comes_once(zone: str) -> None:
     """Looked at every five minutes, also where clocks change, no night is left out and none comes again."""
     now, found = utc("2023-01-01T00:00"), []
     while now < utc("2024-01-01T00:00"):
-        one, came_at = consolidation.tonight(now, ZoneInfo(zone))
+        one, came_at = consolidation.find_night(now, ZoneInfo(zone))
         assert came_at <= now
         if not found or found[-1] != one:
             found.append(one)
@@ -67,26 +67,26 @@ def test_every_night_of_a_year_comes_once(zone: str) -> None:
 def test_it_comes_where_something_was_learnt_and_once(mira: Companion, tian: Companion, know: Know) -> None:
     """Bob's companion has heard much, and learnt nothing."""
     know(mira, "Alice plays the cello")
-    assert consolidation.begin(DAY + timedelta(hours=1)) == 0
-    assert consolidation.begin(NIGHT - timedelta(hours=1, minutes=1)) == 0
-    assert consolidation.begin(NIGHT - timedelta(hours=1)) == 1
-    assert consolidation.begin(NIGHT) == 0
+    assert consolidation.request_due_nights(DAY + timedelta(hours=1)) == 0
+    assert consolidation.request_due_nights(NIGHT - timedelta(hours=1, minutes=1)) == 0
+    assert consolidation.request_due_nights(NIGHT - timedelta(hours=1)) == 1
+    assert consolidation.request_due_nights(NIGHT) == 0
     one = Consolidation.objects.get()
     assert (one.companion, one.night_of, one.state) == (mira, NIGHT.date(), "waiting")
 
 
 def test_the_idle_have_no_night(mira: Companion, know: Know) -> None:
     know(mira, "Alice plays the cello")
-    consolidation.begin(NIGHT)
+    consolidation.request_due_nights(NIGHT)
     [(companion_id, night_id)] = runs.find_due(NIGHT)
-    consolidation.work(companion_id, night_id, NIGHT)
+    consolidation.run_night(companion_id, night_id, NIGHT)
     for days in range(1, 10):
-        assert consolidation.begin(NIGHT + timedelta(days=days)) == 0
+        assert consolidation.request_due_nights(NIGHT + timedelta(days=days)) == 0
     know(mira, "Alice has a dog", at=NIGHT + timedelta(days=10))
     assert (
-        consolidation.begin(NIGHT + timedelta(days=10, hours=5)) == 0
+        consolidation.request_due_nights(NIGHT + timedelta(days=10, hours=5)) == 0
     )  # the day's work is for the next night
-    assert consolidation.begin(NIGHT + timedelta(days=11)) == 1
+    assert consolidation.request_due_nights(NIGHT + timedelta(days=11)) == 1
 
 
 @pytest.mark.parametrize(
@@ -96,30 +96,30 @@ def test_the_idle_have_no_night(mira: Companion, know: Know) -> None:
 def test_what_nobody_may_look_at_brings_no_night(mira: Companion, know: Know, mark: dict[str, Any]) -> None:
     one = know(mira, "Alice plays the cello")
     Memory.objects.filter(pk=one.pk).update(**mark)
-    assert consolidation.begin(NIGHT) == 0
+    assert consolidation.request_due_nights(NIGHT) == 0
 
 
 def test_a_night_that_waits_is_not_asked_for_again_the_next_day(mira: Companion, know: Know) -> None:
     know(mira, "Alice plays the cello")
-    assert consolidation.begin(NIGHT) == 1
+    assert consolidation.request_due_nights(NIGHT) == 1
     know(mira, "Alice has a dog", at=NIGHT + timedelta(hours=5))
-    assert consolidation.begin(NIGHT + timedelta(days=1)) == 0
+    assert consolidation.request_due_nights(NIGHT + timedelta(days=1)) == 0
 
 
 def test_who_was_shut_out_has_no_nights(mira: Companion, know: Know) -> None:
     know(mira, "Alice plays the cello")
     mira.user.is_active = False
     mira.user.save()
-    assert consolidation.begin(NIGHT) == 0
+    assert consolidation.request_due_nights(NIGHT) == 0
 
 
 def test_each_persons_night_comes_by_their_own_clock(mira: Companion, tian: Companion, know: Know) -> None:
     for companion in (mira, tian):
         know(companion, "We like the rain")
     in_china = utc("2023-05-02T19:00")
-    assert consolidation.begin(in_china) == 1
+    assert consolidation.request_due_nights(in_china) == 1
     assert Consolidation.objects.get().companion == tian
-    assert consolidation.begin(NIGHT) == 1
+    assert consolidation.request_due_nights(NIGHT) == 1
 
 
 def test_all_zones_that_people_live_in_are_asked_about_in_two_queries(
@@ -128,7 +128,7 @@ def test_all_zones_that_people_live_in_are_asked_about_in_two_queries(
     know(mira, "Alice plays the cello")
     know(tian, "Bob plays the flute")
     with django_assert_num_queries(2):
-        assert consolidation.begin(NIGHT + timedelta(days=1)) == 2
+        assert consolidation.request_due_nights(NIGHT + timedelta(days=1)) == 2
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kathmandu", "Etc/GMT+12", "Pacific/Kiritimati"])
@@ -136,7 +136,7 @@ def test_a_zone_that_can_be_chosen_has_its_nights(mira: Companion, know: Know, z
     assert zone in list_time_zones()
     User.objects.update(time_zone=zone)
     know(mira, "Alice plays the cello")
-    assert consolidation.begin(NIGHT + timedelta(days=1)) == 1
+    assert consolidation.request_due_nights(NIGHT + timedelta(days=1)) == 1
 
 
 def test_beat_begins_nights_and_does_them(

@@ -81,7 +81,7 @@ def _sweep(companion: Companion, now: datetime) -> None:
 
 def _sleep(companion: Companion, now: datetime) -> None:
     _sweep(companion, now)
-    consolidation.begin(now)
+    consolidation.request_due_nights(now)
     for companion_id, night_id in runs.find_due(now):
-        consolidation.work(companion_id, night_id, now)
+        consolidation.run_night(companion_id, night_id, now)
     embed_waiting(companion.pk)
