@@ -23,6 +23,13 @@ from files.responses import HEADERS
 from memory.emotion import Emotion
 
 Pose = dict[str, dict[str, str]]
+PALETTE: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+    Path(__file__).with_name("palette.toml").read_text()
+)
+PARTS = ("face", "hair", "nose", "beard", "skin_marks", "glasses", "earrings", "clothes")
+DARK_SKINS = {"bronze", "umber", "cocoa", "ebony"}
+BRASS, HORN = "#c9a059", "#3a2f2c"
+LIP_TINTS = {"plain": 0.5, "full": 0.95, "small": 0.7, "wide": 0.6}
 SIGNS = ("tear", "drop", "hand", "query", "sparks", "rays", "steam")
 EYE_HALF, EYE_Y = 12.5, 99.0  # half of an eye's width, and its height on the drawing
 EYE_X = {"left": 76.0, "right": 124.0}
@@ -247,13 +254,7 @@ def _between(line: Line, other: Line) -> str:
     return f"M{line[0]}{_curve(line)}L{back[0]}{_curve(back)}Z"
 
 
-PALETTE: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
-    Path(__file__).with_name("palette.toml").read_text()
-)
-PARTS = ("face", "hair", "nose", "beard", "skin_marks", "glasses", "earrings", "clothes")
-DARK_SKINS = {"bronze", "umber", "cocoa", "ebony"}
-BRASS, HORN = "#c9a059", "#3a2f2c"
-LIP_TINTS = {"plain": 0.5, "full": 0.95, "small": 0.7, "wide": 0.6}
+# -- the whole drawing
 
 
 def render_portrait(
@@ -322,13 +323,12 @@ def colour_of_hue(hue: int, lightness: float = 0.885, chroma: float = 0.055) -> 
     red = 4.0767416621 * long - 3.3077115913 * middle + 0.2309699292 * short
     green = -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short
     blue = -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short
-    return "#" + "".join(f"{_to_byte(part):02x}" for part in (red, green, blue))
-
-
-def _to_byte(linear: float) -> int:
-    part = min(1.0, max(0.0, linear))
-    curved = 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
-    return round(255 * curved)
+    digits = "#"
+    for linear in (red, green, blue):
+        part = min(1.0, max(0.0, linear))
+        curved = 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
+        digits += f"{round(255 * curved):02x}"
+    return digits
 
 
 def respond_with_drawing(request: HttpRequest, drawing: str) -> HttpResponse:

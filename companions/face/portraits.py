@@ -1,9 +1,11 @@
 """What a companion looks like: features from a seed, what is chosen of them, and pictures in the drawing's place."""
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import accumulate
 from types import MappingProxyType
 
 from django.db import transaction
@@ -17,6 +19,9 @@ from files.models import StoredFile
 from files.pictures import picture
 from memory.emotion import Emotion
 
+SEEDS = 2**63
+UNUSED_AFTER = timedelta(hours=1)  # what was stored a moment ago is about to be shown
+ALWAYS = "always"  # the name of the picture for every emotion that has none of its own
 SKIN = dict.fromkeys(
     ("porcelain", "fair", "peach", "honey", "olive", "caramel", "bronze", "umber", "cocoa", "ebony"), 1
 )
@@ -85,22 +90,15 @@ class Features:
 
 def draw_features(seed: int) -> Features:
     """Return the features that follow from a seed, the same for ever; a table that grows moves its own feature alone."""
-    return Features(**{feature: _draw(seed, feature) for feature in TABLES})
+    drawn = {}
+    for feature, table in TABLES.items():
+        number = int.from_bytes(sha256(f"{seed} {feature}".encode()).digest()[:8])
+        limits = list(accumulate(table.values()))
+        drawn[feature] = list(table)[bisect_right(limits, number % limits[-1])]
+    return Features(**drawn)
 
 
-def _draw(seed: int, feature: str) -> str:
-    table = TABLES[feature]
-    left = int.from_bytes(sha256(f"{seed} {feature}".encode()).digest()[:8]) % sum(table.values())
-    for name, weight in table.items():
-        left -= weight
-        if left < 0:
-            return name
-    raise AssertionError("The weights of a table sum up to more than it has.")
-
-
-SEEDS = 2**63
-UNUSED_AFTER = timedelta(hours=1)  # what was stored a moment ago is about to be shown
-ALWAYS = "always"  # the name of the picture for every emotion that has none of its own
+# -- a companion's own
 
 
 def get_seed(companion: Companion) -> int:

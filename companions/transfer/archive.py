@@ -133,7 +133,8 @@ def read_upload(request: HttpRequest) -> bytes:
     if isinstance(file, UploadedFile):
         if (file.size or 0) > MAX_BYTES:
             raise TooLargeError
-        return file.read()
+        content: bytes = file.read()
+        return content
     try:
         body = request.body
     except RequestDataTooBig as error:
