@@ -30,11 +30,8 @@ messages_hidden = Signal()
 
 
 MAX_AT_ONCE = 500
-SUMMARIES = (
-    Memory.Kind.DIARY,
-    Memory.Kind.GIST,
-    Memory.Kind.INSIGHT,
-)  # to forget one hides nothing that it sums up
+# To forget one of these hides nothing that it sums up.
+SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
 
 
 def delete_message(message: Message, now: datetime) -> None:

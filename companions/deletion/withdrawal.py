@@ -55,6 +55,7 @@ def build_scope(
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
 ) -> DeletionScope:
+    """Return the scope of deleting these messages and memories, and what was drawn from the `sources`."""
     return DeletionScope(
         companion_id=companion.pk,
         now=now,
@@ -101,11 +102,10 @@ def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
     mine = Timer.objects.filter(Q(message__in=scope.all_messages) | noted, companion=scope.companion_id)
     found, telling = set[UUID](), dict[UUID, frozenset[str]]()
     for timer in mine.select_related("message"):
-        if timer.message_id in scope.messages:
+        is_source = timer.message_id in scope.sources
+        if timer.message_id in scope.messages or (is_source and scope.tells(timer.note)):
             found.add(timer.pk)
-        elif timer.message_id in scope.sources:
-            found |= {timer.pk} if scope.tells(timer.note) else set()
-        elif scope.tells(timer.note, [timer.message.text] if timer.message else []):
+        elif not is_source and scope.tells(timer.note, [timer.message.text] if timer.message else []):
             telling[timer.pk] = scope.read(timer.note)
     unique = find_unique_words(scope) if telling else frozenset()
     return frozenset(found | {pk for pk, words in telling.items() if words & unique})
@@ -198,9 +198,8 @@ def withdraw_dependents(
     running.update(state=Timer.State.CANCELLED, ended_at=now)
     timers.exclude(note="").update(note="")
     wakings = Waking.objects.filter(companion=companion, pk__in=found.wakings | found.wrote)
-    waiting = wakings.filter(
-        state=Waking.State.WAITING
-    )  # whoever is at one finds that it is not theirs any more
+    # Whoever is at one finds that it is not theirs any more.
+    waiting = wakings.filter(state=Waking.State.WAITING)
     over = {"state": Waking.State.SKIPPED, "reason": GONE, "look_at": None, "ended_at": now}
     waiting.filter(pk__in=found.woken).update(**over, **WORDLESS)
     waiting.exclude(pk__in=found.woken).update(look_at=now, started_at=None, **WORDLESS)

@@ -245,7 +245,7 @@ def _draw_mouth(shape: Mouth, felt: Expression) -> dict[str, str]:
 def _curve(line: Line) -> str:
     """Return a path on from the first point through every third one, bent by the two between."""
     bends = [line[at : at + 3] for at in range(1, len(line), 3)]
-    return "".join(f"C{one} {other} {end}" for one, other, end in bends)
+    return "".join(f"C{first} {second} {end}" for first, second, end in bends)
 
 
 def _between(line: Line, other: Line) -> str:

@@ -277,8 +277,8 @@ def compose_first_words(name: str, persona: str, greeting: str, language: str) -
 
     Its tone is the one that most words speak for, the first of several; curiosity where none does.
     """
-    told = f"{persona}\n{greeting}"
-    tone = max(TONES, key=lambda tone: tone.count_in(told))
+    written = f"{persona}\n{greeting}"
+    tone = max(TONES, key=lambda tone: tone.count_in(written))
     with translation.override(language):
         lines = [_("I am %(name)s, and I am only just beginning.") % {"name": name}]
         if persona.strip():

@@ -25,9 +25,8 @@ from memory.models.revision import MAX_SENTENCES
 from memory.store import keep_fact
 
 TINT = 200
-STEP = timedelta(
-    microseconds=1
-)  # a user's turn and its reply have one time there; here they follow each other
+# A user's turn and its reply have one time there; here they follow each other.
+STEP = timedelta(microseconds=1)
 
 
 @transaction.atomic
