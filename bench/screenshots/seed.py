@@ -15,7 +15,7 @@ from bench.screenshots.admin import admin_pages, operator
 from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow
 from companions import creation
-from companions.characters import starting
+from companions.characters import load_characters
 from companions.models import Message, Reply
 from companions.replies.finish import Said, finish
 from companions.replies.queue import start
@@ -66,7 +66,7 @@ def made(character, days, **changed):
     return companion
 
 
-characters = {one.slug: one for one in starting(language)}
+characters = {one.slug: one for one in load_characters(language)}
 wren = made(characters["wren"], 19)
 keep_fact(
     wren.pk,

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-OTHERWISE = "en"
+FALLBACK_LANGUAGE = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class Character:
     greeting: str
 
 
-def starting(language: str) -> list[Character]:
-    """The characters in that language, in English where there is none of their own."""
-    return [_character(path, language) for path in sorted(FOLDER.glob("*.toml"))]
+def load_characters(language: str) -> list[Character]:
+    """Return the characters in that language, in English where there is none of their own."""
+    return [_load_character(path, language) for path in sorted(FOLDER.glob("*.toml"))]
 
 
 @cache
-def _character(path: Path, language: str) -> Character:
+def _load_character(path: Path, language: str) -> Character:
     with path.open("rb") as file:
         written = tomllib.load(file)
-    texts = {name: text.strip() for name, text in written.get(language, written[OTHERWISE]).items()}
+    texts = {name: text.strip() for name, text in written.get(language, written[FALLBACK_LANGUAGE]).items()}
     return Character(slug=path.stem, tint=written["tint"], face=written["face"], **texts)

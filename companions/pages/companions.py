@@ -18,7 +18,7 @@ from accounts.authentication import SignedInRequest
 from accounts.rates import admit_to
 from companions import creation
 from companions.access import get_companion
-from companions.characters import starting
+from companions.characters import load_characters
 from companions.deletion import delete_companion, delete_rehearsed
 from companions.errors import CompanionsError, LimitError
 from companions.face.portraits import choose_features
@@ -135,7 +135,7 @@ def companions(request: SignedInRequest) -> HttpResponse:
 @form_view
 def new(request: SignedInRequest) -> HttpResponse:
     """The form for a new companion, filled in from a starting character where one was picked (`?from=`)."""
-    characters = starting(get_language() or "en")
+    characters = load_characters(get_language() or "en")
     slug = (request.POST or request.GET).get("from", "")
     picked = next((character for character in characters if character.slug == slug), None)
     if request.method == "POST":

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from companions.characters import starting
+from companions.characters import load_characters
 from companions.models import Companion, Message
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told, answered
@@ -57,7 +57,7 @@ def test_more_companions_than_may_be_are_not_made(at_home: Client, mira: Compani
 def test_a_starting_character_fills_the_form(at_home: Client, alice: User, language: str) -> None:
     alice.language = language
     alice.save()
-    characters = starting(language)
+    characters = load_characters(language)
     assert len(characters) == 3
     for one in characters:
         form = at_home.get(f"/companions/new/?from={one.slug}").context["form"]
@@ -67,8 +67,8 @@ def test_a_starting_character_fills_the_form(at_home: Client, alice: User, langu
             "greeting": one.greeting,
             "tint": one.tint,
         }
-    assert {one.slug for one in starting("en")} == {one.slug for one in characters}
-    assert starting("fr") == starting("en")
+    assert {one.slug for one in load_characters("en")} == {one.slug for one in characters}
+    assert load_characters("fr") == load_characters("en")
 
 
 def test_a_form_with_errors_keeps_the_starting_character(at_home: Client, alice: User) -> None:
