@@ -316,9 +316,9 @@ def _begin_waking(timer: Timer, now: datetime) -> Waking | None:
     """Return a waking for the latest due time that has come, and set the timer to the next; None where that failed."""
     due = missed_since = timer.due_at
     assert due is not None  # noqa: S101 (an active timer has one, by constraint)
-    missed, zone = 0, timer.companion.user.zone
+    missed = 0
     try:
-        schedule = schedules.parse(timer.schedule)
+        schedule, zone = schedules.parse(timer.schedule), timer.companion.user.zone
         while (following := schedule.next(due, zone)) and following <= now and missed < MAX_MISSED:
             due, missed = following, missed + 1
         if following and following <= now:
