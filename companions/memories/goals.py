@@ -98,7 +98,7 @@ def _find_parent(companion: Companion, pursuit: Pursuit, parent_id: UUID | None)
         raise PursuitError("no_such_goal", NO_GOAL)
     parents = dict(goals.values_list("memory", "parent"))
     above: list[UUID] = []
-    at: UUID | None = parent_id
+    at: UUID | None = parent.memory_id
     while at is not None and at not in above and len(above) <= MAX_PARENTS:
         above.append(at)
         at = parents.get(at)
