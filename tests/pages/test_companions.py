@@ -72,7 +72,7 @@ def test_a_starting_character_fills_the_form(at_home: Client, alice: User, langu
 
 
 def test_a_form_with_errors_keeps_the_starting_character(at_home: Client, alice: User) -> None:
-    character = starting("en")[0]
+    character = load_characters("en")[0]
     page = at_home.post("/companions/new/", fields(name="") | {"from": character.slug}).content.decode()
     assert f'name="from" value="{character.slug}"' in page
 
