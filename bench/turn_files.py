@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from bench.place import ROOT, Place
+from bench.common.place import ROOT, Place
 
 PACKAGES = ("companions", "memory", "voice", "platform")
 NOT_COUNTED = str(ROOT / "platform" / "providers" / "rehearsal")  # a process of its own outside of this bench
@@ -74,7 +74,7 @@ def main() -> None:
     with Place() as place:
         from django.conf import settings
 
-        from bench.rows import person
+        from bench.common.rows import person
         from providers.rehearsal.process import RehearsalServer
 
         with RehearsalServer() as rehearsal:

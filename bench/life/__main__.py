@@ -17,8 +17,8 @@ from random import Random
 from statistics import median
 from time import perf_counter
 
-from bench.command import count, machine, parser
-from bench.place import Place
+from bench.common.command import count, machine, parser
+from bench.common.place import Place
 from providers.rehearsal.process import RehearsalServer
 
 ROUNDS = 3
@@ -70,8 +70,8 @@ def _told(became: Counter[str], wrong: Sequence[str], more: str) -> int:
 
 
 def _lived_through(days: int, seed: int) -> int:
+    from bench.common.rows import person
     from bench.life.days import Days
-    from bench.rows import person
 
     began = perf_counter()
     logging.disable(logging.INFO)

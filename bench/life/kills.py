@@ -15,8 +15,8 @@ import psutil
 from django.db.models import Count, F
 from django.utils import timezone
 
-from bench.place import Place
-from bench.rows import person
+from bench.common.place import Place
+from bench.common.rows import person
 from companions.life import timers
 from companions.models import Delivery, Life, Message, Timer, Waking
 from config.up.processes import Child, Program

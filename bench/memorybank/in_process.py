@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from bench.common.place import Place
 from bench.memorybank.people import Person
-from bench.place import Place
 
 if TYPE_CHECKING:
     from bench.memorybank.__main__ import Live

@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from bench.command import amount, machine, parser_of_talks
+from bench.common.command import amount, machine, parser_of_talks
+from bench.common.place import ROOT, Place
 from bench.peers.venv import VenvError, python_with
-from bench.place import ROOT, Place
 from bench.recall.reading import DataError, talks
 
 FOLDER = ROOT / ".kith-peers"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.place import printing_its_port
+from bench.common.place import printing_its_port
 from bench.recall.measures import DEPTHS, GIVEN, Answer
 from bench.recall.talk import Question, Talk, Turn
 from memory.recall.query import without_names

@@ -11,8 +11,8 @@ import sys
 import time
 from dataclasses import replace
 
-from bench.command import amount, count, machine, parser_of_talks
-from bench.place import Place
+from bench.common.command import amount, count, machine, parser_of_talks
+from bench.common.place import Place
 from bench.recall.reading import DataError, talks
 
 

@@ -9,8 +9,8 @@ import argparse
 import os
 import time
 
-from bench.command import count, machine, parser
-from bench.place import Place
+from bench.common.command import count, machine, parser
+from bench.common.place import Place
 
 TOTAL = 1_000_000
 SIZES = (1_000, 10_000, 100_000)

@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 from pgvector import Vector
 
-from bench.sentences import question
+from bench.common.sentences import question
 from companions.models import Companion
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector

@@ -7,8 +7,8 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from bench import rows
-from bench.vectors import Owner, store, turned
+from bench.common import rows
+from bench.common.vectors import Owner, store, turned
 from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.models import Embedding, Memory

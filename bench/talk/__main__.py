@@ -14,8 +14,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from bench.command import count, machine, parser_of_talks
-from bench.place import Place
+from bench.common.command import count, machine, parser_of_talks
+from bench.common.place import Place
 from bench.recall.reading import DataError
 from bench.talk.subjects import read_subjects
 from config.up.run import web_program

@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from bench.command import count
-from bench.place import Place
+from bench.common.command import count
+from bench.common.place import Place
 from bench.ten_days.reading import Person, people
 from providers.rehearsal.process import RehearsalServer
 

@@ -13,8 +13,8 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from bench.command import count, machine, parser
-from bench.place import Place, printing_its_port
+from bench.common.command import count, machine, parser
+from bench.common.place import Place, printing_its_port
 from bench.voice.calls import Heard, hold
 from config.up.run import web_program
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     given = asked.parse_args(arguments)
     print(machine())
     with Place() as place, printing_its_port("bench.voice.provider") as (_process, provider):
-        from bench import rows
+        from bench.common import rows
 
         address = f"http://127.0.0.1:{provider}/v1"
         os.environ |= {f"{of}_BASE_URL": address for of in ("SPEECH", "TRANSCRIPTION")}

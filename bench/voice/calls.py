@@ -13,7 +13,7 @@ import numpy as np
 from providers.sound import Sound, wav
 
 if TYPE_CHECKING:
-    from bench.rows import Person
+    from bench.common.rows import Person
 
 UTTERANCE_SECONDS = 1.5
 TURN_SECONDS = 7.0  # about as long as it takes to say that and to hear the answer

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from bench.rows import person
+from bench.common.rows import person
+from bench.common.vectors import turned
 from bench.scale import tables
 from bench.scale.asking import Asked, ask, cues
 from bench.scale.figures import Figures, parts
 from bench.scale.filling import copies_of, sessions
-from bench.vectors import turned
 from companions.models import Companion
 from memory.models import Memory
 from memory.store import keep_fact

@@ -4,7 +4,7 @@ import asyncio
 import time
 from typing import Any
 
-from bench.plan import Plan, stamp
+from bench.run.plan import Plan, stamp
 
 FRAME = '{"type":"reply.piece","id":"00000000-0000-0000-0000-000000000000","text":"%08x ","seq":%d}'
 

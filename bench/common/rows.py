@@ -9,8 +9,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Token, User
-from bench.sentences import sentence
-from bench.vectors import Owner, store, turned
+from bench.common.sentences import sentence
+from bench.common.vectors import Owner, store, turned
 from companions.conversations.messages import say_all
 from companions.creation import create
 from companions.models import Companion, Message, Session

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 
-from bench import idle
-from bench.place import Place, megabytes, printing_its_port
+from bench.common.place import Place, megabytes, printing_its_port
+from bench.run import idle
 from config.up.ports import is_answering
 from config.up.processes import Program
 from config.up.run import web_program, worker_program
 from providers.rehearsal.process import RehearsalServer
 
 if TYPE_CHECKING:
-    from bench.load import Load
+    from bench.run.load import Load
 
 PARTS = ("idle", "first", "streams")
 MEMORIES = 10_000
@@ -74,7 +74,8 @@ def _arguments() -> argparse.Namespace:
 
 def first_piece(place: Place, memories: int, pairs: int) -> None:
     """Time to the first piece, beside the same request made straight."""
-    from bench import first_piece, rows
+    from bench.common import rows
+    from bench.run import first_piece
     from memory.embedding import embed_waiting
 
     chance = random.Random(SEED)
@@ -113,7 +114,7 @@ def _row(name: str, values: list[float]) -> None:
 
 def streams(place: Place, seconds: float) -> None:
     """200 streams at 20 pieces a second, then ever more a second, until they are not kept up with."""
-    from bench import load
+    from bench.run import load
 
     print(
         f"\n{load.STREAMS} streams at once: a piece's delay from the provider to the client, in milliseconds;"
@@ -121,7 +122,7 @@ def streams(place: Place, seconds: float) -> None:
     print("each process's share of a core (the client, the provider and Kith share this machine)")
     print(f"{'':28}{'asked/s':>9}{'got/s':>9}{'frames/s':>9}{'median':>8}{'p95':>8}{'p99':>8}{'grown/s':>8}")
     steps = [(RATE, seconds), *((rate, STEP_SECONDS) for rate in RATES)]
-    with printing_its_port("bench.source") as (source, source_port):
+    with printing_its_port("bench.run.source") as (source, source_port):
         straight = load.straight(source_port, steps, 3, provider=source)
         _lines("straight from the provider", straight)
         with place.web(web_program, f"http://127.0.0.1:{source_port}/v1", "source") as (child, port):
@@ -145,7 +146,7 @@ def streams(place: Place, seconds: float) -> None:
 
 def _sum_up(first: "Load", kith: "Load", bare: "Load", straight: "Load") -> None:
     """The figures that were asked for."""
-    from bench.load import KEPT_SHARE, MOST_GROWN, MOST_MILLISECONDS, STREAMS
+    from bench.run.load import KEPT_SHARE, MOST_GROWN, MOST_MILLISECONDS, STREAMS
 
     added = first.report.steps[0].p95 - straight.report.steps[0].p95
     print(f"\n  Added to a piece by Kith at {RATE} pieces a second on each, 95th percentile: {added:.1f} ms.")
@@ -167,7 +168,7 @@ def _sum_up(first: "Load", kith: "Load", bare: "Load", straight: "Load") -> None
 def _bare(port: int) -> Program:
     """The bare socket, under the options that Kith's web process runs with."""
     kith = web_program(port)
-    command = [word.replace("config.asgi:application", "bench.bare:application") for word in kith.command]
+    command = [word.replace("config.asgi:application", "bench.run.bare:application") for word in kith.command]
     return replace(kith, name="bare", command=command)
 
 

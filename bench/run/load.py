@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import psutil
 
-from bench.place import ROOT, Usage
-from bench.plan import Plan
-from bench.rows import person
-from bench.streams import Report, Seen, Wanted
+from bench.common.place import ROOT, Usage
+from bench.common.rows import person
+from bench.run.plan import Plan
+from bench.run.streams import Report, Seen, Wanted
 
 STREAMS = 200
 KEPT_SHARE = 0.97
@@ -78,7 +78,7 @@ def straight(port: int, steps: Steps, start_seconds: float, **processes: psutil.
 
 
 def _run(wanted: Wanted, plan: Plan, processes: dict[str, psutil.Process]) -> Load:
-    command = [sys.executable, "-m", "bench.streams"]
+    command = [sys.executable, "-m", "bench.run.streams"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe) as client:
         assert client.stdin

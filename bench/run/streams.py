@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.plan import ROUND, Plan, Step, since, stamp
+from bench.run.plan import ROUND, Plan, Step, since, stamp
 
 Floats = NDArray[np.float64]
 STAMP = re.compile(rb"([0-9a-f]{8}) ")

@@ -18,7 +18,7 @@ from config.up.ports import find_free_port, is_healthy
 from config.up.processes import Child, Program, die_with_parent
 from config.up.terminal import UpError
 
-ROOT = Path(__file__).absolute().parents[1]
+ROOT = Path(__file__).absolute().parents[2]
 
 
 class Place:

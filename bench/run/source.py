@@ -12,7 +12,7 @@ from typing import cast
 
 import uvloop
 
-from bench.plan import Plan, stamp
+from bench.run.plan import Plan, stamp
 
 LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

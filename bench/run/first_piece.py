@@ -12,8 +12,8 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
 from accounts.models import ModelCall
-from bench.rows import Person
-from bench.sentences import question
+from bench.common.rows import Person
+from bench.common.sentences import question
 from companions.models import Reply
 from memory.models import Recall
 from providers.rehearsal.process import RehearsalServer
