@@ -8,9 +8,9 @@ class VoiceConfig(AppConfig):
 
     def ready(self) -> None:
         from companions.transfer.archive import SECTIONS
-        from voice.hearing import recordings  # noqa: F401 (its receiver)
+        from voice import hearing  # noqa: F401 (its receiver)
         from voice.models import Recording, Voice
-        from voice.speech import cleanup  # noqa: F401 (its receivers)
+        from voice.speech import cache  # noqa: F401 (its receivers)
 
         SECTIONS["voices"] = Voice, "companion"
         SECTIONS["recordings"] = Recording, "companion"

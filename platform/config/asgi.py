@@ -15,7 +15,7 @@ django.setup(set_prefix=False)
 
 from companions.sockets.consumers import CompanionConsumer, MeConsumer
 from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext
-from voice.call.consumer import CallConsumer
+from voice.call import CallConsumer
 
 
 async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:

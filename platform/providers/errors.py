@@ -15,7 +15,7 @@ from jobs.errors import RetryableError
 if TYPE_CHECKING:
     from providers.chat.events import Usage
 
-MOST_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
 
 
 class ProviderError(RetryableError):
@@ -31,7 +31,7 @@ class ProviderError(RetryableError):
 
     def __init__(self, said: str, *, status: int | None = None, usage: "Usage | None" = None) -> None:
         # A database takes no NUL and nothing that UTF-8 has not, and an engine may answer both.
-        self.said = said[:MOST_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
+        self.said = said[:MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
         self.status = status
         self.usage = usage
         super().__init__(self.said)

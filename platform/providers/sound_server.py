@@ -57,9 +57,13 @@ class SoundServer:
             sent = get_http_client().stream(method, url, headers=headers, timeout=self._timeout, **content)
             async with sent as response:
                 body = await _read_bounded(response)
-                if response.status_code >= FIRST_ERROR_STATUS:
-                    raise make_error(response.status_code, redact(_extract_words(body), self.api_key))
-                return body
+                if response.status_code < FIRST_ERROR_STATUS:
+                    return body
+                try:
+                    words = extract_message(json.loads(body))
+                except ValueError:
+                    words = body[:MAX_SHOWN_CHARACTERS].decode(errors="replace")
+                raise make_error(response.status_code, redact(words, self.api_key))
 
     async def _request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:
         sdk = openai.AsyncOpenAI(  # costs next to nothing and is not to be closed
@@ -110,10 +114,3 @@ async def _read_bounded(response: httpx2.Response) -> bytes:
         if len(body) > MAX_BYTES:
             raise ProviderUnavailable(f"More than {MAX_BYTES} bytes came")
     return bytes(body)
-
-
-def _extract_words(body: bytes) -> str:
-    try:
-        return extract_message(json.loads(body))
-    except ValueError:
-        return body[:MAX_SHOWN_CHARACTERS].decode(errors="replace")

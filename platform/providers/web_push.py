@@ -21,9 +21,9 @@ class WebPushError(Exception):
     """A key that is none, or an address that nobody can sign for."""
 
 
-def browser_keys(p256dh: str, auth: str) -> tuple[bytes, bytes]:
-    """A browser's public key, 65 bytes of a point on P-256, and its secret, 16 bytes; WebPushError where they are not."""
-    point, secret = _bytes(p256dh), _bytes(auth)
+def parse_browser_keys(p256dh: str, auth: str) -> tuple[bytes, bytes]:
+    """Return a browser's public key (65 bytes of a point on P-256) and its secret (16 bytes); raise WebPushError."""
+    point, secret = _decode(p256dh), _decode(auth)
     if len(point) != POINT_BYTES or len(secret) != SECRET_BYTES:
         raise WebPushError("wrong length")
     try:
@@ -33,7 +33,7 @@ def browser_keys(p256dh: str, auth: str) -> tuple[bytes, bytes]:
     return point, secret
 
 
-def encrypted(
+def encrypt(
     payload: bytes,
     point: bytes,
     secret: bytes,
@@ -41,7 +41,7 @@ def encrypted(
     salt: bytes | None = None,
     sender: ec.EllipticCurvePrivateKey | None = None,
 ) -> bytes:
-    """The payload for one browser in `aes128gcm`: 103 bytes longer; `salt` and `sender` are made anew for each."""
+    """Return the payload for one browser in `aes128gcm`; `salt` and `sender` are made anew where they are not given."""
     sender = sender or ec.generate_private_key(ec.SECP256R1())
     body: bytes = http_ece.encrypt(
         payload, salt=salt, private_key=sender, dh=point, auth_secret=secret, version="aes128gcm"
@@ -49,14 +49,16 @@ def encrypted(
     return body
 
 
-def public_key(private_key: str) -> str:
-    """The public key of a private one (32 bytes in base64url), as browsers take it: base64url without padding."""
-    point = _vapid(private_key).public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+def derive_public_key(private_key: str) -> str:
+    """Return the public key of a private one (32 bytes in base64url), as browsers take it: base64url without padding."""
+    point = _read_private_key(private_key).public_key.public_bytes(
+        Encoding.X962, PublicFormat.UncompressedPoint
+    )
     return base64.urlsafe_b64encode(point).decode().rstrip("=")
 
 
-def signed(endpoint: str, private_key: str, contact: str, now: datetime) -> str:
-    """The `Authorization` for a push service: who sends, and the e-mail address of who answers for it."""
+def sign_request(endpoint: str, private_key: str, contact: str, now: datetime) -> str:
+    """Return the `Authorization` for a push service: who sends, and the e-mail address of who answers for it."""
     parts = urlsplit(endpoint)
     claims = {
         "aud": f"{parts.scheme}://{parts.netloc}",
@@ -64,20 +66,20 @@ def signed(endpoint: str, private_key: str, contact: str, now: datetime) -> str:
         "sub": f"mailto:{contact}",
     }
     try:
-        return str(_vapid(private_key).sign(claims)["Authorization"])
+        return str(_read_private_key(private_key).sign(claims)["Authorization"])
     except VapidException as error:
         raise WebPushError("nobody can sign for this") from error
 
 
-def _vapid(private_key: str) -> Vapid02:
+def _read_private_key(private_key: str) -> Vapid02:
     try:
         return Vapid02.from_raw(private_key.rstrip("=").encode())
     except (ValueError, binascii.Error) as error:
         raise WebPushError("no private key") from error
 
 
-def _bytes(text: str) -> bytes:
-    """The bytes of base64url, with or without padding; none where it is not."""
+def _decode(text: str) -> bytes:
+    """Return the bytes of base64url, with or without padding; none where it is not."""
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)) if BASE64URL.fullmatch(text) else b""
     except binascii.Error:

@@ -217,7 +217,7 @@ def test_a_line_that_falls_is_taken_up_and_nothing_is_lost_or_said_twice(microph
 def test_a_cough_takes_nothing_from_the_answer_that_has_not_begun(microphone: Any, live: Live) -> None:
     person = microphone(("silence", 4), ("voice", 1.2), ("silence", 2), ("voice", 0.5), ("silence", 60))
     live.rehearsal.script_sound(hears("Where is my key?"), hears(""))
-    live.rehearsal.script({"answer": SENTENCES[0], "delay_before": 5.0})
+    live.rehearsal.script({"answer": SENTENCES[0], "delay": 5.0})
     page = begin(person)
     lines = page.locator(".call-line")
     expect(lines.nth(1)).to_have_text(f"Mira: {SENTENCES[0]}")

@@ -47,7 +47,7 @@ async def test_the_answer_is_waited_for(as_alice: Api, mira: Companion, rehearsa
 async def test_nobody_waits_longer_than_asked(
     as_alice: Api, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    rehearsal.script({"answer": "Late.", "delay_before": 1.0})
+    rehearsal.script({"answer": "Late.", "delay": 1.0})
     response = await as_alice.apost(f"/companions/{mira.pk}/messages?wait=0", {"text": "Quick?"})
     assert response.json()["reply"]["state"] in ("queued", "thinking")
 

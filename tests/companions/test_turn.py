@@ -80,7 +80,7 @@ async def test_the_same_message_sent_twice_is_stored_once(alice: User, mira: Com
 async def test_a_second_message_waits_its_turn_and_follows_the_first_answer(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    rehearsal.script({"answer": "First answer.", "delay_before": 0.4}, {"answer": "Second answer."})
+    rehearsal.script({"answer": "First answer.", "delay": 0.4}, {"answer": "Second answer."})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="One", client_id="1")
         await socket.send("message.send", text="Two", client_id="2")

@@ -69,7 +69,7 @@ def test_an_event_stream_gives_the_same_events_as_a_socket(house: House, alice: 
 
 
 def test_a_message_posted_without_waiting_is_answered_all_the_same(house: House, alice: Person) -> None:
-    house.rehearsal.script({"pieces": ["Good ", "evening."], "delay_before": 0.2})
+    house.rehearsal.script({"pieces": ["Good ", "evening."], "delay": 0.2})
     posted = alice.api(0).post(f"{alice.path}/messages?wait=0", json={"text": "Hello"}).json()
     assert posted["reply"]["state"] in {"queued", "thinking"}
     address = f"replies/{posted['reply']['id']}"
@@ -80,7 +80,7 @@ def test_a_message_posted_without_waiting_is_answered_all_the_same(house: House,
 def test_messages_sent_quickly_over_two_processes_are_answered_one_by_one_in_order(
     house: House, alice: Person
 ) -> None:
-    house.rehearsal.script(*({"answer": f"Answer {number}", "delay_before": 0.1} for number in range(6)))
+    house.rehearsal.script(*({"answer": f"Answer {number}", "delay": 0.1} for number in range(6)))
     with alice.socket(0) as here, alice.socket(1) as there:
         for number in range(6):
             socket = (here, there)[number % 2]

@@ -15,7 +15,7 @@ TALE = [f"{number} then " for number in range(400)]
 
 def test_an_answer_cut_by_a_kill_is_kept_and_talk_goes_on(house: House, alice: Person, bob: Person) -> None:
     house.rehearsal.script(
-        {"pieces": TALE, "delay_before": 60, "when": "Think well"},
+        {"pieces": TALE, "delay": 60, "when": "Think well"},
         {"pieces": TALE, "delay_between": 0.02, "thought": "A long one."},
     )
     with bob.socket(1) as there, alice.socket(0) as cut:

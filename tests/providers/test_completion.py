@@ -84,7 +84,7 @@ def test_one_that_hangs_is_left_when_its_time_is_up(rehearsal: RehearsalServer) 
 
 
 def test_a_server_that_knows_no_tools_is_asked_without(rehearsal: RehearsalServer) -> None:
-    rehearsal.script({"refuse_tools": True}, {"answer": "Yes."})
+    rehearsal.script({"refuses": ["tools"]}, {"answer": "Yes."})
     assert complete(MESSAGES, TOOLS).text == "Yes."
 
 

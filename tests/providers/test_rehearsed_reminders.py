@@ -37,17 +37,9 @@ def said_after(question: str, result: dict[str, Any]) -> str:
         ("remind me in 30s to drink water", "30s", "to drink water"),
         ("Please remind me in 5 minutes to stretch.", "5min", "to stretch"),
         ("Remind me to call mum in an hour!", "1h", "to call mum"),
-        ("remind me at 9:00 to swim", "once:2026-11-21 09:00", "to swim"),
-        ("remind me at 11pm to sleep", "once:2026-11-20 23:00", "to sleep"),
-        ("remind me to swim at 9 tomorrow", "once:2026-11-21 09:00", "to swim"),
-        ("Remind me tomorrow at 9 to swim", "once:2026-11-21 09:00", "to swim"),
-        ("remind me every weekday at 8:00 to walk", "cron:0 8 * * 1-5", "to walk"),
         ("30秒后提醒我喝水", "30s", "喝水"),
         ("记得5分钟后提醒我站起来。", "5min", "站起来"),
         ("提醒我在2小时后关火", "2h", "关火"),
-        ("明天上午9点半提醒我开会", "once:2026-11-21 09:30", "开会"),
-        ("每天8点提醒我吃药", "cron:0 8 * * *", "吃药"),
-        ("明天8：30提醒我：吃药！", "once:2026-11-21 08:30", "吃药"),
     ],
 )
 def test_a_plain_wish_sets_a_timer(question: str, schedule: str, note: str) -> None:
@@ -56,7 +48,7 @@ def test_a_plain_wish_sets_a_timer(question: str, schedule: str, note: str) -> N
 
 @pytest.mark.parametrize(
     "question",
-    ["You remind me of her.", "Did you remind me at 9:00?", "remind me at 25:00 to swim", "提醒我"],
+    ["You remind me of her.", "Did you remind me in 5 minutes?", "提醒我"],
 )
 def test_what_is_no_plain_wish_sets_none(question: str) -> None:
     assert asked(question) is None
@@ -77,19 +69,9 @@ def test_nothing_is_called_that_is_not_offered() -> None:
         (
             "remind me in 30s to drink water",
             {"next": "2026-11-20 21:49:30"},
-            "I will remind you at 21:49:30 to drink water.",
+            "I will remind you at 2026-11-20 21:49:30 to drink water.",
         ),
-        (
-            "remind me at 9:00 to swim",
-            {"next": "2026-11-21 09:00:00"},
-            "I will remind you on 21 November at 09:00 to swim.",
-        ),
-        (
-            "remind me every day at 8 to walk",
-            {"when": "every day at 08:00"},
-            "I will remind you every day at 08:00 to walk.",
-        ),
-        ("30秒后提醒我喝水", {"next": "2026-11-20 21:49:30"}, "好,我会在21:49:30提醒你喝水。"),
+        ("30秒后提醒我喝水", {"next": "2026-11-20 21:49:30"}, "好，我会在2026-11-20 21:49:30提醒你喝水。"),
         (
             "remind me in 0s to drink water",
             {"error": "At least one second."},
@@ -99,7 +81,7 @@ def test_nothing_is_called_that_is_not_offered() -> None:
         (
             "what timers do I have?",
             {"timers": [{"text": "to swim", "next": "2026-11-21 09:00:00"}]},
-            "These timers are set:\n- to swim (on 21 November at 09:00)",
+            "These timers are set:\n- to swim (2026-11-21 09:00:00)",
         ),
     ],
 )

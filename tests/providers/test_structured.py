@@ -169,7 +169,7 @@ def test_the_form_is_sent_beside_the_messages(rehearsal: RehearsalServer) -> Non
 
 
 def test_a_server_that_refuses_the_form_is_asked_without(rehearsal: RehearsalServer) -> None:
-    rehearsal.script({"refuse_response_format": True, "task": "digest"})
+    rehearsal.script({"refuses": ["response_format"], "task": "digest"})
     assert isinstance(came("digest"), Digest)
     assert ["response_format" in request for request in rehearsal.requests()] == [True, False]
 

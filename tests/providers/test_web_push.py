@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from providers.web_push import WebPushError, browser_keys, encrypted, public_key, signed
+from providers.web_push import WebPushError, derive_public_key, encrypt, parse_browser_keys, sign_request
 from tests.fixtures.push_service import Received, b64, unb64
 
 # RFC 8291, section 5 and appendix A
@@ -24,21 +24,21 @@ NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)
 
 def test_the_example_of_the_standard_byte_for_byte() -> None:
     sender = ec.derive_private_key(int.from_bytes(unb64(SENDER), "big"), ec.SECP256R1())
-    body = encrypted(PLAIN, *browser_keys(POINT, SECRET), salt=unb64(SALT), sender=sender)
+    body = encrypt(PLAIN, *parse_browser_keys(POINT, SECRET), salt=unb64(SALT), sender=sender)
     assert b64(body) == ENCRYPTED
-    assert public_key(SENDER) == SENDERS_POINT
+    assert derive_public_key(SENDER) == SENDERS_POINT
 
 
 def test_each_time_the_sender_and_the_salt_are_new() -> None:
-    keys = browser_keys(POINT, SECRET)
-    one, other = encrypted(PLAIN, *keys), encrypted(PLAIN, *keys)
+    keys = parse_browser_keys(POINT, SECRET)
+    one, other = encrypt(PLAIN, *keys), encrypt(PLAIN, *keys)
     assert one[:16] != other[:16]
     assert one[21:86] != other[21:86]
 
 
 @pytest.mark.parametrize("endpoint", ["https://push.example.org/a/b?c=d", "https://push.example.org:443/x"])
 def test_a_signature_names_the_push_service_its_end_and_who_answers(endpoint: str) -> None:
-    told = signed(endpoint, SENDER, "kith@example.org", NOON)
+    told = sign_request(endpoint, SENDER, "kith@example.org", NOON)
     claims = Received("", {"authorization": told}, b"").claims()
     assert claims == {
         "aud": endpoint.split("/a/")[0].removesuffix("/x"),
@@ -68,15 +68,15 @@ BAD = {
 @pytest.mark.parametrize("keys", BAD.values(), ids=BAD)
 def test_keys_that_are_none_are_refused(keys: tuple[str, str]) -> None:
     with pytest.raises(WebPushError):
-        browser_keys(*keys)
+        parse_browser_keys(*keys)
 
 
 def test_keys_come_with_or_without_padding() -> None:
-    assert browser_keys(POINT + "=", SECRET + "==") == browser_keys(POINT, SECRET)
+    assert parse_browser_keys(POINT + "=", SECRET + "==") == parse_browser_keys(POINT, SECRET)
 
 
 def test_who_has_no_key_signs_nothing() -> None:
     with pytest.raises(WebPushError):
-        signed("https://push.example.org/", "AAAA", "kith@example.org", NOON)
+        sign_request("https://push.example.org/", "AAAA", "kith@example.org", NOON)
     with pytest.raises(WebPushError):
-        signed("https://[2606:4700::1111]/", SENDER, "kith@example.org", NOON)
+        sign_request("https://[2606:4700::1111]/", SENDER, "kith@example.org", NOON)

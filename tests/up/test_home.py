@@ -4,7 +4,7 @@ from pathlib import Path
 
 from config.setting_rules import encryption_keys
 from config.up.home import hold_home, load_secrets
-from providers.web_push import public_key
+from providers.web_push import derive_public_key
 
 
 def test_letters_logs_and_files_are_the_owners_alone(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_letters_logs_and_files_are_the_owners_alone(tmp_path: Path) -> None:
 def test_the_keys_that_kith_makes_are_keys_and_stay(tmp_path: Path) -> None:
     made = load_secrets(tmp_path)
     assert encryption_keys(made["KITH_ENCRYPTION_KEY"]) == [made["KITH_ENCRYPTION_KEY"]]
-    assert len(public_key(made["KITH_VAPID_KEY"])) == 87
+    assert len(derive_public_key(made["KITH_VAPID_KEY"])) == 87
     assert load_secrets(tmp_path) == made
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o600
 

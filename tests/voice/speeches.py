@@ -16,7 +16,7 @@ from companions.replies.queue import start
 from files.models import StoredFile
 from files.storage import private
 from jobs.background import TASKS
-from voice.speech.sentence_speech import store
+from voice.speech.sound import store
 
 
 @transaction.atomic

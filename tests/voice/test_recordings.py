@@ -21,10 +21,8 @@ from tests.companions.everywhere import tables_with
 from tests.fixtures.turns import connected
 from tests.voice.recordings import SAID, Browser, hears, recorded, spoken
 from voice import tasks
-from voice.access import get_recording
 from voice.errors import HearingError
-from voice.hearing.recordings import LIMIT, sweep_recordings
-from voice.hearing.transcription import transcribe_recording
+from voice.hearing import LIMIT, get_recording, sweep_recordings, transcribe_recording
 from voice.models import Recording
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

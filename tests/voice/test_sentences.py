@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voice.speech.sentences import Sentence, SentenceStream, split_sentences
-from voice.speech.splitter import MAX_WIDTH, measure_width
+from voice.speech.sentences import MAX_WIDTH, Sentence, SentenceStream, measure_width, split_sentences
 
 TEXTS = st.text(st.sampled_from("ab Z1.!?,;:\n*_`()（）[]<>…。！？，“”\"'🥚中한é-#"), max_size=200)
 

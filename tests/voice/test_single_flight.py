@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from voice.speech.single_flight import make_once
+from voice.provider_calls import make_once
 
 
 class Work:

@@ -14,11 +14,10 @@ from providers.sound import wav
 from tests.fixtures.rest import Api
 from tests.fixtures.sound import hum
 from tests.voice.speeches import Listener, answered, begun
-from voice.access import get_spoken_reply
-from voice.speech import sentence_speech, synthesis, text_speech
-from voice.speech.sentence_speech import speak_sentence
-from voice.speech.text_speech import speak_text
-from voice.voices import set_reference
+from voice.speech import sound, synthesis
+from voice.speech.sound import speak_sentence, speak_text
+from voice.speech.spoken_text import get_spoken_reply
+from voice.speech.voices import set_reference
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 
@@ -47,17 +46,17 @@ async def test_so_many_wait_for_sentences_and_no_more(
     speech_rehearsal: RehearsalServer, alice: User, mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply, listener = await in_thread(answered, mira, "Hello."), Listener(alice, mira)
-    monkeypatch.setattr(sentence_speech.LIMIT, "limit", 0)
+    monkeypatch.setattr(sound.SENTENCE_LIMIT, "limit", 0)
     refused = await listener.hear(reply, 0)
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many_sentences")
-    monkeypatch.setattr(sentence_speech.LIMIT, "limit", 1)
+    monkeypatch.setattr(sound.SENTENCE_LIMIT, "limit", 1)
     assert [(await listener.hear(reply, 0)).status_code for _ in range(2)] == [200, 200]
 
 
 async def test_so_many_texts_are_read_aloud_and_no_more(
     speech_rehearsal: RehearsalServer, alice: User, mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_speech.LIMIT, "limit", 0)
+    monkeypatch.setattr(sound.TEXT_LIMIT, "limit", 0)
     refused = await Listener(alice, mira).post("voice/sample/")
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many_texts")
     assert speech_rehearsal.sound_requests() == []

@@ -20,7 +20,7 @@ from tests.companions.everywhere import tables_with
 from tests.voice.speeches import Listener, answered, contents, said_by_itself
 from voice import tasks
 from voice.models import Speech, Spoken, Voice
-from voice.speech.cleanup import sweep_speech
+from voice.speech.cache import sweep_speech
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("speech_rehearsal")]
 MARKER = "Zauberwürfel"

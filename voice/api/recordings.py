@@ -15,15 +15,21 @@ from companions.pagination import PageQuery, paginate
 from companions.replies import frames
 from database.threads import in_thread
 from files.uploads import read_upload
-from voice.access import get_recording as load_recording
-from voice.api.multipart import describe_form
-from voice.hearing import messages, recordings, transcription
-from voice.hearing.recordings import as_json
+from voice import hearing
+from voice.hearing import as_json
 from voice.models import Recording
 
 router = Router(tags=["voice"])
 transcriptions = Router(tags=["voice"])
 Out = dict[str, Any]
+
+
+def describe_form(required: list[str], **fields: dict[str, str]) -> dict[str, Any]:
+    """Return the OpenAPI description of a form with these fields."""
+    schema = {"type": "object", "properties": fields, "required": required}
+    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
+
+
 SOUND = describe_form(
     ["file"],
     file={
@@ -86,9 +92,9 @@ class RecordingPatch(Schema):
 )
 async def transcribe_sound(request: SignedInRequest) -> Out:
     content = await asyncio.to_thread(read_upload, request, settings.AUDIO_BYTES)
-    sound = await recordings.read_sound(request.user, content)
+    sound = await hearing.read_sound(request.user, content)
     language = request.POST.get("language", "")[:16]
-    found = await transcription.transcribe_sound(request.user, sound, timezone.now, language=language)
+    found = await hearing.transcribe_sound(request.user, sound, timezone.now, language=language)
     return {"text": found.text, "language": found.language, "seconds": round(sound.seconds, 2)}
 
 
@@ -102,9 +108,9 @@ async def transcribe_sound(request: SignedInRequest) -> Out:
 async def add_recording(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
     companion = await in_thread(get_companion, request.user, companion_id)
     content = await asyncio.to_thread(read_upload, request, settings.AUDIO_BYTES)
-    recording = await recordings.add_recording(companion, content, timezone.now())
+    recording = await hearing.add_recording(companion, content, timezone.now())
     language = request.POST.get("language", "")
-    return Status(201, await transcription.try_to_transcribe(recording, timezone.now, language))
+    return Status(201, await hearing.try_to_transcribe(recording, timezone.now, language))
 
 
 @router.get(
@@ -126,7 +132,7 @@ def list_recordings(request: SignedInRequest, companion_id: UUID, query: PageQue
     summary="One recording",
 )
 def get_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
-    return as_json(load_recording(request.user, companion_id, recording_id))
+    return as_json(hearing.get_recording(request.user, companion_id, recording_id))
 
 
 @router.patch(
@@ -138,8 +144,8 @@ def get_recording(request: SignedInRequest, companion_id: UUID, recording_id: UU
 def correct_recording(
     request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: RecordingPatch
 ) -> Out:
-    recording = load_recording(request.user, companion_id, recording_id)
-    return as_json(recordings.correct_recording(recording, body.text, timezone.now()))
+    recording = hearing.get_recording(request.user, companion_id, recording_id)
+    return as_json(hearing.correct_recording(recording, body.text, timezone.now()))
 
 
 @router.post(
@@ -149,8 +155,8 @@ def correct_recording(
     summary="Try again to hear what is in it",
 )
 async def transcribe_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
-    recording = await in_thread(load_recording, request.user, companion_id, recording_id)
-    return as_json(await transcription.transcribe_recording(recording, timezone.now))
+    recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
+    return as_json(await hearing.transcribe_recording(recording, timezone.now))
 
 
 @router.post(
@@ -162,10 +168,10 @@ async def transcribe_recording(request: SignedInRequest, companion_id: UUID, rec
 async def send_recording(
     request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: SendIn, key: IdempotencyKey = None
 ) -> Status[Out]:
-    recording = await in_thread(load_recording, request.user, companion_id, recording_id)
+    recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
     client_id = body.client_id or checked(key)
     return Status(
-        201, frames.saved(await messages.send_recording(recording, body.text, client_id, timezone.now))
+        201, frames.saved(await hearing.send_recording(recording, body.text, client_id, timezone.now))
     )
 
 
@@ -176,5 +182,5 @@ async def send_recording(
     summary="Delete its sound for good; a message that it became stays, as text",
 )
 def delete_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Status[None]:
-    load_recording(request.user, companion_id, recording_id).delete()
+    hearing.get_recording(request.user, companion_id, recording_id).delete()
     return Status(204, None)

@@ -8,11 +8,10 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import Text
 from database.threads import in_thread
-from voice.access import get_spoken_message, get_spoken_reply
 from voice.speech.responses import answer_sentence, answer_sound
-from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS
+from voice.speech.sound import speak_text
+from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS, get_spoken_message, get_spoken_reply
 from voice.speech.synthesis import CONTENT_TYPE
-from voice.speech.text_speech import speak_text
 
 router = Router(tags=["voice"])
 MAX_CHARACTERS = 5000

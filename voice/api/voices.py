@@ -12,9 +12,9 @@ from companions.access import get_companion
 from companions.models import Companion
 from database.threads import in_thread
 from files.uploads import read_upload
-from voice import voices
-from voice.api.multipart import describe_form
-from voice.models.voice import MAX_SPEED, MIN_SPEED
+from voice.api.recordings import describe_form
+from voice.models import MAX_SPEED, MIN_SPEED
+from voice.speech import voices
 
 router = Router(tags=["voice"])
 Out = dict[str, Any]

@@ -6,18 +6,53 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.life import inner_state
+from companions.models import Companion
 from database.threads import in_thread
 from providers.transcription import is_offered
-from voice.call.texts import ai_notice, call_words
 from voice.pages.refusals import refusals_as_json
 from voice.speech.responses import answer_sound
-from voice.speech.text_speech import speak_text
+from voice.speech.sound import speak_text
+
+
+def ai_notice(companion: Companion) -> str:
+    """Return the sentence that tells with whom one speaks, in writing and aloud."""
+    return _("%(name)s is an AI, not a person.") % {"name": companion.name}
+
+
+def call_words(name: str) -> dict[str, str]:
+    """Return the words that the scripts put on the page."""
+    who = {"name": name}
+    return {
+        "opening": _("One moment…"),
+        "listening": _("%(name)s is listening") % who,
+        "hearing": _("%(name)s hears you") % who,
+        "understanding": _("One moment…"),
+        "thinking": _("%(name)s is thinking") % who,
+        "speaking": _("%(name)s is speaking") % who,
+        "muted": _("Your microphone is off"),
+        "ended": _("The call has ended. All that was said is in the talk."),
+        "reconnecting": _("The line has fallen. Trying again…"),
+        "signed_out": _("You are signed out. Sign in again to go on."),
+        "gone": _("This companion is not there any more."),
+        "too_fast": _("That was very fast. Going on in a moment."),
+        "denied": _("Your browser keeps the microphone from this page. Allow it there, then call again."),
+        "no_microphone": _("No microphone was found. Connect one, then call again."),
+        "insecure": _("Browsers give a microphone only to pages with https. Ask who runs this Kith."),
+        "lost": _("The microphone is gone. Connect it, then call again."),
+        "voiceless": _("This could not be read aloud; you can read it here."),
+        "failed": _("That did not work. Try again in a moment."),
+        "mute": _("Mute yourself"),
+        "unmute": _("Be heard again"),
+        "you": _("You"),
+        "companion": name,
+    }
 
 
 @require_safe

@@ -20,10 +20,15 @@ from companions.errors import CompanionsError
 from companions.replies import frames
 from database.threads import in_thread
 from files.uploads import read_upload
-from voice.access import get_recording
-from voice.hearing.messages import send_recording
-from voice.hearing.recordings import add_recording, as_json, correct_recording
-from voice.hearing.transcription import transcribe_recording, try_to_transcribe
+from voice.hearing import (
+    add_recording,
+    as_json,
+    correct_recording,
+    get_recording,
+    send_recording,
+    transcribe_recording,
+    try_to_transcribe,
+)
 from voice.models import Recording
 from voice.pages.refusals import refusals_as_json
 

@@ -8,10 +8,9 @@ from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
 from database.threads import in_thread
-from voice.access import get_spoken_message, get_spoken_reply
 from voice.pages.refusals import refusals_as_json
 from voice.speech.responses import answer_sentence
-from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS
+from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS, get_spoken_message, get_spoken_reply
 
 
 @require_safe

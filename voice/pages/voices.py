@@ -23,13 +23,12 @@ from companions.access import get_companion
 from companions.models import Companion
 from database.threads import in_thread
 from files.uploads import read_upload
-from voice.models import Voice
-from voice.models.voice import MAX_SPEED, MIN_SPEED
+from voice.models import MAX_SPEED, MIN_SPEED, Voice
 from voice.pages.refusals import refusals_as_json
 from voice.speech.responses import answer_sound
-from voice.speech.text_speech import speak_text
-from voice.voices import CONSENT, change_voice, get_voice, load_offer, set_reference
-from voice.voices import delete_reference as remove_reference
+from voice.speech.sound import speak_text
+from voice.speech.voices import CONSENT, change_voice, get_voice, load_offer, set_reference
+from voice.speech.voices import delete_reference as remove_reference
 
 
 class VoiceForm(forms.ModelForm):  # type: ignore[type-arg]

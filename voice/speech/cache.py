@@ -1,21 +1,30 @@
-"""What was made is found again by its digest, and held by what was spoken with it."""
+"""Speech that was made is found again by its digest, held by what was spoken with it, and goes when the words go."""
 
-from datetime import datetime
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import structlog
+from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.signals import post_delete, post_save, pre_delete
+from django.dispatch import receiver
 
 from companions.access import hold
+from companions.deletion.deletion import messages_hidden
 from companions.models import Companion, Message, Reply
 from files.contents import read_content, store_content
 from files.errors import FilesError
 from files.models import StoredFile
-from voice.models import Speech, Spoken
-from voice.speech.sentences import Sentence
+from voice.models import Speech, Spoken, Voice
+from voice.speech.sentences import Sentence, split_sentences
 from voice.speech.spoken_text import Source, read_text
 from voice.speech.synthesis import CONTENT_TYPE
 
+GRACE = timedelta(hours=1)  # what was made a moment ago is about to be noted
 log = structlog.get_logger(__name__)
 
 
@@ -58,11 +67,9 @@ def note_spoken(
 
     The file goes again where it is not needed, and where the words are not there any more.
     """
-    try:
-        with transaction.atomic():
-            is_used = _note_spoken(source, sentence, digest, file, now)
-    except IntegrityError:
-        is_used = False
+    is_used = False
+    with suppress(IntegrityError), transaction.atomic():
+        is_used = _note_spoken(source, sentence, digest, file, now)
     if file and not is_used:
         file.delete()
 
@@ -75,7 +82,7 @@ def _note_spoken(
     if companion is None or not _is_said(source, sentence):
         return False
     speech = Speech.objects.filter(companion=companion, digest=digest).first()
-    is_new = speech is None and file is not None
+    is_new = speech is None
     if speech is None:
         if file is None:
             return False
@@ -84,12 +91,8 @@ def _note_spoken(
         )
     place: dict[str, Any] = {"reply" if isinstance(source, Reply) else "message": source}
     place["number"] = sentence.number
-    before = Spoken.objects.filter(**place).first()
-    if before and before.speech_id != speech.pk:
-        before.delete()
-        before = None
-    if before is None:
-        Spoken.objects.create(companion=companion, speech=speech, **place)
+    Spoken.objects.filter(**place).exclude(speech=speech).delete()
+    Spoken.objects.get_or_create(**place, defaults={"companion": companion, "speech": speech})
     return is_new
 
 
@@ -102,3 +105,66 @@ def _is_said(source: Source, sentence: Sentence) -> bool:
     if reply is None:
         return False
     return reply.is_open or read_text(reply)[sentence.start : sentence.end] == sentence.text
+
+
+@receiver(pre_delete, sender=Message)
+def delete_spoken_of_message(instance: Message, **_: object) -> None:
+    """The reply that became the message stays; what was spoken of it does not, nor of those that it went on from."""
+    of_reply = Q(reply__answer=instance) | Q(reply__isnull=False, reply__text="")
+    Spoken.objects.filter(of_reply, companion=instance.companion_id).delete()
+
+
+@receiver(messages_hidden, sender=Message)
+def delete_spoken_of_hidden(companion_id: UUID, ids: Collection[UUID], **_: object) -> None:
+    """What the companion is to forget, it has not said aloud: the words on the page can be read aloud anew."""
+    of_message = Q(message__in=ids) | Q(reply__answer__in=ids)
+    Spoken.objects.filter(of_message, companion=companion_id).delete()
+
+
+@receiver(post_save, sender=Reply)
+def delete_spoken_beyond_end(instance: Reply, created: bool, **_: Any) -> None:
+    """Of a reply that has ended, only what it says now stays: what was broken off may have been spoken already."""
+    spoken = Spoken.objects.filter(reply=instance)
+    if created or instance.is_open or not spoken.exists():
+        return
+    count = len(split_sentences(instance.text))
+    is_whole = instance.state == Reply.State.DONE
+    spoken.filter(number__gte=count if is_whole else count - 1).delete()
+
+
+@receiver(post_delete, sender=Spoken)
+def delete_unused_speech(instance: Spoken, **_: object) -> None:
+    Speech.objects.filter(pk=instance.speech_id, spoken=None).delete()
+
+
+@receiver(post_delete, sender=Speech)
+def delete_speech_file(instance: Speech, **_: object) -> None:
+    StoredFile.objects.filter(pk=instance.file_id).delete()
+
+
+def sweep_speech(now: datetime, limit: int = 1000) -> int:
+    """Delete speech that nothing uses or that is older than KITH_SPEECH_DAYS; return how many that were.
+
+    Files without a row are of processes that died before they could say what they are: speech, and recordings that
+    nothing imitates.
+    """
+    is_old = Q(created_at__lt=now - timedelta(days=settings.SPEECH_DAYS))
+    is_unused = Q(spoken=None, created_at__lt=now - GRACE)
+    deleted = sum(_delete(speech) for speech in Speech.objects.filter(is_old | is_unused)[:limit])
+    is_speech = Q(kind=StoredFile.Kind.SPEECH, speech=None)
+    is_imitated = Exists(Voice.objects.filter(reference=OuterRef("pk")))
+    is_reference = Q(~is_imitated, kind=StoredFile.Kind.REFERENCE)
+    lone = StoredFile.objects.filter(is_speech | is_reference, created_at__lt=now - GRACE)[:limit]
+    for file in lone:
+        file.delete()
+    return deleted + len(lone)
+
+
+@transaction.atomic
+def _delete(speech: Speech) -> int:
+    """Whoever notes that it was spoken once more holds the companion too."""
+    hold(speech.companion_id)
+    rows = Speech.objects.filter(pk=speech.pk)
+    is_there = rows.exists()
+    rows.delete()  # with what holds it, whose end may have taken it along already: its own count says nothing
+    return int(is_there)

@@ -1,9 +1,156 @@
-"""A text's sentences while it still comes: each once, as soon as its end is sure, however the text is cut in pieces."""
+"""Where a sentence ends, in any script; what comes later never moves an end that was given.
 
+Not cut are abbreviations, numbers and initials, what stands in brackets or between stars, and what goes on in small
+letters. A line's end always cuts. A sentence that goes on for too long is cut at a comma, else at a space, else anywhere.
+"""
+
+import unicodedata
 from dataclasses import dataclass
 
 from voice.speech.speech_filter import filter_speech
-from voice.speech.splitter import CODE, find_end
+
+NARROW = ".!?…‼⁇⁈⁉؟۔"  # they end a sentence where a space follows
+WIDE = "。！？｡।॥።။៕՞։"  # these always do
+COMMAS, WIDE_COMMAS = ",;:—–", "，；：、،؛"
+CLOSING = "\"'”’»›)）」』】》〉]"
+MARKS = "*_~"  # of Markdown: they close where they have opened
+SPANS = {"(": ")", "（": "）", "[": "]", "【": "】", "<": ">", "`": "`", "*": "*", "_": "_"}
+CODE = "```"
+MAX_SPAN = 300  # characters; what is not closed by then was never opened
+MIN_FIRST_WIDTH = 48  # in Latin letters: from there on a comma ends the first sentence
+MAX_WIDTH = 220
+Step = tuple[int, bool]  # how far one has come in the text, and whether the sentence ends there
+ABBREVIATIONS = frozenset(
+    word
+    for line in (
+        "mr mrs ms dr prof rev st sr jr gen col sgt capt hon vs etc cf al no nos vol fig figs pp ca approx",
+        "dept inc ltd co corp bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun",
+        "bzw usw evtl ggf inkl nr str bspw vgl mme mlle",
+    )
+    for word in line.split()
+)
+
+
+def measure_width(character: str) -> int:
+    """Return 2 for what is as wide as a Chinese character, else 1."""
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def find_end(text: str, *, is_all: bool, is_first: bool = False) -> int | None:
+    """Return the length of the sentence that the text begins with, without the white space after it.
+
+    None while that cannot be told yet; with `is_all` nothing more comes. A long first one ends at a comma.
+    """
+    return _Scan(text, is_all, is_first).find_end()
+
+
+@dataclass(slots=True)
+class _Scan:
+    """One look for the end of the sentence that the text begins with."""
+
+    text: str
+    is_all: bool
+    is_first: bool
+    widths: int = 0
+    comma: int = 0
+    space: int = 0
+
+    def find_end(self) -> int | None:
+        at = 0
+        while at < len(self.text):
+            sign = self.text[at]
+            if sign == "\n" or self.text.startswith(CODE, at):
+                return at
+            step = self._step(at)
+            if step is None:
+                return None
+            after, is_end = step
+            if is_end:
+                return after
+            self.widths += sum(map(measure_width, self.text[at:after]))
+            at = after
+            if self.widths > MAX_WIDTH:
+                return self.comma or self.space or at
+        return len(self.text) if self.is_all else None
+
+    def _step(self, at: int) -> Step | None:
+        """Return where to go on from this sign; None where it cannot be told yet."""
+        sign = self.text[at]
+        if sign == "`" and not self.is_all and len(self.text) - at < len(CODE):
+            return None  # it may become code
+        if sign in SPANS and self._is_opening(at):
+            return self._skip_span(at)
+        if sign in NARROW or sign in WIDE:
+            return self._end_at_sign(at)
+        if sign in COMMAS or sign in WIDE_COMMAS:
+            return self._end_at_comma(at)
+        if sign.isspace():
+            self.space = at
+        return at + 1, False
+
+    def _is_opening(self, at: int) -> bool:
+        sign, following = self.text[at], self.text[at + 1 : at + 2]
+        if sign in "*_":
+            before = self.text[at - 1 : at]
+            return before != sign and following != sign and not following.isspace() and not before.isalnum()
+        return sign != "<" or not following or following.isalpha() or following == "/"
+
+    def _skip_span(self, at: int) -> Step | None:
+        """Return where what is opened here ends; it is a sign like any other where that is not on this line, and soon."""
+        most = at + MAX_SPAN
+        line = self.text.find("\n", at, most)
+        closed = self.text.find(SPANS[self.text[at]], at + 1, most if line < 0 else line)
+        if closed > 0:
+            return closed + 1, False
+        is_known = self.is_all or line >= 0 or len(self.text) >= most
+        return (at + 1, False) if is_known else None
+
+    def _end_at_sign(self, at: int) -> Step | None:
+        end = at
+        while end < len(self.text) and self.text[end] in NARROW + WIDE:
+            end += 1
+        signs = self.text[at:end]
+        while end < len(self.text) and (
+            self.text[end] in CLOSING or (self.text[end] in MARKS and self.text[end] in self.text[:at])
+        ):
+            end += 1
+        if end == len(self.text):
+            return (end, True) if self.is_all else None
+        if any(sign in WIDE for sign in signs):
+            return end, True
+        # Others need a space after them, and no small letter after that.
+        following = self.text[end]
+        if not following.isspace():
+            return end, measure_width(following) == 2 and following.isalpha() and bool(signs.strip(".…"))
+        if signs == "." and self._is_abbreviation(at) and following != "\n":
+            return end, False
+        rest = self.text[end:].lstrip(" \t\u00a0")
+        if not rest:
+            return (len(self.text), True) if self.is_all else None
+        return end, not rest[0].islower()
+
+    def _is_abbreviation(self, at: int) -> bool:
+        """Return whether the point belongs to the word before it: an abbreviation, an initial, the number of a line."""
+        words = self.text[:at].split()
+        word = words[-1].lstrip("(（[\"'“‘*_") if words and not self.text[at - 1 : at].isspace() else ""
+        if word.isdigit():
+            return len(words) == 1 and self.text[:at].strip() == word
+        parts = word.split(".")
+        is_initials = all(len(part) <= 2 and part.isalpha() for part in parts) and len(parts) > 1
+        return word.lower() in ABBREVIATIONS or is_initials or (len(word) == 1 and word.isupper())
+
+    def _end_at_comma(self, at: int) -> Step | None:
+        end = at + 1
+        if self.text[at] in COMMAS:
+            if end == len(self.text) and not self.is_all:
+                return None
+            if not self.text[end : end + 1].isspace():
+                return end, False
+        if self.is_first and self.widths >= MIN_FIRST_WIDTH:
+            return end, True
+        if self.widths >= MAX_WIDTH // 3:
+            self.comma = end
+        return end, False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +186,12 @@ class SentenceStream:
         found: list[Sentence] = []
         while self._waiting:
             if self._is_code:
-                self._skip_code()
-                if self._is_code:
+                closed = self._waiting.find(CODE)
+                if closed < 0:  # what may be the beginning of its end stays
+                    self._drop(max(0, len(self._waiting) - len(CODE) + 1))
                     break
+                self._is_code = False
+                self._drop(closed + len(CODE))
             self._drop(len(self._waiting) - len(self._waiting.lstrip()))
             if self._waiting.startswith(CODE):
                 self._is_code = True
@@ -56,12 +206,6 @@ class SentenceStream:
                 self._count += 1
             self._drop(end)
         return found
-
-    def _skip_code(self) -> None:
-        """Leave what belongs to the code behind; of what may be the beginning of its end, nothing."""
-        closed = self._waiting.find(CODE)
-        self._is_code = closed < 0
-        self._drop(max(0, len(self._waiting) - len(CODE) + 1) if self._is_code else closed + len(CODE))
 
     def _drop(self, count: int) -> None:
         self._waiting = self._waiting[count:]

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import User
+from companions.access import get_owned
 from companions.conversations.emotion_tags import felt_at
 from companions.models import Message, Reply
 from companions.replies.broadcast import listening
@@ -57,6 +60,18 @@ class _LiveText:
     def _add(self, text: str) -> FeltSentence | None:
         self._text += text
         return _pick(self._stream.add(text), self._number, self._emotions)
+
+
+def get_spoken_reply(user: User, companion_id: UUID, reply_id: UUID) -> Reply:
+    return get_owned(user, Reply, "companion__user", "answer", companion=companion_id, pk=reply_id)
+
+
+def get_spoken_message(user: User, companion_id: UUID, message_id: UUID) -> Source:
+    """Return what is spoken of a message: the reply that became it, else the message itself."""
+    replies = Reply.objects.owned_by(user).filter(companion=companion_id, answer=message_id)
+    if reply := replies.select_related("companion__user", "answer").first():
+        return reply
+    return get_owned(user, Message, "companion__user", "waking", companion=companion_id, pk=message_id)
 
 
 def read_text(source: Source) -> str:

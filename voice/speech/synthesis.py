@@ -1,9 +1,8 @@
 """The engine's work on one sentence: in a companion's voice, in its turn, counted, and marked as generated."""
 
 import asyncio
-import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -24,7 +23,7 @@ from providers.speech import Engine, SpeechRequest
 from providers.speech import synthesise as ask_engine
 from voice.errors import SpeakingError
 from voice.models import Voice
-from voice.sound_calls import Clock, recorded_call
+from voice.provider_calls import Clock, recorded_call
 from voice.speech.spoken_text import FeltSentence
 
 CONTENT_TYPE = "audio/mpeg"
@@ -103,7 +102,7 @@ async def synthesise(
 
 async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequest, clock: Clock) -> Sound:
     """Ask the gate once more in one's turn: many that came at once were each let in while none was counted yet."""
-    async with _slot(companion.user_id):
+    async with _get_slot(companion.user_id):
         await in_thread(admit_speech, companion.user, len(request.text), clock())
         async with recorded_call(
             companion.user_id,
@@ -119,15 +118,13 @@ async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequ
     return sound
 
 
-@contextlib.asynccontextmanager
-async def _slot(user_id: int) -> AsyncIterator[None]:
-    """Hold one of the few places that one person has at the engine from this process."""
+def _get_slot(user_id: int) -> asyncio.Semaphore:
+    """Return the lock of the few places that one person has at the engine from this process."""
     slots = _slots.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
     slot = slots.get(user_id)
     if slot is None:
         slot = slots[user_id] = asyncio.Semaphore(max(1, settings.SPEECH["at_once"]))
-    async with slot:
-        yield
+    return slot
 
 
 async def encode(sound: Sound) -> bytes:

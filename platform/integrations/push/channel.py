@@ -21,7 +21,7 @@ from companions.models import Delivery, Life, Message
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_configured
 from providers.guarded_http import OutboundError, send_request
-from providers.web_push import WebPushError, browser_keys, encrypted, signed
+from providers.web_push import WebPushError, encrypt, parse_browser_keys, sign_request
 from text.storable import shorten
 
 log = structlog.get_logger(__name__)
@@ -65,7 +65,7 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
     ]  # whom a push service may write to: who sends Kith's mail
     try:
         address = Address.opened(subscription.sealed)
-        authorization = signed(address.endpoint, settings.VAPID_KEY, contact, now)
+        authorization = sign_request(address.endpoint, settings.VAPID_KEY, contact, now)
     except (DecryptionError, WebPushError) as error:  # the browser is not to blame
         code = "sealed_otherwise" if isinstance(error, DecryptionError) else "not_signed"
         log.error("push_not_sent", code=code, subscription=str(subscription.pk))
@@ -87,9 +87,9 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
 
 def _post(address: Address, authorization: str, message: Message) -> int:
     """Return the status that the push service answers."""
-    point, secret = browser_keys(address.p256dh, address.auth)
+    point, secret = parse_browser_keys(address.p256dh, address.auth)
     with translation.override(message.companion.user.language or "en"):
-        body = encrypted(render_payload(message), point, secret)
+        body = encrypt(render_payload(message), point, secret)
     # Waiting at the push service, a companion's newer message takes the place of its older one, by 22 characters that
     # tell companions apart and name none.
     digest = salted_hmac("push.topic", str(message.companion_id), algorithm="sha256").digest()

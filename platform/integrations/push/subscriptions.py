@@ -12,7 +12,7 @@ from accounts.errors import DecryptionError, RefusedError
 from accounts.models import User
 from integrations.push.models import Address, Subscription
 from providers.guarded_http import OutboundError, require_public
-from providers.web_push import WebPushError, browser_keys, public_key
+from providers.web_push import WebPushError, derive_public_key, parse_browser_keys
 
 MAX_DEVICES = 20  # of a person
 ENDPOINT_CHARACTERS = 2000
@@ -31,7 +31,7 @@ def is_configured() -> bool:
 
 def get_public_key() -> str | None:
     """Return what a browser subscribes with, in base64url; None where there are no notifications here."""
-    return public_key(settings.VAPID_KEY) if is_configured() else None
+    return derive_public_key(settings.VAPID_KEY) if is_configured() else None
 
 
 def subscribe(
@@ -44,7 +44,7 @@ def subscribe(
     if not is_configured():
         raise PushError("push_off", _("Notifications are not set up on this Kith."), CONFLICT)
     try:
-        browser_keys(address.p256dh, address.auth)
+        parse_browser_keys(address.p256dh, address.auth)
     except WebPushError as error:
         raise PushError("bad_keys", _("These are not the keys of a browser's subscription.")) from error
     bad_address = _("This is not the address of a push service.")

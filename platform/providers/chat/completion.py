@@ -62,8 +62,22 @@ def metered_completion(
     finally:
         usage = completion.usage
         if failed is not None and usage == Usage(0, 0):
-            usage = failed.usage or _estimate_usage(completion, messages, tools)
-        _note(usage, began, failed)
+            usage = failed.usage or usage
+            if not failed.usage and (completion.text or completion.thought):  # an answer had begun
+                received = estimate_answer(completion.text, completion.thought, completion.calls)
+                usage = Usage(estimate_messages(messages, tools), received, is_estimated=True)
+        note(
+            Metered(
+                settings.CHAT["base_url"],
+                settings.CHAT["model"],
+                usage.prompt_tokens,
+                usage.is_estimated,
+                round((perf_counter() - began) * 1000),
+                failed,
+                usage.completion_tokens,
+                usage.cached_tokens,
+            )
+        )
 
 
 async def _collect(
@@ -97,29 +111,6 @@ async def _collect(
         raise ProviderUnavailable(f"The answer did not end within {timeout_seconds:g} s") from None
     finally:
         completion.text, completion.thought = "".join(pieces), "".join(thoughts)
-
-
-def _estimate_usage(completion: Completion, messages: Messages, tools: Messages) -> Usage:
-    """Estimate what a failed call took: nothing where it failed before an answer began."""
-    if not completion.text and not completion.thought:
-        return Usage(0, 0)
-    received = estimate_answer(completion.text, completion.thought, completion.calls)
-    return Usage(estimate_messages(messages, tools), received, is_estimated=True)
-
-
-def _note(usage: Usage, began: float, error: ProviderError | None) -> None:
-    note(
-        Metered(
-            settings.CHAT["base_url"],
-            settings.CHAT["model"],
-            usage.prompt_tokens,
-            usage.is_estimated,
-            round((perf_counter() - began) * 1000),
-            error,
-            usage.completion_tokens,
-            usage.cached_tokens,
-        )
-    )
 
 
 @atexit.register

@@ -32,28 +32,6 @@ OPEN_THOUGHT, CLOSE_THOUGHT = "<think>", "</think>"
 Text = Piece | Thought
 
 
-class LineSplitter:
-    """Cuts bytes into the `data:` payloads of server-sent events, whatever line ends the server writes."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, read: bytes) -> list[bytes]:
-        """Return the payloads that are whole by now; ProviderUnavailable where a line does not end."""
-        *whole, self._rest = (self._rest + read).split(b"\n")
-        if len(self._rest) > MAX_LINE_BYTES:
-            raise ProviderUnavailable(f"A line of the stream is longer than {MAX_LINE_BYTES:,} bytes")
-        return _extract_payloads(whole)
-
-    def end(self) -> list[bytes]:
-        """Return the payload of a last line that has no line end."""
-        return _extract_payloads([self._rest])
-
-
-def _extract_payloads(lines: list[bytes]) -> list[bytes]:
-    return [line[5:].strip() for line in lines if line.startswith(b"data:")]
-
-
 def parse_event(payload: bytes) -> dict[str, Any]:
     """Return an event's object; ProviderUnavailable where it is none, with its first characters."""
     event: object = None
@@ -206,7 +184,9 @@ class ThoughtSplitter:
             if closed:
                 self._state = "after"
             else:
-                certain = len(thought) - _count_tag_tail(thought)
+                sizes = range(len(CLOSE_THOUGHT) - 1, 0, -1)
+                tail = next((size for size in sizes if thought.endswith(CLOSE_THOUGHT[:size])), 0)
+                certain = len(thought) - tail  # the rest may be the closing tag's first characters
                 thought, self._held = thought[:certain], thought[certain:]
             texts += [Thought(thought)] if thought else []
         if self._state == "after":
@@ -218,12 +198,6 @@ class ThoughtSplitter:
         """Return what still waited when the stream ended."""
         held, self._held = self._held, ""
         return [(Thought if self._state == "thought" else Piece)(held)] if held else []
-
-
-def _count_tag_tail(text: str) -> int:
-    """Return how many characters at the end may be the closing tag's first ones."""
-    sizes = range(len(CLOSE_THOUGHT) - 1, 0, -1)
-    return next((size for size in sizes if text.endswith(CLOSE_THOUGHT[:size])), 0)
 
 
 @dataclass
@@ -334,11 +308,15 @@ async def _read_all(response: httpx2.Response, deadline: Deadline) -> bytes:
 async def _read_stream(
     response: httpx2.Response, parser: StreamParser, deadline: Deadline
 ) -> AsyncIterator[Event]:
-    lines, reads = LineSplitter(), _read_bounded(response)
+    """Yield what the server-sent events of a response say, whatever line ends the server writes."""
+    rest, reads = b"", _read_bounded(response)
     while not parser.is_ended:
         async with deadline.bound():
             data = await anext(reads, None)
-        payloads = lines.end() if data is None else lines.feed(data)
+        *lines, rest = (rest + (b"\n" if data is None else data)).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
+            raise ProviderUnavailable(f"A line of the stream is longer than {MAX_LINE_BYTES:,} bytes")
+        payloads = [line[5:].strip() for line in lines if line.startswith(b"data:")]
         for event in parser.feed(payloads):
             yield event
         if data is None:

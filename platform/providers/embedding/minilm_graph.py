@@ -93,18 +93,18 @@ class Graph:
         return name
 
     def add_linear(self, name: str, hidden: str) -> str:
-        """Hidden states times a published matrix (outputs, inputs), without its bias."""
+        """Return hidden states times a published matrix (outputs, inputs), without its bias."""
         matrix = self._tensors[f"{name}.weight"].T
         return self.add("MatMul", name, hidden, self.add_weight(f"{name}.weight", matrix))
 
     def add_normalisation(self, name: str, step: str, earlier: str) -> str:
-        """Layer normalisation of what a linear step gave, with its bias, and of what there was before it."""
+        """Return the layer normalisation of what a linear step gave, with its bias, and of what there was before it."""
         norm = [self.take_weight(f"{name}.LayerNorm.{kind}") for kind in ("weight", "bias")]
         bias = self.take_weight(f"{name}.dense.bias")
         return self.add_own("SkipLayerNormalization", name, step, earlier, *norm, bias, epsilon=EPSILON)
 
     def add_attention(self, name: str, hidden: str) -> str:
-        """Self-attention, with query, key and value in one multiplication."""
+        """Return the self-attention, with query, key and value in one multiplication."""
         kinds = ("weight", "bias")
         parts = [
             [self._tensors[f"{name}.{part}.{kind}"] for part in ("query", "key", "value")] for kind in kinds
@@ -114,22 +114,22 @@ class Graph:
         return self.add_own("Attention", name, hidden, *inputs, "mask", num_heads=HEADS)
 
     def serialise(self, inputs: Mapping[str, tuple[int, list[str]]], output: str) -> bytes:
-        """All but the weights' values; `inputs` are types and shapes by their names."""
-        told = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
+        """Return all but the weights' values; `inputs` are types and shapes by their names."""
+        described = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
         result = helper.make_tensor_value_info(output, FLOAT, ["n", "length", "width"])
         offsets = _find_offsets(self.weights)
-        outside = [
-            _describe_external(name, value, at)
-            for (name, value), at in zip(self.weights.items(), offsets, strict=True)
+        external = [
+            _describe_external(name, value, offset)
+            for (name, value), offset in zip(self.weights.items(), offsets, strict=True)
         ]
-        graph = helper.make_graph(self._nodes, "bert", told, [result], outside)
+        graph = helper.make_graph(self._nodes, "bert", described, [result], external)
         opsets = [helper.make_opsetid(*version) for version in VERSIONS]
-        made = helper.make_model(graph, opset_imports=opsets, ir_version=FORMAT)
-        return bytes(made.SerializeToString())
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=FORMAT)
+        return bytes(model.SerializeToString())
 
 
 def _describe_external(name: str, value: Floats, offset: int) -> TensorProto:
-    """What stands for a weight in the graph."""
+    """Return what stands for a weight in the graph."""
     tensor = TensorProto(name=name, dims=value.shape, data_type=FLOAT, data_location=TensorProto.EXTERNAL)
     for key, entry in (("location", WEIGHTS), ("offset", str(offset)), ("length", str(value.nbytes))):
         tensor.external_data.add(key=key, value=entry)
@@ -137,8 +137,10 @@ def _describe_external(name: str, value: Floats, offset: int) -> TensorProto:
 
 
 def build_encoder(tensors: Tensors) -> tuple[bytes, dict[str, Floats]]:
-    """The graph and its weights: from `ids` and their `mask` (1 where there is a token), both (n, length), to what each
-    is understood as, (n, length, width); `places` (length,) count from 0.
+    """Return the graph and its weights.
+
+    Its inputs are `ids` and their `mask` (1 where there is a token), both (n, length), and `places` (length,), which
+    count from 0; its output is the hidden states, (n, length, width).
     """
     graph = Graph(tensors)
     hidden = _add_embeddings(graph, tensors)
@@ -149,7 +151,7 @@ def build_encoder(tensors: Tensors) -> tuple[bytes, dict[str, Floats]]:
 
 
 def _add_embeddings(graph: Graph, tensors: Tensors) -> str:
-    """Each token's word and place; that all is of the first of two texts goes with the place."""
+    """Add each token's word and place; that all is of the first of two texts goes with the place."""
     places = (
         tensors["embeddings.position_embeddings.weight"]
         + tensors["embeddings.token_type_embeddings.weight"][0]
@@ -162,12 +164,12 @@ def _add_embeddings(graph: Graph, tensors: Tensors) -> str:
 
 
 def _add_layer(graph: Graph, hidden: str, prefix: str) -> str:
-    attended = graph.add_attention(f"{prefix}.attention.self", hidden)
-    seen = graph.add_linear(f"{prefix}.attention.output.dense", attended)
-    told = graph.add_normalisation(f"{prefix}.attention.output", seen, hidden)
-    wide = graph.add_linear(f"{prefix}.intermediate.dense", told)
-    bent = graph.add_own(
+    attention = graph.add_attention(f"{prefix}.attention.self", hidden)
+    projected = graph.add_linear(f"{prefix}.attention.output.dense", attention)
+    normalised = graph.add_normalisation(f"{prefix}.attention.output", projected, hidden)
+    wide = graph.add_linear(f"{prefix}.intermediate.dense", normalised)
+    activated = graph.add_own(
         "BiasGelu", f"{prefix}.bent", wide, graph.take_weight(f"{prefix}.intermediate.dense.bias")
     )
-    narrow = graph.add_linear(f"{prefix}.output.dense", bent)
-    return graph.add_normalisation(f"{prefix}.output", narrow, told)
+    narrow = graph.add_linear(f"{prefix}.output.dense", activated)
+    return graph.add_normalisation(f"{prefix}.output", narrow, normalised)

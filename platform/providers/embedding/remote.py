@@ -95,7 +95,9 @@ class RemoteEmbedder:
         began, tokens, failed = perf_counter(), None, None
         try:
             answer = self._post(texts, fields)
-            tokens = _read_tokens(answer)
+            usage = answer.get("usage") if isinstance(answer, dict) else None
+            counted = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+            tokens = counted if isinstance(counted, int) and counted >= 0 else None
             return normalised(_read_vectors(answer, len(texts), width))
         except ProviderError as error:
             failed = error
@@ -114,13 +116,6 @@ class RemoteEmbedder:
             raise translate_error(error, self._api_key) from error
         except ValueError:
             raise ProviderRefused(f"No JSON came from /embeddings: {response.text[:500]}") from None
-
-
-def _read_tokens(answer: object) -> int | None:
-    """Return what the server counted; None where it did not say."""
-    usage = answer.get("usage") if isinstance(answer, dict) else None
-    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return tokens if isinstance(tokens, int) and tokens >= 0 else None
 
 
 def _read_vectors(answer: object, count: int, width: int | None) -> Floats:

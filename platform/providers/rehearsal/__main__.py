@@ -1,15 +1,12 @@
 """python -m providers.rehearsal --port N: serve the rehearsal model until it is told to end."""
 
 import argparse
-import asyncio
-import signal
 import socket
 import sys
 
 from aiohttp import web
 
 from providers.rehearsal.server import build_app
-from providers.rehearsal.state import State
 
 
 def main() -> None:
@@ -19,23 +16,12 @@ def main() -> None:
     parser.add_argument("--piece-milliseconds", type=float, default=25.0, help="pause after each piece")
     parser.add_argument("--scriptable", action="store_true", help="for tests: serve /control/* too")
     options = parser.parse_args()
-    app = build_app(State(options.piece_milliseconds / 1000), is_scriptable=options.scriptable)
+    app = build_app(options.piece_milliseconds / 1000, is_scriptable=options.scriptable)
     with socket.create_server((options.host, options.port)) as listener:
-        asyncio.run(_serve(app, listener))
-
-
-async def _serve(app: web.Application, listener: socket.socket) -> None:
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-    await runner.setup()
-    await web.SockSite(runner, listener).start()
-    host, port = listener.getsockname()[:2]
-    sys.stdout.write(f"The rehearsal model listens at http://{host}:{port}/v1\n")
-    sys.stdout.flush()
-    ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    await ended.wait()
-    await runner.cleanup()
+        host, port = listener.getsockname()[:2]
+        sys.stdout.write(f"The rehearsal model listens at http://{host}:{port}/v1\n")
+        sys.stdout.flush()
+        web.run_app(app, sock=listener, access_log=None, print=None, shutdown_timeout=0.5)
 
 
 if __name__ == "__main__":

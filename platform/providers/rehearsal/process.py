@@ -4,9 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.request import Request, urlopen
 
@@ -39,55 +37,44 @@ class RehearsalServer:
             return
         self._process.terminate()
         try:
-            self._process.wait(timeout=5)
+            self._process.communicate(timeout=5)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+            self._process.communicate()
         self._process = None
 
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
 
     def script(self, *steps: dict[str, Any]) -> None:
-        """Add steps (see script.Step); each is used up by one chat request."""
-        self._post("script", list(steps))
+        """Add steps (see server.Step); each is used up by one chat request."""
+        self._send("script", list(steps))
 
     def script_sound(self, *steps: dict[str, Any]) -> None:
-        """Add steps (see script.SoundStep); each is used up by one request for sound."""
-        self._post("sound", list(steps))
-
-    def sound_requests(self) -> list[dict[str, Any]]:
-        """The last 200 requests for sound as they came, oldest first."""
-        return list(self._get("sound")["requests"])
+        """Add steps; each is used up by one request for speech, or for a transcription where its `capability` says so."""
+        self._send("script", [{"capability": "speech"} | step for step in steps])
 
     def reset(self) -> None:
         """Forget script, ledger and requests."""
-        self._post("reset", {})
+        self._send("reset", {})
 
     def ledger(self) -> list[dict[str, Any]]:
         """Every chat request with the server's own token count, oldest first."""
-        return list(self._get("ledger")["calls"])
+        return list(self._send("ledger"))
 
     def requests(self) -> list[dict[str, Any]]:
         """The last 200 chat requests as they came, oldest first."""
-        return list(self._get("requests")["requests"])
+        return list(self._send("requests"))
 
-    def _get(self, name: str) -> Any:
-        return self._send(Request(self._control(name)))  # noqa: S310
+    def sound_requests(self) -> list[dict[str, Any]]:
+        """The last 200 requests for sound as they came, oldest first."""
+        return list(self._send("sound"))
 
-    def _post(self, name: str, body: dict[str, Any] | Sequence[dict[str, Any]]) -> Any:
-        return self._send(Request(self._control(name), data=json.dumps(body).encode(), method="POST"))  # noqa: S310
-
-    def _send(self, request: Request) -> Any:
-        with urlopen(request, timeout=10) as response:  # noqa: S310
+    def _send(self, name: str, content: object = None) -> Any:
+        url = f"{self.url.removesuffix('/v1')}/control/{name}"
+        body = None if content is None else json.dumps(content).encode()
+        with urlopen(Request(url, data=body), timeout=10) as response:  # noqa: S310
             return json.load(response)
-
-    def _control(self, name: str) -> str:
-        return f"{self.url.removesuffix('/v1')}/control/{name}"

@@ -1,39 +1,33 @@
-"""What the rehearsal model makes out of the messages that it is sent."""
+"""What the rehearsal model reads in the messages that it is sent."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
 from typing import Any
 
+from providers.chat.events import Messages
 from providers.rehearsal.words import HAN, is_chinese
 
-Messages = Sequence[Mapping[str, Any]]
-
-CONTEXT = re.compile(r"<kith-context>(.*?)</kith-context>", re.DOTALL)
-WAKING = re.compile(r"<kith-waking>(.*?)</kith-waking>", re.DOTALL)
-PINNED = re.compile(r"<kith-(?:user-profile|slots)>(.*?)</kith-", re.DOTALL)
-PINNED_LINE = re.compile(r'^- (?:(?P<name>[^"]*?): )?(?P<text>".*")$', re.MULTILINE)
-LINE = re.compile(
-    r"^\s*-\s*(?:\[(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"]*?)(?: said)?:\s*(?P<text>.+)$",
+BLOCK = re.compile(
+    r"<kith-(?P<name>[a-z-]+)(?P<more>[^<>\n]*)>\n?(?P<text>.*?)\n?</kith-(?P=name)[^<>\n]*>", re.DOTALL
+)
+CONTEXT = re.compile(r"<kith-context>.*?</kith-context>", re.DOTALL)
+PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")$', re.MULTILINE)
+REMEMBERED_LINE = re.compile(
+    r"^\s*-\s*(?:\[(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$",
     re.MULTILINE,
 )
-NOW = re.compile(r"^Now: \w+ (\d{1,2} \w+ \d{4}, \d\d:\d\d)", re.MULTILINE)
-LAST_SPOKE = re.compile(r"^Last spoke:\s*(.+)$", re.MULTILINE)
 NAME = re.compile(r"\b[Yy]ou are ([A-Z][\w' -]{0,40}?)(?=[,.;:\n]|$)|你是([\w·]{1,20})", re.MULTILINE)
 TASK = re.compile(r"\ATask: (\w+)")
-BLOCK = re.compile(
-    r"<kith-(?P<name>[a-z]+)(?P<more>[^<>\n]*)>\n?(?P<text>.*?)\n?</kith-(?P=name)[^<>\n]*>", re.DOTALL
-)
 SAID = re.compile(
     r"^\[(?P<number>\d+)\] (?P<on>\d{4}-\d\d-\d\d)(?: \d\d:\d\d)? (?P<name>.*?) \((?P<who>user|companion)\):"
     r" (?P<text>\".*)$"
 )
-NUMBERED = re.compile(
-    r"^\W*[A-Z]?(?P<number>\d+)\b(?:[ .:]*\[\d{4}-\d\d-\d\d[^\]]*\])?[ :]*(?P<kind>[a-z_]*)[^\"]*(?P<text>\".*\")[^\"]*$"
-)
-NUMBER = re.compile(r"\d+")
+NUMBERED = re.compile(r"^\W*[A-Z]?(?P<number>\d+)\b[^\"]*(?P<text>\".*\")[^\"]*$")
+OWN = {"you", "你"}
 
 
 def read_text(content: object) -> str:
@@ -49,8 +43,8 @@ def unquote(text: str) -> str:
     try:
         value = json.loads(text)
     except ValueError:
-        return text.strip()
-    return value if isinstance(value, str) else text.strip()
+        value = text
+    return value if isinstance(value, str) else text
 
 
 def read_last_asked(messages: Messages) -> str:
@@ -61,9 +55,8 @@ def read_last_asked(messages: Messages) -> str:
 
 def find_task(body: Mapping[str, Any]) -> str:
     """Return which form a request asks for, by its schema's name or its system message; empty for a talk."""
-    form = body.get("response_format")
-    schema = form.get("json_schema") if isinstance(form, dict) else None
-    if isinstance(schema, dict):
+    schema = (body.get("response_format") or {}).get("json_schema")
+    if schema:
         return str(schema.get("name") or "")
     first: Mapping[str, Any] = next(iter(body.get("messages") or ()), {})
     named = TASK.match(read_text(first.get("content"))) if first.get("role") == "system" else None
@@ -80,82 +73,63 @@ class Line:
 
     @property
     def is_own(self) -> bool:
-        return self.who.strip().lower() in {"you", "你"}
+        return self.who.strip().lower() in OWN
 
 
 def read_lines(text: str) -> list[Line]:
     """Return the remembered lines in a text, in their order."""
-    return [
-        Line(unquote(line["text"]), line["who"].strip(), line["on"] or "") for line in LINE.finditer(text)
-    ]
+    lines = REMEMBERED_LINE.finditer(text)
+    return [Line(unquote(line["text"]).strip(), line["who"].strip(), line["on"] or "") for line in lines]
 
 
-@dataclass(frozen=True)
 class Talk:
     """The question of a talk and all that may be known about it."""
 
-    question: str
-    name: str
-    now: datetime | None  # as a clock shows it where the person is
-    last_spoke: str
-    remembered: list[Line]
-    pinned: list[Line]  # what is always in mind of the person
-    history: list[Line]
-    results: list[tuple[str, str, str]]  # tool, its arguments, what it gave
-
-    @property
-    def is_chinese(self) -> bool:
-        return bool(HAN.search(self.question))
-
-
-def read_talk(messages: Messages) -> Talk:
-    """Return what a prompt tells."""
-    asked = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=-1)
-    sent = read_text(messages[asked].get("content")) if asked >= 0 else ""
-    context = "".join(CONTEXT.findall(sent))
-    rules = "\n".join(
-        read_text(message.get("content")) for message in messages if message.get("role") == "system"
-    )
-    name, spoke = NAME.search(rules), LAST_SPOKE.search(context)
-    pinned = [
-        (line["name"], unquote(line["text"])) for line in PINNED_LINE.finditer("".join(PINNED.findall(rules)))
-    ]
-    history = [
-        Line(
-            CONTEXT.sub("", read_text(message.get("content"))).strip(),
-            "You" if role == "assistant" else "User",
-        )
-        for message in messages[: max(asked, 0)]
-        if (role := message.get("role")) in {"user", "assistant"}
-    ]
-    return Talk(
-        question=CONTEXT.sub("", sent).strip(),
-        name=(name[1] or name[2]).strip() if name else "",
-        now=_read_now(context),
-        last_spoke=spoke[1].strip() if spoke else "",
-        remembered=read_lines(context.partition("Remembered:")[2]),
-        pinned=[Line(f"{name}: {text}" if name else text, "User") for name, text in pinned],
-        history=[line for line in history if line.text],
-        results=_read_results(messages[asked + 1 :]),
-    )
+    def __init__(self, messages: Messages) -> None:
+        asked = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=-1)
+        sent = read_text(messages[asked].get("content")) if asked >= 0 else ""
+        context = "".join(CONTEXT.findall(sent))
+        systems = (message for message in messages if message.get("role") == "system")
+        rules = "\n".join(read_text(message.get("content")) for message in systems)
+        name = NAME.search(rules)
+        self.question = CONTEXT.sub("", sent).strip()
+        self.is_chinese = bool(HAN.search(self.question))
+        self.name = (name[1] or name[2]).strip() if name else ""
+        self.shows_emotion = "<emotion " in rules
+        self.remembered = read_lines(context.partition("Remembered:")[2])
+        self.pinned = [  # what is always in mind of the person
+            Line(line["name"] + unquote(line["text"]), "User")
+            for block in BLOCK.finditer(rules)
+            if block["name"] in ("user-profile", "slots")
+            for line in PINNED_LINE.finditer(block["text"])
+        ]
+        self.told = [  # earlier in this talk
+            Line(CONTEXT.sub("", read_text(message.get("content"))).strip(), "User")
+            for message in messages[: max(asked, 0)]
+            if message.get("role") == "user"
+        ]
+        self.results = _read_results(messages[asked + 1 :])
 
 
-def _read_now(context: str) -> datetime | None:
-    now = NOW.search(context)
-    try:
-        return datetime.strptime(now[1], "%d %B %Y, %H:%M") if now else None  # noqa: DTZ007 - a clock's face
-    except ValueError:
-        return None
-
-
-def _read_results(messages: Messages) -> list[tuple[str, str, str]]:
+def _read_results(messages: Messages) -> list[tuple[str, dict[str, Any], str]]:
+    """Return the tools that were called, each with its arguments and what it gave."""
     calls = {call["id"]: call["function"] for message in messages for call in message.get("tool_calls") or ()}
-    given = [message for message in messages if message.get("role") == "tool"]
-    known = [(calls.get(message.get("tool_call_id"), {}), message) for message in given]
-    return [
-        (call.get("name", ""), call.get("arguments", ""), read_text(message.get("content")))
-        for call, message in known
-    ]
+    results = []
+    for message in messages:
+        if message.get("role") == "tool":
+            call = calls.get(message.get("tool_call_id"), {})
+            given = read_text(message.get("content"))
+            results.append((call.get("name", ""), read_object(call.get("arguments", "")), given))
+    return results
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """Return the JSON object; an empty one where it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -171,42 +145,18 @@ class Said:
 
 @dataclass(frozen=True)
 class Known:
-    """A numbered memory, sentence or goal, with its kind where that is told."""
+    """A numbered memory or sentence."""
 
     number: int
     text: str
-    kind: str = ""
 
 
-@dataclass(frozen=True)
 class Material:
-    """All that a request for a form gives; what it lacks is empty."""
+    """All that a request for a form gives in the blocks of its last message; what it lacks is empty."""
 
-    said: list[Said]
-    known: dict[str, list[Known]] = field(default_factory=dict)  # by the block's name
-    summary: str = ""
-    inner: str = ""
-    pages: list[tuple[int, str]] = field(default_factory=list)
-
-    @property
-    def user_text(self) -> str:
-        return " ".join(line.text for line in self.said if line.is_user)
-
-    @property
-    def is_chinese(self) -> bool:
-        return is_chinese(" ".join(line.text for line in self.said) or self.summary)
-
-
-def read_material(messages: Messages) -> Material:
-    """Return the blocks of the last message."""
-    blocks = [
-        (block["name"], block["more"], block["text"]) for block in BLOCK.finditer(read_last_asked(messages))
-    ]
-    lines = {name: text.splitlines() for name, _, text in blocks}
-    numbered = ("known", "self", "profile", "pursuits")
-    pages = ((NUMBER.search(more), text) for name, more, text in blocks if name == "page")
-    return Material(
-        said=[
+    def __init__(self, messages: Messages) -> None:
+        self._blocks = list(BLOCK.finditer(read_last_asked(messages)))
+        self.said = [
             Said(
                 int(line["number"]),
                 date.fromisoformat(line["on"]),
@@ -214,16 +164,30 @@ def read_material(messages: Messages) -> Material:
                 line["who"] == "user",
                 unquote(line["text"]),
             )
-            for line in filter(None, map(SAID.match, lines.get("said", [])))
-        ],
-        known={
-            name: [
-                Known(int(line["number"]), unquote(line["text"]), line["kind"])
-                for line in filter(None, map(NUMBERED.match, lines.get(name, [])))
-            ]
-            for name in numbered
-        },
-        summary="\n".join(map(unquote, lines.get("summary", []))),
-        inner="\n".join(unquote(line) for line in lines.get("inner", []) if line.startswith('"')),
-        pages=[(int(number[0]), unquote(text)) for number, text in pages if number],
-    )
+            for line in filter(None, map(SAID.match, self._lines("said")))
+        ]
+        self.summary = "\n".join(map(unquote, self._lines("summary")))
+        self.inner = "\n".join(unquote(line) for line in self._lines("inner") if line.startswith('"'))
+        self.pages = [
+            (int(number[0]), unquote(block["text"]))
+            for block in self._blocks
+            if block["name"] == "page" and (number := re.search(r"\d+", block["more"]))
+        ]
+
+    def _lines(self, name: str) -> list[str]:
+        return [
+            line for block in self._blocks if block["name"] == name for line in block["text"].splitlines()
+        ]
+
+    def read_known(self, name: str) -> list[Known]:
+        """Return the numbered lines of a block: `known`, `self` or `profile`."""
+        lines = filter(None, map(NUMBERED.match, self._lines(name)))
+        return [Known(int(line["number"]), unquote(line["text"])) for line in lines]
+
+    @cached_property
+    def user_text(self) -> str:
+        return " ".join(line.text for line in self.said if line.is_user)
+
+    @cached_property
+    def is_chinese(self) -> bool:
+        return is_chinese(" ".join(line.text for line in self.said) or self.summary)

@@ -1,98 +1,117 @@
-"""What a test tells the rehearsal model to do, one step for each request."""
+"""What a test tells the rehearsal model to do, one step for each request, and what the model has been asked."""
 
+import json
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
-MAX_STEPS = 10_000
+from aiohttp import web
+
+PAGE = "<!doctype html><title>Sign in</title><p>Welcome to the proxy"
 
 
 @dataclass
 class Step:
-    """How one chat request is answered; what is left out is as in ordinary use.
+    """How one request is answered; what is left out is as in ordinary use. Times are in seconds."""
 
-    `answer` or `pieces` or `count` pieces of the time in nanoseconds at `rate` a second; `events` are sent as
-    they are (a dict as JSON, a string raw). `usage` is false for a server that sends none, null for a null.
-    """
-
-    answer: str | None = None
-    pieces: list[str] | None = None
-    events: list[Any] | None = None
-    count: int = 0
-    rate: float = 0.0
-    thought: str = ""
-    tool_calls: list[dict[str, Any]] | None = None
-    usage: Any = True
-    finish_reason: str = ""
-    delay_before: float = 0.0
-    delay_between: float | None = None
+    capability: str = "chat"  # or speech, or transcription
+    task: str = ""  # only for a request for this form; "any" for whatever form, else for a talk only
+    when: str = (
+        ""  # only where this stands in the question, the text to be spoken or a transcription's prompt
+    )
+    repeat: int = 1
+    delay: float = 0.0  # before anything is sent
     error: dict[str, Any] | None = None  # status, body, headers
     html: bool = False
-    cut_after: int | None = None  # the connection is broken
+    refuses: tuple[str, ...] = ()  # parts of a request
+    # Of a chat
+    answer: str | None = None
+    pieces: list[str] | None = None
+    events: list[Any] | None = None  # sent as they are, a dict as JSON, a string raw
+    thought: str = ""
+    tool_calls: list[dict[str, Any]] | None = None
+    usage: Any = True  # false for a server that sends none, null for a null
+    finish_reason: str = ""
+    delay_between: float | None = None
+    cut_after: int | None = None  # pieces: the connection is broken
     end_after: int | None = None  # the body ends in good order, the answer does not
     hang_after: int | None = None
-    empty_delta: bool = False
-    null_content: bool = False
-    refuse_tools: bool = False
-    refuse_stream_options: bool = False
-    refuse_response_format: bool = False
     parrots: bool = False  # repeats what it is given to remember, and learns from what it says
-    task: str = ""  # only for a request for this form; "any" for whatever form, else for a talk only
-    when: str = ""  # only for a request whose last user message holds this, of a talk without its context
-    repeat: int = 1
+    # Of sound
+    seconds: float = 0.0  # how long the tone is
+    text: str | None = None  # heard
+    language: str = ""  # heard
+    body: str | None = None  # sent in place of the sound or of the transcript, in base64
+    kind: str = ""  # its content type
 
     @classmethod
-    def read(cls, wanted: object) -> Self:
+    def read(cls, wanted: dict[str, Any]) -> Self:
         """Return the step that a test wrote as JSON; ValueError names what it does not know."""
-        if not isinstance(wanted, dict):
-            raise ValueError(f"A step is an object, not {wanted!r}")
-        unknown = set(wanted) - {field.name for field in fields(cls)}
-        if unknown:
+        if unknown := set(wanted) - {field.name for field in fields(cls)}:
             raise ValueError(f"Unknown in a step: {', '.join(sorted(unknown))}")
         return cls(**wanted)
 
-    def is_for(self, text: str, task: str) -> bool:
+    def is_for(self, capability: str, text: str, task: str) -> bool:
         """Return whether it is meant: a talk's step is never used up by a task in the background."""
-        return self.task in ({task, "any"} if task else {""}) and self.when in text
+        tasks = {task, "any"} if task else {""}
+        return self.capability == capability and self.task in tasks and self.when in text
+
+    def refuse(self, body: Mapping[str, Any]) -> web.Response | None:
+        """Return the error that the step wants in place of an answer, if it wants one."""
+        if self.html:
+            return web.Response(text=PAGE, content_type="text/html")
+        if refused := next((part for part in self.refuses if body.get(part)), ""):
+            return make_error(f"Unrecognized request argument supplied: {refused}")
+        if self.error is None:
+            return None
+        said = self.error.get("body", {"error": {"message": "scripted error"}})
+        text, kind = (said, "text/plain") if isinstance(said, str) else (json.dumps(said), "application/json")
+        headers = self.error.get("headers")
+        return web.Response(status=self.error["status"], text=text, content_type=kind, headers=headers)
+
+
+def make_error(message: str) -> web.Response:
+    """Return what a server answers to a request that it does not understand."""
+    return web.json_response({"error": {"message": message, "type": "invalid_request_error"}}, status=400)
 
 
 @dataclass
-class SoundStep(Step):
-    """How one request for sound is answered.
+class Call:
+    """One chat request in the ledger, with the tokens that the server counted itself."""
 
-    `when` must stand in the text to be spoken, or in the prompt of a transcription. `body` is what is sent in place
-    of the sound or of the transcript, in base64; `kind` its content type. `rate` is in bytes a second, the others are
-    seconds and bytes.
-    """
-
-    capability: str = "speech"  # or transcription
-    text: str | None = None  # heard
-    language: str = ""  # heard
-    seconds: float = 0.0  # how long the tone is
-    is_silent: bool = False
-    body: str | None = None
-    kind: str = ""
-    delay: float = 0.0
-
-    def is_for(self, text: str, task: str) -> bool:
-        """Return whether it is meant; `task` is the capability."""
-        return self.capability == task and self.when in text
+    id: str
+    model: str
+    prompt_tokens: int
+    peer_port: int
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    state: str = "open"  # then done, broken (as scripted), refused or left (by the client)
 
 
-AnyStep = TypeVar("AnyStep", bound=Step)
-
-
-class Script(Generic[AnyStep]):
-    """Steps still to be played, in order."""
+class Script:
+    """Steps still to be played, in order, and the requests that came; all of it bounded."""
 
     def __init__(self) -> None:
-        self.steps: deque[AnyStep] = deque(maxlen=MAX_STEPS)
+        self.steps: deque[Step] = deque(maxlen=10_000)
+        self.calls: deque[Call] = deque(maxlen=10_000)
+        self.requests: deque[dict[str, Any]] = deque(maxlen=200)
+        self.sound_requests: deque[dict[str, Any]] = deque(maxlen=200)
 
-    def take(self, text: str, task: str) -> AnyStep | None:
-        """Return the first step meant for this text and task, used up by asking; None where none is left."""
-        step = next((step for step in self.steps if step.is_for(text, task)), None)
-        if step is not None:
-            step.repeat -= 1
-            if step.repeat <= 0:
-                self.steps.remove(step)
-        return step
+    def take(self, capability: str, text: str, task: str = "") -> Step:
+        """Return the first step meant for this request, used up by asking; where none is left, ordinary use."""
+        for step in self.steps:
+            if step.is_for(capability, text, task):
+                step.repeat -= 1
+                if step.repeat <= 0:
+                    self.steps.remove(step)
+                return step
+        return Step()
+
+    def reset(self) -> None:
+        """Forget all of it."""
+        for known in (self.steps, self.calls, self.requests, self.sound_requests):
+            known.clear()
+
+
+SCRIPT = web.AppKey("script", Script)

@@ -3,18 +3,19 @@
 import asyncio
 import base64
 import hashlib
+import itertools
 import math
 import struct
+from dataclasses import asdict
 from json import JSONDecodeError
 from typing import Any
 
 from aiohttp import web
 
 from providers.rehearsal import sound
-from providers.rehearsal.prompt import find_task, read_last_asked, read_talk
-from providers.rehearsal.script import Script, SoundStep, Step
-from providers.rehearsal.state import STATE, State
-from providers.rehearsal.stream import Call, Performance, ScriptedBreak, make_error, refuse
+from providers.rehearsal.prompt import Talk, find_task, read_last_asked
+from providers.rehearsal.script import SCRIPT, Call, Script, Step, make_error
+from providers.rehearsal.stream import Performance, ScriptedBreak
 from providers.rehearsal.words import count_terms
 from providers.tokens import estimate, estimate_messages
 
@@ -22,12 +23,14 @@ MODEL, EMBEDDING_MODEL = "rehearsal", "rehearsal-embedding"
 EMBEDDING_WIDTH = 256
 MAX_REQUEST_BYTES = 32 * 1024 * 1024
 MALFORMED = (JSONDecodeError, KeyError, TypeError, ValueError, AttributeError)
+PAUSE_SECONDS = web.AppKey("pause_seconds", float)
+NUMBERS = itertools.count(1)
 
 
-def build_app(state: State, *, is_scriptable: bool) -> web.Application:
+def build_app(pause_seconds: float, *, is_scriptable: bool) -> web.Application:
     """Return the whole server; /control/* only where it is scriptable."""
     app = web.Application(client_max_size=MAX_REQUEST_BYTES)
-    app[STATE] = state
+    app[SCRIPT], app[PAUSE_SECONDS] = Script(), pause_seconds
     app.add_routes(
         [
             web.get("/health", tell_health),
@@ -40,16 +43,7 @@ def build_app(state: State, *, is_scriptable: bool) -> web.Application:
         ]
     )
     if is_scriptable:
-        app.add_routes(
-            [
-                web.post("/control/script", add_steps),
-                web.post("/control/sound", add_sound_steps),
-                web.get("/control/sound", list_sound_requests),
-                web.post("/control/reset", reset),
-                web.get("/control/ledger", list_calls),
-                web.get("/control/requests", list_requests),
-            ]
-        )
+        app.add_routes([web.get("/control/{name}", show), web.post("/control/{name}", change)])
     return app
 
 
@@ -65,25 +59,23 @@ async def list_models(_request: web.Request) -> web.Response:
 
 async def complete(request: web.Request) -> web.StreamResponse:
     """Answer one chat request, in a stream where it asks for one."""
-    state = request.app[STATE]
+    script = request.app[SCRIPT]
     try:
         body = await request.json()
         messages = body["messages"]
         prompt_tokens = estimate_messages(messages, body.get("tools") or [])
     except MALFORMED:
         return make_error("`messages` is missing or malformed")
-    state.requests.append(body)
+    script.requests.append(body)
     task = find_task(body)
-    question = read_last_asked(messages) if task else read_talk(messages).question
-    step = state.script.take(question, task) or Step()
-    state.served += 1
-    call = Call(f"rehearsal-{state.served}", body.get("model") or MODEL, prompt_tokens)
-    call.peer_port = request.get_extra_info("peername", ("", 0))[1]
-    state.ledger.append(call)
-    if refused := refuse(step, body):
+    step = script.take("chat", read_last_asked(messages) if task else Talk(messages).question, task)
+    port = request.get_extra_info("peername", ("", 0))[1]
+    call = Call(f"rehearsal-{next(NUMBERS)}", body.get("model") or MODEL, prompt_tokens, port)
+    script.calls.append(call)
+    if refused := step.refuse(body):
         call.state = "refused"
         return refused
-    performance = Performance(body, step, call, state.pause_seconds)
+    performance = Performance(body, step, call, request.app[PAUSE_SECONDS])
     if body.get("stream"):
         return await _stream(request, performance)
     call.state = "done"
@@ -93,9 +85,9 @@ async def complete(request: web.Request) -> web.StreamResponse:
 async def _stream(request: web.Request, performance: Performance) -> web.StreamResponse:
     call = performance.call
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-    call.state = "left"
+    call.state = "left"  # until it has gone otherwise
     try:
-        await asyncio.sleep(performance.step.delay_before)
+        await asyncio.sleep(performance.step.delay)
         await response.prepare(request)
         async for event in performance.events():
             await response.write(event)
@@ -141,48 +133,25 @@ async def embed_texts(request: web.Request) -> web.Response:
     return web.json_response({"object": "list", "model": model, "data": data, "usage": usage})
 
 
-async def add_steps(request: web.Request) -> web.Response:
-    """Add steps for chat requests, or answer 400 with what is wrong with them."""
-    return await _add_steps(request, Step, request.app[STATE].script)
+async def show(request: web.Request) -> web.Response:
+    """List what came, oldest first: `ledger` with the tokens counted, `requests` of a chat, or those for `sound`."""
+    script = request.app[SCRIPT]
+    lists: dict[str, list[dict[str, Any]]] = {
+        "ledger": [asdict(call) for call in script.calls],
+        "requests": list(script.requests),
+        "sound": list(script.sound_requests),
+    }
+    return web.json_response(lists[request.match_info["name"]])
 
 
-async def add_sound_steps(request: web.Request) -> web.Response:
-    """Add steps for requests for sound, or answer 400 with what is wrong with them."""
-    return await _add_steps(request, SoundStep, request.app[STATE].sound_script)
-
-
-async def _add_steps(request: web.Request, kind: type[Any], script: Script[Any]) -> web.Response:
+async def change(request: web.Request) -> web.Response:
+    """Add steps, or answer 400 with what is wrong with them; or forget all."""
+    script = request.app[SCRIPT]
+    if request.match_info["name"] == "reset":
+        script.reset()
+        return web.json_response({})
     try:
-        script.steps.extend([kind.read(step) for step in await request.json()])
+        script.steps.extend([Step.read(step) for step in await request.json()])
     except MALFORMED as wrong:
         return make_error(str(wrong))
-    return web.json_response({"steps": len(script.steps)})
-
-
-async def reset(request: web.Request) -> web.Response:
-    """Forget the scripts, the ledger and the requests."""
-    state = request.app[STATE]
-    for known in (
-        state.script.steps,
-        state.ledger,
-        state.requests,
-        state.sound_script.steps,
-        state.sound_requests,
-    ):
-        known.clear()
     return web.json_response({})
-
-
-async def list_calls(request: web.Request) -> web.Response:
-    """List every chat request with the tokens counted for it, oldest first."""
-    return web.json_response({"calls": [call.as_json() for call in request.app[STATE].ledger]})
-
-
-async def list_requests(request: web.Request) -> web.Response:
-    """List the last chat requests as they came, oldest first."""
-    return web.json_response({"requests": list(request.app[STATE].requests)})
-
-
-async def list_sound_requests(request: web.Request) -> web.Response:
-    """List the last requests for sound as they came, oldest first."""
-    return web.json_response({"requests": list(request.app[STATE].sound_requests)})

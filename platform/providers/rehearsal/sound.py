@@ -3,28 +3,24 @@
 import asyncio
 import base64
 import json
-import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from aiohttp import web
 
-from providers.rehearsal.script import SoundStep
-from providers.rehearsal.state import STATE, State
-from providers.rehearsal.stream import HANG_SECONDS, make_error, refuse
+from providers.rehearsal.script import SCRIPT, make_error
 from providers.sound import GENERATED, Sound, SoundError, mp3, read, wav
 
 VOICES = ["rehearsal", "rehearsal-low"]
-RATE, PITCH, SYLLABLES_A_SECOND, LOUDNESS = 24_000, 220.0, 4.0, 0.4
-SECONDS_A_LETTER, SECONDS_A_SIGN, MIN_SECONDS = 0.06, 0.22, 0.3
-SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-PART_BYTES = 1_024
+RATE, PITCH, LOUDNESS = 24_000, 220.0, 0.3
+SECONDS_A_CHARACTER, MIN_SECONDS = 0.06, 0.3
 MAX_SECONDS = 600.0
-TRANSCRIPTS = {"zh": "这是一次排练:没有人真的听见你说的话。"}
-DEFAULT_TRANSCRIPT = "This is a rehearsal: nobody has listened to what you said."
+TRANSCRIPT = "This is a rehearsal: nobody has listened to what you said."
+CHINESE_TRANSCRIPT = "这是一次排练：没有人真的听见你说的话。"
 
 
-async def speak(request: web.Request) -> web.StreamResponse:
+async def speak(request: web.Request) -> web.Response:
     """Answer with a tone as long as the text, as MP3 or WAV."""
     try:
         body = await request.json()
@@ -33,20 +29,14 @@ async def speak(request: web.Request) -> web.StreamResponse:
         return make_error("`input` is missing")
     if not text or form not in {"mp3", "wav"}:
         return make_error("`input` is empty, or the format unknown")
-    step = _take_step(request.app[STATE], "speech", text, body)
-    signs = len(SIGN.findall(text))
-    seconds = max(MIN_SECONDS, signs * SECONDS_A_SIGN + (len(text) - signs) * SECONDS_A_LETTER)
-    tone = make_tone(step.seconds or seconds, is_silent=step.is_silent)
-    if form == "wav":
-        return await _send(request, step, wav(tone), "audio/wav")
-    return await _send(request, step, mp3(tone, GENERATED), "audio/mpeg")
+    return await _answer(request, "speech", text, body, max(MIN_SECONDS, SECONDS_A_CHARACTER * len(text)))
 
 
 async def list_voices(_request: web.Request) -> web.Response:
     return web.json_response({"voices": VOICES})
 
 
-async def transcribe(request: web.Request) -> web.StreamResponse:
+async def transcribe(request: web.Request) -> web.Response:
     """Answer with the scripted text; without a script with a sentence that says that nobody has listened."""
     try:
         fields = dict(await request.post())
@@ -56,51 +46,34 @@ async def transcribe(request: web.Request) -> web.StreamResponse:
     if not isinstance(file, web.FileField):
         return make_error("`file` is missing")
     content = file.file.read()
-    given: dict[str, Any] = {name: str(value) for name, value in fields.items()}
     try:
         seconds = read(content, MAX_SECONDS).seconds
     except SoundError as error:
         return make_error(f"Invalid file: {error}")
+    given = {name: str(value) for name, value in fields.items()}
     sent = {**given, "name": file.filename, "bytes": len(content)}
-    step = _take_step(request.app[STATE], "transcription", given.get("prompt", ""), sent)
-    language = step.language or given.get("language", "")
-    text = TRANSCRIPTS.get(language, DEFAULT_TRANSCRIPT) if step.text is None else step.text
-    answer = {"text": text, "duration": round(seconds, 3)} | ({"language": language} if language else {})
-    return await _send(request, step, json.dumps(answer).encode(), "application/json")
+    return await _answer(request, "transcription", given.get("prompt", ""), sent, seconds)
 
 
-def make_tone(seconds: float, *, is_silent: bool = False) -> Sound:
-    """Return a tone that swells and falls as syllables do, or the silence, of that length."""
-    times = np.arange(round(seconds * RATE)) / RATE
-    swell = np.abs(np.sin(np.pi * SYLLABLES_A_SECOND * times))
-    wave = 0 * times if is_silent else LOUDNESS * swell * np.sin(2 * np.pi * PITCH * times)
-    return Sound((wave * 32_767).astype(np.int16), RATE)
-
-
-def _take_step(state: State, capability: str, text: str, sent: dict[str, Any]) -> SoundStep:
-    state.sound_requests.append({"capability": capability, **sent})
-    return state.sound_script.take(text, capability) or SoundStep()
-
-
-async def _send(request: web.Request, step: SoundStep, body: bytes, kind: str) -> web.StreamResponse:
-    """Send this body, unless the step wants another, an error, or an end half-way."""
+async def _answer(
+    request: web.Request, capability: str, text: str, sent: Mapping[str, Any], seconds: float
+) -> web.Response:
+    """Answer as the step for this request wants it, else with sound or a transcript of that many seconds."""
+    script = request.app[SCRIPT]
+    script.sound_requests.append({"capability": capability, **sent})
+    step = script.take(capability, text)
     await asyncio.sleep(step.delay)
-    if refused := refuse(step, {}):
+    if refused := step.refuse({}):
         return refused
-    body, kind = body if step.body is None else base64.b64decode(step.body), step.kind or kind
-    if not step.rate and step.cut_after is None and step.hang_after is None:
-        return web.Response(body=body, content_type=kind)
-    response = web.StreamResponse(headers={"Content-Type": kind})
-    await response.prepare(request)
-    ends = [end for end in (step.cut_after, step.hang_after) if end is not None]
-    sent = body[: min(ends, default=len(body))]
-    for at in range(0, len(sent), PART_BYTES):
-        await response.write(sent[at : at + PART_BYTES])
-        await asyncio.sleep(PART_BYTES / step.rate if step.rate else 0)
-    if step.hang_after is not None:
-        await asyncio.sleep(HANG_SECONDS)
-    if step.cut_after is not None and request.transport is not None:
-        request.transport.close()
-    else:
-        await response.write_eof()
-    return response
+    if step.body is not None:
+        return web.Response(body=base64.b64decode(step.body), content_type=step.kind)
+    if capability == "transcription":
+        language = step.language or sent.get("language", "")
+        heard = CHINESE_TRANSCRIPT if language == "zh" else TRANSCRIPT
+        answer = {"text": heard if step.text is None else step.text, "duration": round(seconds, 3)}
+        return web.json_response(answer | ({"language": language} if language else {}))
+    times = np.arange(round((step.seconds or seconds) * RATE)) / RATE
+    tone = Sound((LOUDNESS * np.sin(2 * np.pi * PITCH * times) * 32_767).astype(np.int16), RATE)
+    if sent.get("response_format") == "wav":
+        return web.Response(body=wav(tone), content_type="audio/wav")
+    return web.Response(body=mp3(tone, GENERATED), content_type="audio/mpeg")

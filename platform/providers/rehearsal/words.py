@@ -19,14 +19,8 @@ it it's its just know like me my of on or our please remember said say she so te
 to told was we were what what's when where which who why will with would you your
 什么 你还 还记 记得 得我 我的 我在 我是 知道 怎么 是什 哪里 告诉 诉我 我说 说过 一下 是谁
 """
-OPINION_WORDS = """
-anymore day dislik dislike enjoy every favorite favourite hat hate instead longer lov love more now prefer really time
-used very 喜欢 我喜 很喜 最喜 讨厌 现在 不再 每天 我每 以前 我不 我现
-"""
 COMMON = frozenset(COMMON_WORDS.split())  # they stand in any text
-OPINIONS = frozenset(OPINION_WORDS.split())  # liking and changing are no subject
-MARKS = ".,!?;:。，！？；：、 "
-SINGLE_QUOTES = str.maketrans("“”", "‘’")
+MARKS = ".,!?;:。，！？；：、… "
 MAX_SENTENCE = 280
 EMOTIONS = {
     "angry": r"angr\w+|furious|annoy\w*|hate\w*|生气|生氣|愤怒|讨厌",
@@ -52,10 +46,8 @@ KINDS = {  # of memories; the first that fits
     "event": r"\b(?:yesterday|today|tonight|last \w+|ago|recently|this morning|\w+day|\d{4}|went|was|were|had|got|did|met"
     r"|saw|bought|moved|started|finished|visited|won|lost|made|took|came)\b|昨天|今天|昨晚|前天|去年|最近|刚刚|刚才|了|过",
 }
-WILL = re.compile(r"(?i)\bI(?: will|'ll|’ll)\b(?! (?:be here|listen))|我(?:会|將|将|一定)")
 FIRST_PERSON = re.compile(r"(?i)\b(?:i|i'm|i've|i'll|i'd|my|me|mine|we|we're|our|us)\b|我|咱")
 QUESTION = re.compile(r"[?？]\W*$|(?:吗|呢|嗎)\W*$")
-TELLING = re.compile(r"\d|[A-Z][a-z]+(?<!^I)|《[^》]+》|最|第一|因为")
 ASK = re.compile(
     r"(?i)do you (?:still )?(?:remember|recall|know)|what did i|did i (?:tell|say)|have i told|记得|记不记得|記得"
 )
@@ -88,12 +80,6 @@ def measure_likeness(text: Collection[str], other: Collection[str]) -> float:
     return len(text & other) / len(text | other) if text | other else 0.0
 
 
-def measure_overlap(text: Collection[str], other: Collection[str]) -> float:
-    """Return how much of the shorter one's subject is in the other, 0 to 1; what is said of it does not count."""
-    text, other = set(text) - OPINIONS, set(other) - OPINIONS
-    return len(text & other) / min(len(text), len(other)) if text and other else 0.0
-
-
 def rank_by_likeness(question: str, texts: Iterable[tuple[str, Named]]) -> list[tuple[float, Named]]:
     """Return what shares a word with the question, best first: rare words count more, questions less."""
     asked = count_terms(question)
@@ -115,19 +101,18 @@ def is_chinese(text: str) -> bool:
 
 def cut_parts(text: str) -> list[str]:
     """Return the sentences of a text, none longer than 280 characters."""
-    parts = (part[:MAX_SENTENCE] for part in split_sentences(text) if part.strip(MARKS))
-    return [part.rpartition(" ")[0] if len(part) == MAX_SENTENCE and " " in part else part for part in parts]
+    return [part[:MAX_SENTENCE].strip() for part in split_sentences(text) if part.strip(MARKS)]
 
 
-def cite(text: str) -> str:
-    """Return the text in quotation marks, with its own ones changed for single ones."""
-    return f"“{text.translate(SINGLE_QUOTES)}”"
+def is_statement(text: str) -> bool:
+    """Return whether someone says something of themselves, and neither asks nor greets."""
+    is_asked = QUESTION.search(text) or ASK.search(text) or GREETING.match(text)
+    return bool(FIRST_PERSON.search(text) and not is_asked)
 
 
 def find_kind(text: str) -> str:
     """Return the kind of memory that a sentence would be."""
-    kinds = (kind for kind, words in KINDS.items() if re.search(f"(?i){words}", text))
-    return next(kinds, "promise" if WILL.search(text) else "fact")
+    return next((kind for kind, words in KINDS.items() if re.search(f"(?i){words}", text)), "fact")
 
 
 def find_emotion(text: str) -> tuple[str, float]:
@@ -148,5 +133,4 @@ def measure_aversion(text: str) -> float:
 
 
 def _count(words: str, text: str) -> int:
-    latin = re.findall(rf"(?i)(?<![a-z])(?:{words})(?![a-z])", text)
-    return len(latin)
+    return len(re.findall(rf"(?i)(?<![a-z])(?:{words})(?![a-z])", text))

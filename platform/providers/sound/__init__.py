@@ -1,6 +1,6 @@
 """Sound: read from any usual container, weighed, and written. Samples are numbers; nothing here knows whose they are."""
 
 from providers.sound.codecs import GENERATED, mp3, read, read_isolated
-from providers.sound.sound import Sound, SoundError, wav
+from providers.sound.sound import Sound, SoundError, read_plain_wav, wav
 
-__all__ = ["GENERATED", "Sound", "SoundError", "mp3", "read", "read_isolated", "wav"]
+__all__ = ["GENERATED", "Sound", "SoundError", "mp3", "read", "read_isolated", "read_plain_wav", "wav"]

@@ -171,15 +171,12 @@ class _Decoder:
                 self.broken = str(error)
                 continue
             for frame in frames:
+                form = (frame.format.name, frame.layout.name, frame.sample_rate)
+                if form != self._form:
+                    yield from self._resample(None)
+                    self._form, self._resampler = form, self._make_resampler(frame)
                 yield from self._resample(frame)
-        yield from self._flush()
-
-    def _resample(self, frame: "AudioFrame") -> Iterator[Samples]:
-        form = (frame.format.name, frame.layout.name, frame.sample_rate)
-        if form != self._form:
-            yield from self._flush()
-            self._form, self._resampler = form, self._make_resampler(frame)
-        yield from self._feed(frame)
+        yield from self._resample(None)
 
     def _make_resampler(self, frame: "AudioFrame") -> "AudioResampler":
         from av.audio.resampler import AudioResampler
@@ -190,10 +187,7 @@ class _Decoder:
         self.rate = self.rate or min(frame.sample_rate, MAX_RATE)
         return AudioResampler(format="s16", layout="mono", rate=self.rate)
 
-    def _flush(self) -> Iterator[Samples]:
-        return self._feed(None)
-
-    def _feed(self, frame: "AudioFrame | None") -> Iterator[Samples]:
+    def _resample(self, frame: "AudioFrame | None") -> Iterator[Samples]:
         for part in self._resampler.resample(frame) if self._resampler else ():
             yield cast(Samples, part.to_ndarray().reshape(-1))
 

@@ -12,26 +12,28 @@ from providers.speech.engine import SpeechRequest, detect_language
 PROGRAM = "espeak-ng"
 VOICES = ("f3", "f1", "f2", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8")
 RENAMED_LANGUAGES = MappingProxyType({"zh": "cmn", "yue": "yue", "en": "en-us", "pt": "pt-br", "no": "nb"})
-LANGUAGES = (
-    "ja",
-    "ko",
-    "ru",
-    "uk",
-    "bg",
-    "sr",
-    "el",
-    "he",
-    "ar",
-    "fa",
-    "hi",
-    "de",
-    "fr",
-    "es",
-    "it",
-    "nl",
-    "pl",
-    "tr",
-    "sv",
+LANGUAGES = frozenset(
+    [
+        "ja",
+        "ko",
+        "ru",
+        "uk",
+        "bg",
+        "sr",
+        "el",
+        "he",
+        "ar",
+        "fa",
+        "hi",
+        "de",
+        "fr",
+        "es",
+        "it",
+        "nl",
+        "pl",
+        "tr",
+        "sv",
+    ]
 )
 WORDS_A_MINUTE, PITCH = 170, 50
 EMOTIONS = MappingProxyType(  # how much pitch (of 99) and pace change at full intensity
@@ -76,7 +78,7 @@ class Espeak:
         speed = request.speed * (1 + (pace - 1) * request.intensity)
         voice = request.voice if request.voice in VOICES else self._voice
         language = detect_language(request.text, request.language)
-        name = RENAMED_LANGUAGES.get(language) or (language if language in LANGUAGES else "en-us")
+        name = RENAMED_LANGUAGES.get(language) or (language if language in LANGUAGES.split() else "en-us")
         return [
             *("-v", f"{name}+{voice}"),
             *("-s", str(round(WORDS_A_MINUTE * speed))),

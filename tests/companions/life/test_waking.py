@@ -345,7 +345,7 @@ def test_a_flood_of_words_is_cut_and_an_endless_one_is_no_answer(
 
 
 def test_a_model_without_tools_speaks_all_the_same(mira: Companion, rehearsal: RehearsalServer) -> None:
-    rehearsal.script({"refuse_tools": True, "when": "<kith-waking>"})
+    rehearsal.script({"refuses": ["tools"], "when": "<kith-waking>"})
     assert ran(woken(mira, NOON), NOON).outcome == "spoke"
     assert unprompted(mira) == [REMINDER]
 

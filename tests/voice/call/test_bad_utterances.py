@@ -12,7 +12,7 @@ from providers.sound import wav
 from tests.fixtures.sound import hum
 from tests.voice.call.calls import ENDINGS, calling, say
 from tests.voice.recordings import hears
-from voice.call.wav import read_wav
+from voice.call import read_utterance
 from voice.errors import HearingError
 
 pytestmark = [
@@ -69,19 +69,19 @@ async def test_bad_sound_is_refused_and_the_next_is_heard(
 
 
 def test_a_header_that_promises_more_than_there_is_takes_what_is_there() -> None:
-    sound = read_wav(header(length=2**32 - 1) + b"\0\x40" * 8_000 + b"\1")
+    sound = read_utterance(header(length=2**32 - 1) + b"\0\x40" * 8_000 + b"\1")
     assert (sound.seconds, sound.rate) == (0.5, 16_000)
 
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 44_100, 48_000])
 def test_every_usual_rate_is_taken(rate: int) -> None:
-    assert read_wav(wav(hum(0.5, rate=rate))).seconds == pytest.approx(0.5)
+    assert read_utterance(wav(hum(0.5, rate=rate))).seconds == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("cut", range(0, len(header()) + 1, 4))
 def test_a_file_cut_before_its_first_sample_is_refused(cut: int) -> None:
     with pytest.raises(HearingError) as refused:
-        read_wav(WAV[:cut])
+        read_utterance(WAV[:cut])
     assert refused.value.code in ("no_sound", "empty")
 
 

@@ -21,7 +21,7 @@ from tests.voice.call.calls import ENDINGS, calling, say
 from tests.voice.recordings import hears
 from tests.voice.speeches import kept
 from voice.models import Recording, Spoken
-from voice.speech.sentence_speech import speak_sentence
+from voice.speech.sound import speak_sentence
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -1,30 +1,37 @@
-"""The sound of one sentence: found, or made and kept."""
+"""The sound of one sentence, found, or made and kept; and of a whole text, from its first sentence to its last."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.admission import step_aside
 from accounts.usage import admit_speech
 from companions.models import Companion
 from database.threads import in_thread
 from jobs.background import run_in_background
-from providers.speech import SpeechRequest, get_engine
-from voice.concurrency_limit import ConcurrencyLimit
-from voice.errors import NoEngineError
+from providers.sound import Sound
+from providers.speech import Engine, SpeechRequest, get_engine
+from voice.errors import NoEngineError, SpeakingError
 from voice.models import Voice
-from voice.sound_calls import Clock
+from voice.provider_calls import Clock, ConcurrencyLimit, make_once
 from voice.speech import cache
-from voice.speech.sentences import Sentence
-from voice.speech.single_flight import make_once
+from voice.speech.sentences import Sentence, split_sentences
 from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS, FeltSentence, Source, wait_for_sentence
 from voice.speech.synthesis import VoiceSettings, encode, synthesise
-from voice.voices import get_voice
+from voice.speech.voices import get_voice
 
 # A page asks for three at a time; each that waits may hold a connection, a channel and a reference recording.
-LIMIT = ConcurrencyLimit(
+SENTENCE_LIMIT = ConcurrencyLimit(
     16, "too_many_sentences", _("What was asked for before is still being read aloud. Try again in a moment.")
+)
+PAUSE_SECONDS = 0.25
+TEXT_LIMIT = ConcurrencyLimit(
+    2, "too_many_texts", _("What you gave before is still being read aloud. Try again in a moment.")
 )
 
 
@@ -60,16 +67,16 @@ async def speak_sentence(
     It is waited for while its reply is made. Raise NoEngineError where the browser is to speak, SpeakingError where the
     engine does not, GateError; the words stay in any case. A task that is cancelled stops the engine.
     """
-    with LIMIT.of(source.companion.user_id):
+    with SENTENCE_LIMIT.of(source.companion.user_id):
         felt = await wait_for_sentence(source, number, wait_seconds)
         if felt is None:
             return None
-        order = await in_thread(_prepare, source, felt, clock())
+        order = await in_thread(_prepare_sentence, source, felt, clock())
         content, seconds = order.cached or await _share_making(source, felt, order, clock)
         return SentenceSpeech(felt.sentence, content, seconds, felt.emotion, felt.intensity)
 
 
-def _prepare(source: Source, felt: FeltSentence, now: datetime) -> _Order:
+def _prepare_sentence(source: Source, felt: FeltSentence, now: datetime) -> _Order:
     """Look up what is there of it; where nothing is, the gate lets it be made."""
     companion, speaking = source.companion, get_engine()
     voice = get_voice(companion)
@@ -109,9 +116,8 @@ async def _share_making(
         is_mine = True
         sound = await synthesise(source.companion, order.settings.engine, order.request, clock)
         content = await encode(sound)
-        run_in_background(
-            store(source, felt.sentence, order.digest, content, sound.seconds, clock())
-        )  # it is heard before it is kept
+        # It is heard before it is kept.
+        run_in_background(store(source, felt.sentence, order.digest, content, sound.seconds, clock()))
         return content, sound.seconds
 
     made = await make_once((source.companion_id, order.digest), make)
@@ -125,3 +131,54 @@ async def store(
 ) -> None:
     """Keep what was made, for the next time that it is asked for."""
     await in_thread(cache.store, source, sentence, digest, content, seconds, now)
+
+
+async def speak_text(
+    companion: Companion, text: str, voice: Voice | None = None, clock: Clock = timezone.now
+) -> tuple[bytes, float]:
+    """Return the text as an MP3 in the companion's voice, or in the one given, and its seconds; it is not kept.
+
+    Raise NoEngineError, SpeakingError (`nothing_to_say` where nothing of it is said aloud), GateError.
+    """
+    sentences = split_sentences(text)
+    if not sentences:
+        raise SpeakingError("nothing_to_say", _("There is nothing in this that could be read aloud."))
+    step_aside()
+    with TEXT_LIMIT.of(companion.user_id):
+        speaking, requests = await in_thread(_prepare_text, companion, sentences, voice, clock())
+        tasks = [asyncio.create_task(synthesise(companion, speaking, request, clock)) for request in requests]
+        try:
+            sound = _join(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+        return await encode(sound), sound.seconds
+
+
+def _prepare_text(
+    companion: Companion, sentences: Sequence[Sentence], voice: Voice | None, now: datetime
+) -> tuple[Engine, list[SpeechRequest]]:
+    """Return how each sentence is to be made; the gate has let them be made."""
+    speaking, voice = get_engine(), voice or get_voice(companion)
+    if speaking is None:
+        said = " ".join(sentence.said for sentence in sentences)
+        whole = Sentence(0, sentences[0].start, sentences[-1].end, said, said)
+        raise NoEngineError(describe_for_browser(companion, voice, FeltSentence(whole)))
+    admit_speech(companion.user, sum(len(sentence.said) for sentence in sentences), now)
+    settings = VoiceSettings.of(companion, speaking, voice)
+    requests = [settings.request(FeltSentence(sentence)) for sentence in sentences]
+    return speaking, settings.add_reference(requests)
+
+
+def _join(sounds: Sequence[Sound]) -> Sound:
+    """Return the sounds one after the other, with short pauses, at the rate of the first."""
+    rate = sounds[0].rate
+    pause = np.zeros(round(rate * PAUSE_SECONDS), dtype=np.int16)
+    parts = []
+    for sound in sounds:
+        samples = sound.samples
+        if sound.rate != rate:
+            places = np.arange(0, len(samples), sound.rate / rate)
+            samples = np.interp(places, np.arange(len(samples)), samples).astype(np.int16)
+        parts += [samples, pause]
+    return Sound(np.concatenate(parts[:-1]), rate)

@@ -1,6 +1,8 @@
-"""The socket of a call: what a talk's gives and takes, and utterances as bytes."""
+"""A call: the socket of a talk which also takes utterances, as bytes; each becomes a message, and a recording is kept."""
 
 import asyncio
+import contextlib
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -13,16 +15,25 @@ from pydantic import Field, TypeAdapter
 
 from accounts.admission import at_work
 from accounts.errors import RefusedError
-from companions.models import Reply
-from companions.replies import frames
+from companions.models import Companion, Message, Reply
+from companions.replies import frames, turn
 from companions.replies.actions import break_off, keep_heard
+from companions.replies.queue import Started, start
 from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
-from database.threads import DATABASE_UNAVAILABLE
-from voice.call.utterances import Utterance, hear
-from voice.models import Spoken
+from database.threads import DATABASE_UNAVAILABLE, in_thread
+from files.errors import FilesError
+from providers.sound import Sound, SoundError, read_plain_wav
+from providers.transcription import Transcript
+from voice.errors import HearingError
+from voice.hearing import keep_sound, save_heard, send_recording, transcribe_sound
+from voice.models import Recording, Spoken
 from voice.speech.sentences import split_sentences
 
 MAX_WAITING_UTTERANCES = 4
+MAX_SECONDS = 60  # of an utterance
+MIN_RATE = 8_000  # samples a second
+WITHOUT_WORDS = ("silent", "nothing_heard")  # codes of what is no mistake of anybody's
+STORAGE_TIMEOUT_SECONDS = 2.0
 log = structlog.get_logger(__name__)
 
 
@@ -45,6 +56,15 @@ class ReplyHeard(Frame):
 CALL_FRAMES: TypeAdapter[Frame] = TypeAdapter(
     Annotated[FRAMES | CallUtterance | ReplyHeard, Field(discriminator="type")]
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """What was said at once: a file of sound, under the client's id."""
+
+    client_id: str
+    language: str
+    content: bytes
 
 
 class CallConsumer(CompanionConsumer):
@@ -129,3 +149,77 @@ def keep_heard_aloud(reply: Reply, until: int, now: datetime) -> Reply | None:
         whole = len(split_sentences(kept.text)) - 1
         Spoken.objects.filter(reply=kept, number__gte=max(whole, 0)).delete()
     return kept
+
+
+async def hear(companion: Companion, utterance: Utterance) -> Started | None:
+    """Return the message that it became, whose reply is on its way; None where no words were in it.
+
+    HearingError, GateError, CompanionsError: then nothing is kept. The same one again gives the same message. Where there
+    is no room for the recording, the words are sent all the same.
+    """
+    if before := await in_thread(_find_sent, companion, utterance.client_id):
+        return before
+    sound = read_utterance(utterance.content)
+    if sound.is_silent:
+        return None
+    keeping = asyncio.create_task(keep_sound(companion, sound, timezone.now()))
+    try:
+        heard = await _transcribe(companion, utterance, sound)
+        recording = await _await_recording(keeping)
+        if recording is None:
+            return await turn.send(companion, heard.text, utterance.client_id, timezone.now)
+        recording.heard, recording.language = heard.text, heard.language
+        await in_thread(save_heard, recording)
+        return await send_recording(recording, heard.text, utterance.client_id, timezone.now)
+    except RefusedError as error:
+        if recording := await _await_recording(keeping):
+            unsent = Recording.objects.filter(companion=companion, pk=recording.pk, message=None)
+            await in_thread(unsent.delete)
+        if isinstance(error, HearingError) and error.code in WITHOUT_WORDS:
+            return None
+        raise
+    finally:
+        keeping.cancel()
+
+
+async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) -> Transcript:
+    try:
+        return await transcribe_sound(
+            companion.user, sound, timezone.now, language=utterance.language, companion=companion
+        )
+    except HearingError as error:
+        if error.code in WITHOUT_WORDS:
+            raise
+        detail = _(
+            "This could not be listened to just now. Say it again in a moment, or write it in the talk."
+        )
+        raise HearingError(error.code, detail, error.status) from error
+
+
+async def _await_recording(keeping: asyncio.Task[Recording]) -> Recording | None:
+    """Return the recording; None where there is no room for it, or the storage is slow: nobody is to wait for that."""
+    with contextlib.suppress(FilesError, TimeoutError):
+        return await asyncio.wait_for(asyncio.shield(keeping), STORAGE_TIMEOUT_SECONDS)
+    return None
+
+
+def _find_sent(companion: Companion, client_id: str) -> Started | None:
+    """Return what was sent under the same id before."""
+    mine = Message.objects.filter(companion=companion, role=Message.Role.USER)
+    message = mine.filter(client_id=client_id).first()
+    return start(companion, message.text, client_id, timezone.now()) if message else None
+
+
+def read_utterance(content: bytes) -> Sound:
+    """Return the sound of a plain WAV, so that nothing of a stranger's has to be decoded; raise HearingError."""
+    too_long = _("What you say at once can last %(seconds)s seconds.") % {"seconds": MAX_SECONDS}
+    try:
+        sound = read_plain_wav(content, MAX_SECONDS)
+    except SoundError as error:
+        raise HearingError(error.code, too_long if error.code == "too_long" else error.sentence) from error
+    if sound is None or sound.rate < MIN_RATE:
+        detail = _(
+            "A call takes WAV files of one channel, with 16 bits a sample and 8,000 to 48,000 samples a second."
+        )
+        raise HearingError("no_sound", detail)
+    return sound

@@ -13,9 +13,9 @@ from files.models import StoredFile
 from providers.errors import ProviderError
 from providers.sound import Sound, SoundError, read_isolated, wav
 from providers.speech import get_engine, get_engine_name
-from voice.concurrency_limit import ConcurrencyLimit
 from voice.errors import SpeakingError
 from voice.models import Voice
+from voice.provider_calls import ConcurrencyLimit
 
 CONSENT = _("This is my own voice, or its owner has agreed that a companion speaks with it.")
 MIN_REFERENCE_SECONDS = 1.0

@@ -1,1 +1,0 @@
-"""A call: a person and a companion speak with each other, hands free."""

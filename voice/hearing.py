@@ -1,0 +1,261 @@
+"""What a person says aloud: recordings, read in a sandbox and kept, their words, and the messages they become."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.db.models import Q
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.admission import step_aside
+from accounts.errors import GateError, RefusedError
+from accounts.models import SoundCall, User
+from accounts.usage import admit_hearing
+from companions.access import get_owned
+from companions.conversations.editing import correct_message
+from companions.conversations.messages import check_text
+from companions.errors import ConflictError
+from companions.models import Companion
+from companions.replies import turn
+from companions.replies.queue import Started, start
+from database.threads import in_thread
+from files.contents import read_content, store_content
+from files.models import StoredFile
+from providers.errors import ProviderError, ProviderRefused
+from providers.sound import Sound, SoundError, mp3, read, read_isolated, wav
+from providers.transcription import Transcript, is_offered, model
+from providers.transcription import transcribe as ask
+from text.storable import storable
+from voice.errors import HearingError
+from voice.models import Recording
+from voice.provider_calls import Clock, ConcurrencyLimit, recorded_call
+
+T = TypeVar("T")
+UNSENT_LIFETIME = timedelta(days=1)
+SWEEP_BATCH = 500
+_decoders = ThreadPoolExecutor(2, thread_name_prefix="recordings")  # decoding takes a whole core
+LIMIT = ConcurrencyLimit(
+    2,
+    "too_many_recordings",
+    gettext_lazy("Your recordings before this one are still being listened to. Try again in a moment."),
+)
+
+ALREADY_SENT = (
+    "recording_sent",
+    gettext_lazy("This recording was sent already. Correct its words instead."),
+    409,
+)
+NOT_THERE = "no_such_recording", gettext_lazy("There is no such recording of yours any more."), 404
+
+
+def get_recording(user: User, companion_id: UUID, recording_id: UUID) -> Recording:
+    """Return the person's recording; Http404 where there is none, or it is another's."""
+    related = ("companion__user", "companion__conversation", "file", "message__companion")
+    return get_owned(user, Recording, *related, companion=companion_id, pk=recording_id)
+
+
+async def add_recording(companion: Companion, content: bytes, now: datetime) -> Recording:
+    """Keep this content, not yet heard. HearingError, FilesError, GateError: none is kept."""
+    return await keep_sound(companion, await read_sound(companion.user, content), now)
+
+
+async def read_sound(user: User, content: bytes) -> Sound:
+    """Return the sound of what was sent, whatever its name or headers say; raise HearingError, GateError."""
+    with LIMIT.of(user.pk):
+        return await _in_decoder(lambda: _read(content))
+
+
+async def keep_sound(companion: Companion, sound: Sound, now: datetime) -> Recording:
+    """Return the recording of this sound, kept and not yet heard; raise FilesError."""
+    content = await _in_decoder(lambda: mp3(sound, {}))
+    return await in_thread(_keep, companion, content, sound.seconds, now)
+
+
+@transaction.atomic
+def correct_recording(recording: Recording, text: str, now: datetime) -> Recording:
+    """Put right what was heard, also in the message that it became; raise TextError, ReplyStateError."""
+    check_text(text)
+    recording.heard = text
+    if recording.message:
+        correct_message(recording.message, text, now)
+    Recording.objects.filter(companion=recording.companion_id, pk=recording.pk).update(heard=text)
+    return recording
+
+
+def as_json(recording: Recording, refusal: RefusedError | None = None) -> dict[str, Any]:
+    """Return the recording as pages and the API give it; `refusal` is why nothing was heard, though it is kept."""
+    return {
+        "id": str(recording.pk),
+        "text": recording.heard,
+        "seconds": round(recording.seconds, 2),
+        "language": recording.language,
+        "message_id": str(recording.message_id) if recording.message_id else None,
+        "file_id": str(recording.file_id),
+        "sound": reverse("file", args=[recording.file_id]),
+        "created_at": recording.created_at.isoformat(),
+        "code": refusal.code if refusal else None,
+        "detail": str(refusal.detail) if refusal else None,
+    }
+
+
+def sweep_recordings(now: datetime) -> int:
+    """Delete the recordings that were not sent within a day, and sounds that never became one; return how many."""
+    since, count = now - UNSENT_LIFETIME, 0
+    unsent = Recording.objects.filter(message=None, created_at__lt=since)
+    while ids := list(unsent.values_list("pk", flat=True)[:SWEEP_BATCH]):
+        count += len(ids)
+        Recording.objects.filter(pk__in=ids, message=None).delete()
+    lone = StoredFile.objects.filter(kind=StoredFile.Kind.RECORDING, recording=None, created_at__lt=since)
+    return count + lone.delete()[0]
+
+
+@receiver(post_delete, sender=Recording)
+def delete_sound(instance: Recording, **_: object) -> None:
+    """Whatever deletes a recording deletes its sound."""
+    StoredFile.objects.filter(pk=instance.file_id).delete()
+
+
+async def _in_decoder(work: Callable[[], T]) -> T:
+    context = contextvars.copy_context()  # whose language it is
+    return await asyncio.get_running_loop().run_in_executor(_decoders, context.run, work)
+
+
+def _read(content: bytes) -> Sound:
+    try:
+        sound = read_isolated(content, settings.AUDIO_SECONDS)
+    except SoundError as error:
+        detail: str | Promise = error.sentence
+        if error.code == "too_long":
+            minutes = settings.AUDIO_SECONDS // 60
+            detail = ngettext(
+                "A recording can last %(minutes)s minute.",
+                "A recording can last %(minutes)s minutes.",
+                minutes,
+            ) % {"minutes": minutes}
+        raise HearingError(error.code, detail) from error
+    if sound.is_silent:
+        raise HearingError("silent", _("Nothing can be heard in this recording. Is the microphone on?"))
+    return sound
+
+
+def _keep(companion: Companion, content: bytes, seconds: float, now: datetime) -> Recording:
+    user, kind = companion.user, StoredFile.Kind.RECORDING
+    file = store_content(user, content, kind, "audio/mpeg", now, companion=companion, seconds=seconds)
+    try:
+        return Recording.objects.create(companion=companion, file=file, seconds=seconds, created_at=now)
+    except DatabaseError:
+        file.delete()
+        raise
+
+
+async def transcribe_recording(recording: Recording, clock: Clock, language: str = "") -> Recording:
+    """Return the recording with what was heard in it. HearingError, GateError, FilesError: it stays as it was.
+
+    One that was sent holds what its message says; whatever is heard in it then, or again, is not put over that.
+    """
+    companion = recording.companion
+    if recording.message_id:
+        raise HearingError(*ALREADY_SENT)
+    # It was written by Kith itself, and need not be read apart.
+    sound = await in_thread(lambda: read(read_content(recording.file), settings.AUDIO_SECONDS + 1))
+    heard = await transcribe_sound(companion.user, sound, clock, language=language, companion=companion)
+    recording.heard, recording.language = heard.text, heard.language
+    await in_thread(save_heard, recording)
+    return recording
+
+
+async def try_to_transcribe(recording: Recording, clock: Clock, language: str) -> dict[str, object]:
+    """Return the recording as JSON, transcribed; where that cannot be, with the reason."""
+    try:
+        return as_json(await transcribe_recording(recording, clock, language[:16]))
+    except (HearingError, GateError) as error:
+        return as_json(recording, error)
+
+
+def save_heard(recording: Recording) -> None:
+    """Keep what was heard; raise HearingError where the recording was sent or deleted meanwhile."""
+    mine = Recording.objects.filter(companion=recording.companion_id, pk=recording.pk)
+    if mine.filter(message=None).update(heard=recording.heard, language=recording.language):
+        return
+    if mine.exists():
+        raise HearingError(*ALREADY_SENT)
+    raise HearingError(*NOT_THERE)
+
+
+async def transcribe_sound(
+    user: User, sound: Sound, clock: Clock, *, language: str = "", companion: Companion | None = None
+) -> Transcript:
+    """Return what is said in the sound, which is recorded as used; raise HearingError, GateError.
+
+    No connection to the database is held meanwhile.
+    """
+    if not is_offered():
+        raise HearingError("no_transcription", _("This Kith has no transcription. Type it instead."), 409)
+    await in_thread(admit_hearing, user, sound.seconds, clock())
+    step_aside()
+    call = recorded_call(
+        user.pk,
+        SoundCall.Capability.TRANSCRIPTION,
+        clock,
+        provider=settings.TRANSCRIPTION["base_url"],
+        model=model(),
+        companion_id=companion.pk if companion else None,
+        seconds=sound.seconds,
+    )
+    names = ", ".join(companion.names.values()) if companion else ""
+    try:
+        async with call:
+            heard = await ask(wav(sound), language=language, prompt=names)
+    except ProviderRefused as error:
+        words = _("The transcription would not take this recording. It is kept; type what you said.")
+        raise HearingError("transcription_refused", words, 503) from error
+    except ProviderError as error:
+        words = _("The transcription cannot be reached just now. Your recording is kept: try again, or type.")
+        raise HearingError("transcription_unavailable", words, 503) from error
+    text = storable(heard.text).strip()[: settings.MESSAGE_CHARACTERS]
+    if not text:
+        raise HearingError("nothing_heard", _("No words were heard in it. Say it again, or type it."))
+    return Transcript(text, heard.language[:16], heard.seconds)
+
+
+async def send_recording(recording: Recording, text: str, client_id: str | None, clock: Clock) -> Started:
+    """Return the message and its reply, which is on its way. Everybody who listens to the companion is told.
+
+    TextError, ConflictError, GateError, HearingError: then nothing is saved, and the recording waits.
+    """
+    begin = partial(_start, recording.pk)
+    return await turn.send(recording.companion, text, client_id, clock, begin=begin)
+
+
+@transaction.atomic
+def _start(
+    recording_id: UUID,
+    companion: Companion,
+    text: str,
+    client_id: str | None,
+    now: datetime,
+    *,
+    at_once: bool,
+) -> Started:
+    """Start as for any message, with the recording belonging to it; the companion is held from there on."""
+    started = start(companion, text, client_id, now, at_once=at_once)
+    mine = Recording.objects.filter(companion=companion)
+    if not mine.filter(pk=recording_id).exists():
+        raise HearingError(*NOT_THERE)
+    taken = Q(pk=recording_id, message__isnull=False) | Q(message=started.message)
+    if mine.filter(taken).exclude(pk=recording_id, message=started.message).exists():
+        raise ConflictError("recording_sent", _("This recording was sent already, or another one with it."))
+    mine.filter(pk=recording_id).update(message=started.message)
+    return started

@@ -1,0 +1,99 @@
+"""Calls of providers for voice: so many of one person at once, one for all who want the same, each recorded."""
+
+import asyncio
+import contextvars
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from django.utils.functional import Promise
+
+from accounts.errors import GateError
+from accounts.models import SoundCall
+from accounts.usage import note_sound
+from database.threads import in_thread
+from providers.errors import ProviderError
+
+T = TypeVar("T")
+Clock = Callable[[], datetime]
+RETRY_AFTER_SECONDS = 5
+
+
+class ConcurrencyLimit:
+    """Counts what is under way of each person in this process: others wait for the same hands."""
+
+    def __init__(self, limit: int, code: str, detail: Promise) -> None:
+        self.limit, self.code, self.detail = limit, code, detail
+        self._under_way: Counter[int] = Counter()
+        self._lock = Lock()
+
+    def count(self, user_id: int) -> int:
+        """Return how many of this person's are under way."""
+        return self._under_way[user_id]
+
+    @contextmanager
+    def of(self, user_id: int) -> Iterator[None]:
+        """Count one of the person's; raise GateError where there are so many already."""
+        with self._lock:  # some ask in threads
+            if self._under_way[user_id] >= self.limit:
+                raise GateError(self.code, str(self.detail), RETRY_AFTER_SECONDS)
+            self._under_way[user_id] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way[user_id] -= 1
+                if not self._under_way[user_id]:
+                    del self._under_way[user_id]
+
+
+@dataclass(slots=True)
+class _Flight:
+    task: asyncio.Task[Any]
+    waiting: int = 0
+
+
+_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Flight]] = WeakKeyDictionary()
+
+
+async def make_once(key: Hashable, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Return what `make` gives, or what another's call under way for this key does.
+
+    When the last who wait for it have left, it is cancelled.
+    """
+    loop = asyncio.get_running_loop()
+    flights = _flights.setdefault(loop, {})
+    if key not in flights:
+        flights[key] = _Flight(loop.create_task(make(), context=contextvars.Context()))
+    flight = flights[key]
+    flight.waiting += 1
+    try:
+        return await asyncio.shield(flight.task)
+    finally:
+        flight.waiting -= 1
+        if not flight.waiting:
+            flight.task.cancel()
+        if (flight.task.done() or not flight.waiting) and flights.get(key) is flight:
+            del flights[key]
+
+
+@asynccontextmanager
+async def recorded_call(
+    user_id: int, capability: SoundCall.Capability, clock: Clock, **fields: Any
+) -> AsyncIterator[dict[str, Any]]:
+    """Write one call down when it has ended, with these fields and those that were put into the given dictionary."""
+    started_at = clock()
+    error: BaseException | None = None
+    try:
+        yield fields
+    except (ProviderError, asyncio.CancelledError) as failed:
+        error = failed
+        raise
+    finally:
+        fields |= {"error": error, "started_at": started_at, "ended_at": clock()}
+        await asyncio.shield(asyncio.ensure_future(in_thread(note_sound, user_id, capability, **fields)))
