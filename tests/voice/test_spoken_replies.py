@@ -1,10 +1,12 @@
 """A reply's sentences are spoken one by one, as soon as each is complete, once each, and only to whom they belong."""
 
 import asyncio
+import base64
 import io
 from typing import Any
 
 import av
+import numpy as np
 import pytest
 
 from accounts.models import SoundCall, User
@@ -13,7 +15,8 @@ from companions.replies.broadcast import Publisher
 from database.threads import in_thread
 from files.models import StoredFile
 from providers.rehearsal.process import RehearsalServer
-from providers.sound import read
+from providers.sound import Sound, mp3, read, wav
+from tests.fixtures.sound import hum
 from tests.fixtures.turns import connected
 from tests.voice.speeches import Listener, answered, begun, contents, said_by_itself
 from voice.models import Speech, Spoken, Voice
@@ -211,10 +214,20 @@ async def test_a_lost_content_is_made_again(
 # -- what goes wrong ----------------------------------------------------------------------------------------------
 
 
+SILENCE = wav(Sound(np.zeros(24_000, dtype=np.int16), 24_000))
+CUT = mp3(hum(2.0), {})[:2000]
+
+
 @pytest.mark.parametrize(
     "step",
-    [{"error": {"status": 500}}, {"html": True}, {"body": ""}, {"is_silent": True}, {"cut_after": 2000}],
-    ids=str,
+    [
+        {"error": {"status": 500}},
+        {"html": True},
+        {"body": ""},
+        {"body": base64.b64encode(SILENCE).decode()},
+        {"body": base64.b64encode(CUT).decode()},
+    ],
+    ids=["an error", "a page", "nothing", "silence", "a cut sound"],
 )
 async def test_an_engine_that_fails_says_so_and_the_words_stay(
     speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion, step: dict[str, Any]

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from providers.embedding.embedder import Embedder
 
+__all__ = ["Embedder", "get_embedder", "get_embedders"]
 _lock = Lock()  # what is loaded is large: it is not loaded twice
 
 

@@ -43,7 +43,7 @@ class Step:
     text: str | None = None  # heard
     language: str = ""  # heard
     body: str | None = None  # sent in place of the sound or of the transcript, in base64
-    kind: str = ""  # its content type
+    kind: str = "audio/mpeg"  # its content type
 
     @classmethod
     def read(cls, wanted: dict[str, Any]) -> Self:

@@ -198,10 +198,12 @@ def _act_in_waking(block: str, offered: set[str | None], *, has_acted: bool) -> 
     calls = []
     if fields.get("You woke by", "").startswith("the evening timer"):
         day, has_spoken = fields["Now"].rpartition(",")[0], bool(SPOKE_TODAY.search(block))
-        title, text = f"The evening of {day}", f"We {'talked' if has_spoken else 'did not talk'} today."
+        title, told = f"The evening of {day}", f"We {'talked' if has_spoken else 'did not talk'} today."
+        end = "The day is coming to its end."
         if chinese:
-            title, text = f"晚上 {day}", "今天我们说过话。" if has_spoken else "今天我们没有说上话。"
-        calls.append(_write_call("write_diary", {"title": title, "text": text}))
+            title, told = f"晚上 {day}", "今天我们说过话。" if has_spoken else "今天我们没有说上话。"
+            end = "这一天要过去了。"
+        calls.append(_write_call("write_diary", {"title": title, "text": f"{end}\n{told}"}))
     why = "我没有要紧的话要说。" if chinese else "There is nothing that cannot wait."
     calls.append(_write_call("stay_silent", {"why": why}))
     return "", [call for call in calls if call.name in offered]
