@@ -22,9 +22,9 @@ LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
 ENDS_BEFORE_READY = 3
 RUNNING_FILE = "running"  # what the children are told, for manage.py beside them: config.settings reads it
-# glibc gives large blocks back at once, and its threads share two arenas: an idle Kith holds 70 MB less.
+# glibc gives large blocks back at once, and threads share one arena (one of them runs at a time): 90 MB less when idle.
 MALLOC = {
-    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(256 << 10),
     "MALLOC_TRIM_THRESHOLD_": str(128 << 10),
 }
