@@ -65,8 +65,8 @@ bench-voice: dev ## measure what Kith adds between a model and a voice, for one 
 bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at once, on one web process
 	@exec $(BIN)/python -m bench.crowd $(OPTIONS)
 
-prove-attacks: dev ## attack a Kith as tests/crowd does, and print how long somebody else waits meanwhile
-	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py
+prove-attacks: dev ## attack a Kith as tests/crowd does, by three times as many, and print how long somebody else waits
+	@ATTACKERS=3 exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py
 
 prove-properties: dev ## try two thousand new examples of each property that `make test` tries on fifty fixed ones
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS) --hypothesis-profile=proof -m "not browser and not processes" -k "$(or $(OPTIONS),properties or schedules or pagination)" tests/memory tests/companions
