@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ LAYERS = [
     "files",
     "accounts",
     "providers",
+    "jobs",
     "database",
+    "text",
 ]
 HOMES = {
     layer: path for layer in LAYERS for path in (ROOT / layer, ROOT / "platform" / layer) if path.is_dir()
@@ -74,6 +77,31 @@ def test_an_edge_of_companions_imports_no_other_edge(edge: str) -> None:
         found[path.name] = [name for name in names if name.startswith(others)]
     assert any(found)
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(part for part in parts if part not in {"platform", "__init__"})
+
+
+def imported_modules(path: Path, modules: set[str]) -> set[str]:
+    """The modules of Kith that a file imports, a package's own where a name is none of its modules."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= names & modules or {node.module}
+    return found & modules - {module_name(path)}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    paths = [path for home in HOMES.values() for path in sources(home)]
+    modules = {module_name(path) for path in paths}
+    graph = {module_name(path): imported_modules(path, modules) for path in paths}
+    assert sum(map(len, graph.values())) > len(graph)
+    TopologicalSorter(graph).prepare()  # CycleError names the circle
 
 
 def test_no_sdk_is_imported_outside_providers() -> None:

@@ -16,7 +16,7 @@ DAYS = {
         ("My name is Nora and I keep 12 bees' hives near Bergen.", "Twelve! I like honey in my tea."),
         ("My brother Olav visits me on 3 February.", "I hope that Olav likes honey."),
     ],
-    "2024-02-02": [("I do not like coffee any more, now I prefer tea.", "I will remember that.")],
+    "2024-02-02": [("I do not like coffee any more, now I prefer tea.", "I prefer tea as well.")],
     "2024-02-03": [
         ("我今天读完了《红楼梦》，花了三天。", "我很喜欢这本书。"),
         ("Olav stayed until Sunday and we ate 5 jars.", "I am glad for you both."),

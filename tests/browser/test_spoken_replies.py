@@ -104,6 +104,10 @@ def test_what_was_heard_is_known_to_the_word(listening: Person, live: Live) -> N
     live.rehearsal.script({"answer": "First I counted every single sheep on the hill. Then I slept."})
     listening.write("Tell me")
     listening.hears("slept")
+    answer = page.locator(".said-by-companion").last
+    expect(
+        answer.get_by_role("button", name="Read aloud")
+    ).to_be_visible()  # it has ended, and can be read aloud
     told = page.evaluate(
         """async () => {
           const { Speaking } = await import("/static/js/voice/speaking.js");

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from accounts.models import User
+from accounts.models import ModelCall, User
 from companions.deletion import delete_companion, delete_message
 from companions.life import inner_state, outreach, reflection, timers, waking
 from companions.life.inner_state import Feeling
@@ -235,3 +235,14 @@ def test_who_is_deleted_while_they_live_leaves_nothing(
     joined(living)
     assert tables_with(MARKER) == {}
     assert not Waking.objects.exclude(companion=tian).exists()
+
+
+def test_a_call_saved_while_its_account_is_deleted_goes_with_it(alice: User) -> None:
+    def save_call() -> None:
+        row = {"user": alice, "purpose": ModelCall.Purpose.ANSWER, "started_at": NOW}
+        joined(beside(partial(ModelCall.objects.create, **row)))
+
+    with faults.before(faults.begins('DELETE FROM "accounts_user"'), save_call):
+        alice.delete()
+    assert not User.objects.filter(email=alice.email).exists()
+    assert not ModelCall.objects.exists()
