@@ -1,4 +1,4 @@
-# The five things one does with Kith; `make help` lists them.
+# What one does with Kith; `make help` lists it.
 PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin

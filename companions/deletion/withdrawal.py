@@ -30,9 +30,10 @@ WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependents:
-    """By ids: timers, inner states, memories that mirror pages; wakings that were shown it, or `woken` for it.
+    """The ids of what was derived from a deletion's scope: timers, inner states, memories that mirror pages, wakings.
 
-    From those that only `wrote` a page of it nothing else follows.
+    `wakings` were shown some of it, `woken` woke because of it, and `wrote` only wrote a page of it: nothing else was
+    derived through these.
     """
 
     timers: frozenset[UUID] = NONE
@@ -70,7 +71,7 @@ def build_scope(
 def find_dependents(
     scope: DeletionScope, more: Collection[UUID] = (), begun: Dependents | None = None
 ) -> Dependents:
-    """Return all of it, however often something was made from that again.
+    """Return everything that was derived from the scope, directly or through other derived rows.
 
     `more` are memories that go, or say less, beside those of the scope; `begun` is what is known to go already.
     """

@@ -89,7 +89,7 @@ class WakingContext:
             raise
 
     def hold(self) -> None:
-        """Keep what is said to the companion, and deleted, as it is until the transaction ends; LostOwnershipError."""
+        """Lock the companion until the transaction ends; LostOwnershipError where another has taken the waking over."""
         lock(self.companion.pk)
         mine = self.lease.held_row.select_for_update()  # nobody takes it over until all is written
         if not mine.values_list("pk"):

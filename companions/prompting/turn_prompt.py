@@ -139,7 +139,7 @@ def history_tokens(
     needed = estimate(render_system(companion, pinned, summary)) + estimate(message.text)
     needed += estimate("\n".join(render_session_notes(pinned, settings.CONTEXT_TOKENS // 16)))
     needed += estimate(reply.text) if reply.continues_id else 0
-    return max(_fixed_tokens() - needed, 0)
+    return max(_talk_tokens() - needed, 0)
 
 
 def tools_tokens() -> int:
@@ -150,8 +150,10 @@ def tools_tokens() -> int:
     return min(TOOLS_TOKENS, quarter)
 
 
-def _fixed_tokens() -> int:
-    """Return the context without the answer, facts, tools, and a quarter for what is remembered and what tools give."""
+def _talk_tokens() -> int:
+    """Return what is left for the rules, the persona and the talk: all but the answer, facts, tools, and a quarter for
+    what is remembered and what tools give.
+    """
     left: int = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - tools_tokens() - FACTS_TOKENS
     return left - int(settings.CONTEXT_TOKENS) // 4
 
@@ -205,7 +207,7 @@ def render_system(companion: Companion, pinned: PinnedContext, summary: str = ""
     """Return what stays the same, for longest first. What is pinned has half of what rules and persona leave."""
     rules = rules.format(name=one_line(companion.name))
     persona = f"<kith-persona>\n{neutral(companion.persona)}\n</kith-persona>"
-    left = _fixed_tokens() - estimate(rules) - estimate(persona)
+    left = _talk_tokens() - estimate(rules) - estimate(persona)
     known = render_pinned(pinned, max(left, 0) // 2)
     earlier = block("summary", [quoted(summary)] if summary else [])
     return "\n\n".join(part for part in (rules, persona, known, earlier) if part)
@@ -251,7 +253,8 @@ def choose_memories(
 ) -> list[Found]:
     """Return those of the found, best first, that the prompt has room for beside the inner state.
 
-    A long one hides no shorter one. The rest of that quarter of the context is for what tools give.
+    One that does not fit is passed over, and shorter ones are still tried. They have three sixteenths of the context;
+    the fourth is for what tools give.
     """
     left = memory_tokens()
     left -= estimate("\n".join(render_inner_state(pinned, now, settings.CONTEXT_TOKENS // 20)))

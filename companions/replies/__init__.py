@@ -3,10 +3,11 @@
 In the order in which a message becomes an answer:
 
 sockets.consumers         a frame comes in (or an operation of the API, or a page)
-queue                     the message is saved with its reply, which waits for its turn or has it
-turn                      a task makes the reply; the process's heartbeat takes care of all of them
-generation                recall, ask the model, call its tools, give out what it says
-context                   what the prompt is made from, loaded and recalled, and the record of each request
+turn                      where each of them enters; a task makes the reply, the process's heartbeat looks after all
+queue                     the message is saved with its memory (conversations.messages, memory.store) and its reply,
+                          which waits for its turn or has it
+generation                recall, ask the model, call its tools (companions.tools), give out what it says
+context                   what the prompt is made from: loaded, recalled (memory.recall), and the record of each request
 prompting.pinned_context  what always stands in the prompt
 prompting.turn_prompt     the prompt as it is sent
 conversations.emotion_tags

@@ -196,8 +196,8 @@ class Generation:
             began = perf_counter()
             result: dict[str, object] = {"error": refusal}
             if not refusal:
-                deed = partial(tools.call, self.turn, call.name, call.arguments, self.clock())
-                result = await in_thread_with_retry(deed)
+                run_tool = partial(tools.call, self.turn, call.name, call.arguments, self.clock())
+                result = await in_thread_with_retry(run_tool)
             used = {"id": call.id, "name": call.name, "arguments": call.arguments, "result": result}
             self.said.tool_calls.append({**used, "milliseconds": round((perf_counter() - began) * 1000)})
             self.turn.prompt.append(compose_tool_result(call.id, result))

@@ -169,9 +169,9 @@ def give_back(reply: Reply) -> None:
 
 
 def hold_reply(reply: Reply) -> None:
-    """Keep what is said to the companion, and deleted, as it is until the transaction ends; LostOwnershipError.
+    """Lock the companion until the transaction ends; LostOwnershipError where the reply is no longer this process's.
 
-    What is written for a reply is written under this, so that nothing deleted comes back through it.
+    What is written for a reply is written under this lock, so that nothing deleted comes back through it.
     """
     lock(reply.companion_id)
     mine = Reply.objects.under_way().filter(pk=reply.pk, lease_by=process_name())

@@ -185,7 +185,7 @@ class PersonSocket(AsyncWebsocketConsumer):
                 await self.close(UNAVAILABLE)
 
     async def _watch(self) -> None:
-        """Look around, and close where session, token or companion have ended."""
+        """Poll at each interval; close the socket where session, token or companion have ended."""
         seconds = settings.SOCKET_CHECKED_SECONDS
         share = (id(self) // 64 % 1024) / 1024  # sockets opened together are not all checked together
         checked_at = time.monotonic() - seconds * share

@@ -14,7 +14,7 @@ from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.documents.lookup import MAX_PAGES
 from memory.models import DiaryEntry, Memory
 from memory.recall.candidates import MemoryFilter
-from memory.recall.recall import Found, search, told
+from memory.recall.recall import Found, list_visible_to_models, search
 
 MAX_FOUND = 20
 MAX_MESSAGES = 200  # of one diary entry that are looked at
@@ -65,7 +65,7 @@ class SearchConversation(Tool):
             until=_get_end(self.until, zone),
             leaving_out=[context.message.pk] if context.message else [],
         )
-        said = told(companion.pk)
+        said = list_visible_to_models(companion.pk)
         if self.words.strip():
             said = said.filter(pk__in=search(companion.pk, self.words, filters, now, zone))
         else:
@@ -111,7 +111,7 @@ class LookUp(Tool):
         if not meant:
             raise ToolError("There is no such diary entry. Call look_up with nothing named for a list.")
         number, entry = meant[0]
-        said = told(context.companion.pk).filter(message__session=entry.session_id)
+        said = list_visible_to_models(context.companion.pk).filter(message__session=entry.session_id)
         rest = list(said.order_by("happened_at", "id")[self.after : self.after + MAX_MESSAGES])
         head = _render_entry(number, entry, zone)
         left = count_tokens_left(context) - count_tokens(head)

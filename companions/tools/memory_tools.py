@@ -20,7 +20,7 @@ from memory.models import Memory, Recall
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
-from memory.recall.recall import LEARNT, recall, search, told
+from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
 from memory.store import keep_earlier, keep_fact, note_retraction, retract, revise
 from text.storable import folded, storable
 
@@ -170,7 +170,7 @@ def _find_learnt(context: ToolContext, words: str, now: datetime) -> Memory:
     """Return the one learnt memory that holds with these words; ToolError where none does, or several."""
     companion = context.companion
     ids = search(companion.pk, words, MemoryFilter(kinds=LEARNT), now, companion.user.zone)
-    found = list(told(companion.pk).filter(pk__in=ids).newest(MAX_NAMED))
+    found = list(list_visible_to_models(companion.pk).filter(pk__in=ids).newest(MAX_NAMED))
     same = [memory for memory in found if folded(memory.text.strip()) == folded(words.strip())]
     if len(same or found) == 1:
         return (same or found)[0]

@@ -1,4 +1,4 @@
-"""What the person asked for in this talk, in their own words; what documents, memories and tools say counts not."""
+"""What the person asked for in this talk, in their own words: text of documents, memories and tools does not count."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -61,9 +61,9 @@ class ToolContext(Protocol):
     def payer(self) -> Payer: ...
 
     def hold(self) -> None:
-        """Keep what is said to the companion, and deleted, as it is until the transaction ends.
+        """Lock the companion until the transaction ends: nothing is said to it or deleted meanwhile.
 
-        Raises where this is not for this process to do any more: another has taken it over, or it was ended or deleted.
+        Raise LostOwnershipError where another process has taken the work over, or it was ended or deleted.
         """
         ...
 

@@ -86,7 +86,7 @@ class MemoryFilter:
                 raise FilterError(f"There is no {word!r}; there are {', '.join(words.values)}.")
 
     def narrow(self, memories: MemoryQuerySet) -> MemoryQuerySet:
-        """Return those of the memories that there are."""
+        """Return the memories that recall works on at all; `wanted` says which of them may be results."""
         there = memories.as_of(self.as_of) if self.as_of else memories.open()
         there = there.leaving_out(self.leaving_out, self.leaving_out_memories)
         return there if self.with_private else there.filter(is_private=False, is_stale=False)

@@ -165,7 +165,7 @@ def search(companion_id: UUID, words: str, filters: MemoryFilter, now: datetime,
     return candidates.ids_of(np.flatnonzero(hits == hits.max())[::-1][:MAX_HITS])
 
 
-def told(companion_id: UUID) -> MemoryQuerySet:
+def list_visible_to_models(companion_id: UUID) -> MemoryQuerySet:
     """Return what models may be given of the companion's memories: nothing private, nothing from a hidden message."""
     mine = Memory.objects.of(companion_id).filter(is_private=False).exclude(message__is_hidden=True)
     return mine.select_related("message").defer("entry")

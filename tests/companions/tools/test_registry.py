@@ -9,6 +9,7 @@ from companions import tools
 from companions.models import Companion
 from companions.prompting.turn_prompt import TOOLS_TOKENS
 from companions.replies.context import TurnContext
+from companions.tools.registry import TOOLS
 from memory.core_memory import write_block
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -68,7 +69,8 @@ def test_an_unknown_tool_is_told_which_there_are(turn: TurnContext) -> None:
     assert "recall" in tools.call(turn, "delete_everything", "{}", NOW)["error"]
 
 
-def test_what_is_offered_takes_no_more_than_the_prompt_sets_aside() -> None:
+def test_every_tool_has_its_place_in_what_the_prompt_sets_aside() -> None:
+    assert {one["function"]["name"] for one in tools.get_offers()} == TOOLS.keys()
     assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= TOOLS_TOKENS
 
 
