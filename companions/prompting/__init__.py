@@ -1,1 +1,1 @@
-"""What is sent to a model: one module a purpose, with its budget."""
+"""What a model is sent for a reply: the turn's own prompt, and what always stands in it."""

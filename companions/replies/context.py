@@ -6,6 +6,7 @@ from datetime import datetime
 from operator import attrgetter
 from random import Random
 from time import perf_counter
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -250,6 +251,11 @@ def compose(turn: TurnContext) -> None:
     turn.shown |= turn.last_time.ids if turn.last_time else set()
 
 
+def get_round_offers(round: int) -> list[dict[str, Any]]:
+    """Return the tools that the model is offered in that round: in the last it has to answer, and has none."""
+    return tools.get_offers() if round < settings.TOOL_ROUNDS else []
+
+
 @transaction.atomic
 def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
     """Record one request to the model before it is made: the prompt as sent, and a ModelCall. LostOwnershipError."""
@@ -260,7 +266,7 @@ def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
         defaults={
             "companion": turn.companion,
             "messages": neutralise_messages(turn.prompt),
-            "tools": tools.get_offers(),
+            "tools": get_round_offers(round),
             "shown": sorted(turn.shown, key=attrgetter("int")),
             "created_at": now,
         },

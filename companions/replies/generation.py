@@ -1,4 +1,4 @@
-"""Generating one reply: recall, ask the model, call its tools, give out what it says; and the record of each request."""
+"""Generating one reply: ask the model, call its tools, give out what it says, and write down how each request ended."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -6,6 +6,7 @@ from contextlib import aclosing
 from datetime import datetime
 from functools import partial
 from time import perf_counter
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -21,7 +22,7 @@ from companions.models import Prompt, Reply
 from companions.prompting.turn_prompt import Line, compose_tool_result
 from companions.replies import frames
 from companions.replies.broadcast import Publisher
-from companions.replies.context import TurnContext, embed_message, prepare, record_call
+from companions.replies.context import TurnContext, embed_message, get_round_offers, prepare, record_call
 from companions.replies.finish import Said
 from database.threads import in_thread, in_thread_with_retry
 from jobs.background import run_in_background
@@ -121,18 +122,16 @@ class Generation:
             call = await in_thread_with_retry(prepare, self.turn, cue, vector, self.clock())
         self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):
-            is_last = round == settings.TOOL_ROUNDS
-            calls = await self._ask(call, is_last=is_last)
-            if is_last or not calls:
+            calls = await self._ask(call, get_round_offers(round))
+            if round == settings.TOOL_ROUNDS or not calls:
                 return
             await self._use_tools(calls)
             async with places("turns").at(self.turn.whose):
                 call = await in_thread_with_retry(record_call, self.turn, round + 1, self.clock())
 
-    async def _ask(self, call: ModelCall, *, is_last: bool) -> list[ToolCall]:
+    async def _ask(self, call: ModelCall, offered: list[dict[str, Any]]) -> list[ToolCall]:
         """Stream one answer; return the tool calls that it ends with."""
         calls: list[ToolCall] = []
-        offered = [] if is_last else tools.get_offers()
         meter, prompt = Meter(offered), self.turn.prompt
         try:
             async with aclosing(get_chat_client().stream(prompt, offered)) as events:

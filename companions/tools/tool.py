@@ -71,14 +71,13 @@ class ToolContext(Protocol):
 class Tool(BaseModel, ABC):
     """A tool: its fields are the arguments, its docstring tells the model what it is for.
 
-    What stands in `text`, `new` or `note` is to be kept: the registry refuses secrets in it.
+    What stands in `text`, `new`, `note` or `slot` is to be kept: the registry refuses secrets in it.
     """
 
     name: ClassVar[str]
     writes: ClassVar[bool] = False  # it runs in one transaction, with the companion held
-    asks_model: ClassVar[bool] = (
-        False  # for a vector: no transaction may be open meanwhile, and it only looks
-    )
+    # It asks a model for a vector: no transaction may be open meanwhile, and it only looks.
+    asks_model: ClassVar[bool] = False
     in_wakings: ClassVar[bool] = True  # False where the person must have asked for it in the talk
 
     @abstractmethod

@@ -56,6 +56,18 @@ async def test_a_flood_of_tool_calls_is_cut(alice: User, mira: Companion, rehear
     assert await in_thread(Memory.objects.filter(kind="fact").count) == 15
 
 
+async def test_each_round_is_kept_with_the_tools_that_it_was_offered(
+    alice: User, mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    rounds = [calling(("remember", f'{{"text": "fact {n}"}}')) for n in range(settings.TOOL_ROUNDS - 1)]
+    rehearsal.script(*rounds, {"answer": "Enough."})
+    reply = await ended(alice, mira)
+    kept = Prompt.objects.filter(reply=reply).order_by("round").values_list("tools", flat=True)
+    offered = [request.get("tools", []) for request in rehearsal.requests()]
+    assert await in_thread(lambda: list(kept)) == offered
+    assert offered[0] != offered[-1] == []
+
+
 async def test_long_arguments_leave_the_next_request_within_the_context_and_can_be_mended(
     alice: User, mira: Companion, rehearsal: RehearsalServer, settings: Any
 ) -> None:
