@@ -21,7 +21,7 @@ import psutil
 
 from config.up.ports import find_free_port
 
-ROOT = Path(__file__).absolute().parents[1]
+ROOT = Path(__file__).absolute().parents[2]
 TURNS = 10
 QUIET_SECONDS = 300
 READY_TIMEOUT_SECONDS = 300
