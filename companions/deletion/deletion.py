@@ -22,7 +22,7 @@ from companions.deletion.withdrawal import (
     withdraw,
 )
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Waking
-from database.queries import lift_statement_timeout
+from database.queries import delete_whole, lift_statement_timeout
 from memory.models import Memory
 
 messages_hidden = Signal()
@@ -172,14 +172,17 @@ def _close_gaps(companion: Companion, messages: Collection[Message]) -> None:
         Conversation.objects.filter(pk=conversation.pk).update(head=earlier(conversation.head_id))
 
 
-@transaction.atomic
 def delete_companion(companion: Companion) -> None:
     """Delete the companion with everything of it; how much was used stays counted."""
-    lift_statement_timeout()
-    lock(companion.pk)
-    # Whoever embeds holds memories first and then needs the companion; asked for in that order, neither waits forever.
-    list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
-    companion.delete()
+
+    def delete() -> None:
+        lift_statement_timeout()
+        lock(companion.pk)
+        # Whoever embeds holds memories first, then needs the companion; asked for in that order, neither waits forever.
+        list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
+        Companion.objects.filter(pk=companion.pk).delete()
+
+    delete_whole(delete)
 
 
 @transaction.atomic

@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -24,6 +23,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from accounts.errors import GateError
+from jobs.background import one_per_loop
 
 RETRY_AFTER_SECONDS = 2
 LEASE_SECONDS = 60
@@ -169,15 +169,14 @@ class Places:
             self._waiting.pop(whose, None)
 
 
-_places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Places]] = WeakKeyDictionary()
+@one_per_loop
+def _get_places() -> dict[str, Places]:
+    return {kind: Places(*counts) for kind, counts in settings.AT_WORK.items()}
 
 
 def places(kind: str) -> Places:
     """Return those of the running event loop: `visits` of people, or `turns` of their companions."""
-    mine = _places.setdefault(asyncio.get_running_loop(), {})
-    if kind not in mine:
-        mine[kind] = Places(*settings.AT_WORK[kind])
-    return mine[kind]
+    return _get_places()[kind]
 
 
 def _place_for_visit(whose: str) -> AbstractAsyncContextManager[None]:
@@ -264,15 +263,10 @@ class Shares:
                         await self._redis.eval(RENEW, 1, lease.key, str(LEASE_SECONDS), lease.id)
 
 
-_shares: WeakKeyDictionary[asyncio.AbstractEventLoop, Shares] = WeakKeyDictionary()
-
-
+@one_per_loop
 def shares() -> Shares:
     """Return those of the running event loop."""
-    loop = asyncio.get_running_loop()
-    if loop not in _shares:
-        _shares[loop] = Shares()
-    return _shares[loop]
+    return Shares()
 
 
 # -- visits -------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def allowance(user: User, now: datetime) -> Allowance:
     """Return the person's limits, their own or the platform's, and the tokens of their local day (one query)."""
     began_at, ends_at = local_day(user, now)
     messages, tokens = user.messages_per_minute, user.tokens_per_day
-    calls = ModelCall.objects.filter(user=user, started_at__gte=began_at)
+    calls = ModelCall.objects.owned_by(user).since(began_at)
     today = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))
     return Allowance(
         messages_per_minute=settings.MESSAGES_PER_MINUTE if messages is None else messages,

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import redis
 from channels.db import database_sync_to_async
@@ -13,6 +12,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.celery import BEAT_KEY, WORKER_KEY
+from jobs.background import one_per_loop
 from providers.clients import get_chat_client
 
 NEEDED = ("database", "redis")
@@ -74,12 +74,10 @@ class ChatProbe:
         return await asyncio.shield(self._answer)  # who goes meanwhile leaves the others their answer
 
 
-_probes: WeakKeyDictionary[asyncio.AbstractEventLoop, ChatProbe] = WeakKeyDictionary()
-
-
+@one_per_loop
 def chat_probe() -> ChatProbe:
     """Return the probe of the running event loop, of which a web process has one."""
-    return _probes.setdefault(asyncio.get_running_loop(), ChatProbe(lambda: get_chat_client().is_up()))
+    return ChatProbe(lambda: get_chat_client().is_up())
 
 
 async def _check_stores() -> dict[str, bool]:

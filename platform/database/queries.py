@@ -1,11 +1,15 @@
-"""Queries that Django's own cursors do not make: in Postgres's binary form, or for as long as they need."""
+"""Queries that Django does not make: in Postgres's binary form, for as long as they need, until nothing refers."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from django.db import connection
-from django.db.models import QuerySet
+from django.db import IntegrityError, connection, transaction
+from django.db.models import ProtectedError, QuerySet
 from psycopg import Cursor
 from psycopg.pq import Format
+
+MAX_DELETE_ATTEMPTS = 5
+T = TypeVar("T")
 
 
 def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -30,3 +34,24 @@ def lift_statement_timeout() -> None:
         raise RuntimeError("Only within a transaction: the connection is another's afterwards.")
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
+
+
+def delete_whole(delete: Callable[[], T]) -> T:
+    """Return what `delete` returns, which runs in a transaction; run it again where its rows are referred to by then.
+
+    Foreign keys are checked at the commit, and what another saved after the rows were collected would refer to what is
+    gone. Checked before, it is found while that can be mended.
+    """
+    attempts = 0
+    while True:
+        attempts += 1
+        try:
+            with transaction.atomic():
+                deleted = delete()
+                connection.check_constraints()
+                return deleted
+        except ProtectedError:  # an IntegrityError as well, and the same at each attempt
+            raise
+        except IntegrityError:
+            if attempts == MAX_DELETE_ATTEMPTS:
+                raise

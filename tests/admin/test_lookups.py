@@ -124,6 +124,12 @@ def test_a_search_does_not_hide_behind_a_long_parameter(client: Client, scene: S
     assert str(read_search(AuditEntry.objects.latest("pk"))).endswith("\nq=nobody@example.org")
 
 
+def test_what_could_not_be_recorded_whole_is_refused(client: Client, scene: Scene, opal: User) -> None:
+    client.force_login(opal)
+    assert client.get(listing(Memory), {"q": " " * 8_000 + "nobody@example.org"}).status_code == 400
+    assert not AuditEntry.objects.exists()
+
+
 def test_each_value_of_a_filter_is_on_record(client: Client, scene: Scene, opal: User) -> None:
     client.force_login(opal)
     assert client.get(listing(Memory), {"kind__exact": [scene.fact.kind, ""]}).status_code == 200

@@ -3,11 +3,12 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
-from django.db import IntegrityError, connection, models, transaction
+from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-MAX_DELETE_ATTEMPTS = 5
+from database.queries import delete_whole
+
 NO_PLACES = {"Factory", "localtime", "posixrules"}
 
 
@@ -64,24 +65,14 @@ class User(AbstractUser):
         return self.email
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete the account with all that is theirs, once nobody is at any of their companions.
+        """Delete the account with all that is theirs, once nobody is at any of their companions."""
 
-        What somebody saves of theirs meanwhile is found when the rows' references are checked, and goes at the next try.
-        """
-        pk = self.pk
-        for tries_left in reversed(range(MAX_DELETE_ATTEMPTS)):
-            self.pk = pk  # a try that is rolled back has taken it away
-            try:
-                with transaction.atomic():
-                    for companion in self.companions.select_for_update(no_key=True).order_by("pk"):
-                        list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
-                    deleted = super().delete(using=using, keep_parents=keep_parents)
-                    connection.check_constraints()
-                    return deleted
-            except IntegrityError:
-                if not tries_left:
-                    raise
-        raise AssertionError("unreachable")
+        def delete() -> tuple[int, dict[str, int]]:
+            for companion in self.companions.select_for_update(no_key=True).order_by("pk"):
+                list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
+            return User.objects.filter(pk=self.pk).delete()
+
+        return delete_whole(delete)
 
     @property
     def zone(self) -> ZoneInfo:

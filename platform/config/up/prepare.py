@@ -39,6 +39,8 @@ def collect_static() -> None:
 
 def write_graph() -> None:
     """Write the built-in embedder's graph where it is missing: here, what writing takes goes with this process."""
+    if settings.EMBEDDING["base_url"]:
+        return
     embedder = get_embedder()
     if isinstance(embedder, MiniLM):
         try:

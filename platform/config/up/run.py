@@ -142,7 +142,7 @@ class Run:
             process.kill()
             process.wait()
         if process.returncode:
-            raise UpError(f"The tables could not be brought up to date: {last_line(log)} (more in {log})")
+            raise UpError(f"Kith could not be prepared: {last_line(log)} (more in {log})")
 
     def _serve(self) -> None:
         say("Starting web and worker ...")
@@ -155,7 +155,8 @@ class Run:
         say(f"Kith is ready at http://127.0.0.1:{self.port}")
 
     def _start(self, program: Program) -> None:
-        self.supervisor.start(program.within(ROOT, self.environment))
+        malloc = {name: value for name, value in MALLOC.items() if name not in os.environ}
+        self.supervisor.start(program.within(ROOT, malloc | self.environment))
 
     def _wait_for(self, name: str, is_ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + READY_SECONDS

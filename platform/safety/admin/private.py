@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import SuspiciousOperation
 from django.db import models, transaction
 from django.db.models import F, ForeignKey, Model, Q, QuerySet
 from django.db.models.expressions import Combinable
@@ -32,8 +33,8 @@ from safety.models import AuditEntry
 
 View = Callable[..., HttpResponseBase]
 UNRECORDED_PARAMETERS = {"p", "o", "all", "e"}  # which page, in which order
-MAX_SEARCH_CHARACTERS = (
-    64_000  # as many as a request's head has: what is asked cannot hide behind what is not
+MAX_QUERY_CHARACTERS = (
+    8_000  # all of a question is recorded, so that nothing hides behind the rest: more is refused
 )
 FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
 
@@ -108,6 +109,8 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         """Return the view, which gives its page back only once the look at it is written down."""
 
         def recorded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if len(request.META["QUERY_STRING"]) > MAX_QUERY_CHARACTERS:
+                raise SuspiciousOperation("More is asked of a page than can be recorded.")
             response = view(request, *args, **kwargs)
             if response.status_code < 300:
                 self._record_look(request, response, kwargs.get("object_id"))
@@ -129,7 +132,7 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         elif asked:
             shown = (getattr(response, "context_data", None) or {}).get("cl")
             owners = {thing.owner_id for thing in shown.result_list} if shown else set()
-            record_search(operator, self.model, "\n".join(asked)[:MAX_SEARCH_CHARACTERS], owners)
+            record_search(operator, self.model, "\n".join(asked), owners)
         else:
             record(operator, AuditEntry.Deed.LISTED, self.model)
 
