@@ -98,8 +98,7 @@ def _close_insight(change: Change, others: list[Memory], now: datetime) -> None:
     insight = change.memory
     if insight.evidence != 1 or insight.closed_at or _is_edited_since(change, insight):
         raise UndoError(*CHANGED)
-    insight.closed_at = now
-    insight.save(update_fields=["closed_at"])
+    retract(insight, now)
 
 
 def _undo_review(change: Change, others: list[Memory], now: datetime) -> None:

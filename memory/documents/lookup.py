@@ -98,20 +98,17 @@ def load_titles(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
     return [original for original in every if original.page or original.entry]
 
 
-def find_pages(
-    companion_id: UUID, title: str, numbers: Sequence[int], *, with_private: bool = False
-) -> list[Page]:
+def find_pages(companion_id: UUID, title: str, numbers: Sequence[int]) -> list[Page]:
     """Return the pages of these numbers, in their order and at most six, in the newest document of that title.
 
-    Numbers that there are not are left out. What is kept from models comes only `with_private`: for its owner. One that
-    was deleted comes, and holds nothing.
+    Numbers that there are not are left out, and what is kept from models. One that was deleted comes, and holds nothing.
     """
     documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
     newest = documents.order_by("-given_at").values("pk")[:1]
     wanted = [number for number in dict.fromkeys(numbers) if 0 < number <= MAX_NUMBER][:MAX_PAGES]
     pages = Page.objects.filter(companion_id=companion_id, document__in=newest, number__in=wanted)
     there = pages.select_related("document", "memory").defer("memory__entry")
-    may_come = [page for page in there if with_private or not (page.memory and page.memory.is_private)]
+    may_come = [page for page in there if not (page.memory and page.memory.is_private)]
     return sorted(may_come, key=lambda page: wanted.index(page.number))
 
 

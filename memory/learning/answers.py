@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
 from memory.emotion import Emotion
+from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.storable import is_storable, shorten
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]
 MAX_LEARNT = 30
-MAX_SENTENCES = 20
 MAX_SUMMARY = 6000  # characters
 MAX_INNER_STATE = 4000  # characters
 
@@ -54,7 +54,7 @@ class Sentence(BaseModel):
     `keeps` is the number of a sentence of the earlier revision that it takes over, changed or not.
     """
 
-    text: text(400)  # type: ignore[valid-type]
+    text: text(SENTENCE_CHARACTERS)  # type: ignore[valid-type]
     sources: list[int] = Field(default_factory=list, max_length=50)
     keeps: int | None = None
 

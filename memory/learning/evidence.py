@@ -16,11 +16,11 @@ from text.storable import folded
 
 # "I remember that you told me: “…": words that lead in what somebody remembers, and tell nothing of it.
 LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))
-SAYS = rf"(?:{pattern_of('says').pattern})"
-BEFORE_QUOTE = rf"[^“”「」‘.!?,;。！？，；]{{0,80}}?{SAYS}[^“”「」‘]{{0,60}}"
+SAID = pattern_of("said").pattern
+BEFORE_QUOTE = rf"[^“”「」‘.!?,;。！？，；]{{0,80}}?(?:{SAID}|{pattern_of('says').pattern})[^“”「」‘]{{0,60}}"
 LED_IN = regex.compile(rf"{BEFORE_QUOTE}[“「‘]")
 LED_OFF = regex.compile(rf"{BEFORE_QUOTE}$")  # cut off before what it leads in
-LEAD = regex.compile(rf"^[^“”「」]{{0,80}}?{SAYS}[^“”「」]{{0,60}}[“「]")
+LEAD = regex.compile(rf"^[^“”「」]{{0,80}}?(?:{SAID})[^“”「」]{{0,60}}[“「]")
 QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
 RUN_LETTERS = 5
 MIN_RETOLD = 0.7  # of the letters of what is said, in runs that were given

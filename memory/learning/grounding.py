@@ -63,9 +63,10 @@ def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str
     for line in lines:
         said |= {f"@{line.said_at:%Y-%m-%d}", f"@{line.said_at:%m-%d}", f"@{line.said_at:%Y-%m}"}
         said |= set(read_dates(folded(line.text), line.said_at)[0])
+    words = folded(material)
     years = {day[1:5] for day in said if len(day) > len("@05-02")}
     return (
-        all(_is_said(name, folded(material)) for name in names_in(text))
+        all(_is_said(name, words) for name in names_in(text))
         and numbers_in(rest) <= numbers_in(material) | years
         and all(_is_day_said(day, said, years) for day in days)
     )

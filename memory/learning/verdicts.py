@@ -6,6 +6,7 @@ from datetime import date, datetime, time, tzinfo
 from typing import Any
 from uuid import UUID
 
+from memory.goals import PURSUED
 from memory.learning.answers import Learnt
 from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
 from memory.learning.neighbours import NOT_LEARNT
@@ -15,7 +16,6 @@ from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
 from memory.store import entry_of, link_sources, nudge, retract
 
-PURSUED = (Memory.Kind.GOAL, Memory.Kind.IDEA)
 NOON = time(12)
 GAIN = 0.3  # of what is missing to certainty, for each time that it is told again
 MAX_QUOTES = 50
@@ -82,8 +82,12 @@ class _Batch:
             return self._add(entry)
         seen = self.known[learnt.of - 1] if learnt.of and 1 <= learnt.of <= len(self.known) else None
         # It must still be as the model saw it.
-        there = self._open.filter(pk=seen.pk, text=seen.text, is_private=False) if seen else self._mine.none()
-        if of := there.defer("entry").first():
+        of = (
+            self._open.filter(pk=seen.pk, text=seen.text, is_private=False).defer("entry").first()
+            if seen
+            else None
+        )
+        if of:
             apply = {"reinforce": self._reinforce, "revise": self._revise, "retract": self._retract}
             return apply[learnt.verdict](entry, of)
         if learnt.verdict != "retract":

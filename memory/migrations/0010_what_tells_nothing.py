@@ -5,7 +5,7 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from memory.recall.traits import Trait, tells_nothing
 
 BATCH = 1000
-TRAITS = 11  # the last of the four bytes that hold an entry's traits (memory.recall.packed_index)
+TRAITS = 11  # the last of the four bytes that hold an entry's traits (memory.recall.candidates)
 
 
 def mark_what_tells_nothing(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:

@@ -125,8 +125,10 @@ def _load_near(
 ) -> Likely | None:
     """Return the memories that are so alike, the nearest first; None where no embedder answers."""
     embedded = embed_texts(companion_id, asked, payer)
-    if embedded is None or not asked:
-        return None if embedded is None else {}
+    if embedded is None:
+        return None
+    if not asked:
+        return {}
     space, vectors = embedded
     parameters: dict[str, Any] = {
         "places": list(range(len(asked))),

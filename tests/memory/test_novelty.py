@@ -190,4 +190,5 @@ def test_days_numbers_and_denials_tell_texts_apart() -> None:
     assert sign_facts("Yesterday I paid 900.", may) == sign_facts("On 2023-05-03 I paid 900", may)
     assert sign_facts("I don't smoke.", may) == sign_facts("I do not smoke", may)
     assert sign_facts("我不喝酒", may) != sign_facts("我喝酒", may)
+    assert sign_facts("我沒有貓", may) != sign_facts("我有貓", may)
     assert sign_facts("Walk ２ km", may) == sign_facts("Walk 2 km", may)
