@@ -8,6 +8,8 @@ from accounts.models.owned import OwnedQuerySet
 from companions.models import Companion, Message, Reply
 from files.models import StoredFile
 
+MIN_SPEED, MAX_SPEED = 0.5, 2.0
+
 
 class Recording(models.Model):
     """What a person has said aloud, and what was heard of it. `message` is what it became, once it was sent."""
@@ -90,9 +92,6 @@ class Spoken(models.Model):
 
     def __str__(self) -> str:
         return str(self.number)
-
-
-MIN_SPEED, MAX_SPEED = 0.5, 2.0
 
 
 class Voice(models.Model):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from django.utils.functional import Promise
 
@@ -17,6 +16,7 @@ from accounts.errors import GateError
 from accounts.models import SoundCall
 from accounts.usage import note_sound
 from database.threads import in_thread
+from jobs.background import one_per_loop
 from providers.errors import ProviderError
 
 T = TypeVar("T")
@@ -25,16 +25,12 @@ RETRY_AFTER_SECONDS = 5
 
 
 class ConcurrencyLimit:
-    """Counts what is under way of each person in this process: others wait for the same hands."""
+    """Counts what is under way of each person in this process, so that one person does not take all of its workers."""
 
     def __init__(self, limit: int, code: str, detail: Promise) -> None:
         self.limit, self.code, self.detail = limit, code, detail
         self._under_way: Counter[int] = Counter()
         self._lock = Lock()
-
-    def count(self, user_id: int) -> int:
-        """Return how many of this person's are under way."""
-        return self._under_way[user_id]
 
     @contextmanager
     def of(self, user_id: int) -> Iterator[None]:
@@ -58,7 +54,9 @@ class _Flight:
     waiting: int = 0
 
 
-_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Flight]] = WeakKeyDictionary()
+@one_per_loop
+def _get_flights() -> dict[Hashable, _Flight]:
+    return {}
 
 
 async def make_once(key: Hashable, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -66,10 +64,9 @@ async def make_once(key: Hashable, make: Callable[[], Coroutine[Any, Any, T]]) -
 
     When the last who wait for it have left, it is cancelled.
     """
-    loop = asyncio.get_running_loop()
-    flights = _flights.setdefault(loop, {})
+    flights = _get_flights()
     if key not in flights:
-        flights[key] = _Flight(loop.create_task(make(), context=contextvars.Context()))
+        flights[key] = _Flight(asyncio.create_task(make(), context=contextvars.Context()))
     flight = flights[key]
     flight.waiting += 1
     try:

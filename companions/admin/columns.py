@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib import admin
 from django.db import transaction
@@ -16,8 +16,6 @@ from companions.errors import TimerError
 from safety.admin import PrivateAdmin
 from safety.audit import record
 from safety.models import AuditEntry
-
-Row = TypeVar("Row")
 
 
 def number(name: str, description: Any) -> Callable[[Any], int]:

@@ -24,9 +24,11 @@ WAKING_COLOURS = {
 
 
 class LifeActionAdmin(ActionAdmin):
-    def do(self, request: HttpRequest, queryset: QuerySet[Any], action: Any) -> None:
+    """Says in one wording what became of an action."""
+
+    def act_and_report(self, request: HttpRequest, queryset: QuerySet[Any], change: Any) -> None:
         """Act on each thing, and say for how many it was done."""
-        did, left = self.act(request, queryset, action)
+        did, left = self.act(request, queryset, change)
         if did:
             messages.success(request, ngettext("Done for %(n)d.", "Done for %(n)d.", did) % {"n": did})
         if left:
@@ -56,12 +58,12 @@ class TimerAdmin(LifeActionAdmin):
     @action(description=_("Fire now"), permissions=["act"])  # type: ignore[untyped-decorator]
     def fire(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
         """Wake for each of them now; their own due times stay."""
-        self.do(request, queryset, timers.fire)
+        self.act_and_report(request, queryset, timers.fire)
 
     @action(description=_("Set again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
         """Let those that were set aside or cancelled run again, from now on."""
-        self.do(request, queryset, timers.restart)
+        self.act_and_report(request, queryset, timers.restart)
 
 
 @admin.register(Waking)
@@ -98,12 +100,12 @@ class WakingAdmin(LifeActionAdmin):
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
         """Let those that failed go on from where they were."""
-        self.do(request, queryset, waking.retry)
+        self.act_and_report(request, queryset, waking.retry)
 
     @action(description=_("Cancel"), permissions=["act"])  # type: ignore[untyped-decorator]
     def cancel(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
         """Have those not happen that wait."""
-        self.do(request, queryset, waking.cancel)
+        self.act_and_report(request, queryset, waking.cancel)
 
     def private(self, request: HttpRequest, thing: Waking) -> dict[str, Any]:
         return super().private(request, thing) | {

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, StringConstraints
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from companions import access
-from companions.access import get_companion, get_revision
 from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, check_storable, list_rows
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Message
@@ -120,7 +119,7 @@ def _operations(about: Revision.About, words: str) -> None:
         path, response=RevisionOut, operation_id=f"get_{name}", summary=f"{words}, as it holds"
     )
     def get(request: SignedInRequest, companion_id: UUID) -> object:
-        return current(get_companion(request.user, companion_id).pk, about) or NOTHING
+        return current(access.get_companion(request.user, companion_id).pk, about) or NOTHING
 
     @revisions_router.put(
         path, response=RevisionOut, operation_id=f"write_{name}", summary=f"{words}: write it anew"
@@ -128,7 +127,7 @@ def _operations(about: Revision.About, words: str) -> None:
     def write(
         request: SignedInRequest, companion_id: UUID, body: RevisionIn, key: IdempotencyKey = None
     ) -> Revision:
-        companion = get_companion(request.user, companion_id)
+        companion = access.get_companion(request.user, companion_id)
         return _write_once(
             request,
             f"write_{name} {companion_id}",
@@ -143,7 +142,9 @@ def _operations(about: Revision.About, words: str) -> None:
         summary=f"{words}: its revisions, the newest first",
     )
     def list_revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
-        found = Revision.objects.filter(companion=get_companion(request.user, companion_id), about=about)
+        found = Revision.objects.filter(
+            companion=access.get_companion(request.user, companion_id), about=about
+        )
         return list_rows(found, "made_at", query)
 
     @revisions_router.get(
@@ -153,7 +154,7 @@ def _operations(about: Revision.About, words: str) -> None:
         summary=f"{words}: one revision",
     )
     def get_one(request: SignedInRequest, companion_id: UUID, number: int) -> Revision:
-        return get_revision(request.user, companion_id, about, number)
+        return access.get_revision(request.user, companion_id, about, number)
 
     @revisions_router.post(
         f"{path}/revisions/{{int:number}}/restore",
@@ -164,8 +165,8 @@ def _operations(about: Revision.About, words: str) -> None:
     def restore(
         request: SignedInRequest, companion_id: UUID, number: int, key: IdempotencyKey = None
     ) -> Revision:
-        companion = get_companion(request.user, companion_id)
-        earlier = get_revision(request.user, companion_id, about, number)
+        companion = access.get_companion(request.user, companion_id)
+        earlier = access.get_revision(request.user, companion_id, about, number)
         operation = f"restore_{name} {companion_id} {number}"
         try:
             return _write_once(

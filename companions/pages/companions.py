@@ -61,7 +61,7 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class CompanionSettingsForm(CompanionForm):
-    """The same of a companion that is there already, the rule by which memories come to its mind, and when it closes."""
+    """A companion that exists: who it is, by which rule it recalls, and when its sessions close."""
 
     class Meta(CompanionForm.Meta):
         fields = (*CompanionForm.Meta.fields, "recall_policy", "idle_hours")

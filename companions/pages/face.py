@@ -22,6 +22,7 @@ from companions.errors import CompanionsError
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
 from companions.face.portraits import (
+    ALWAYS,
     SEEDS,
     TABLES,
     Features,
@@ -270,7 +271,7 @@ def remove_picture(request: SignedInRequest, companion_id: UUID, emotion: str) -
     """Take a picture back: it is deleted, and the drawing is seen again."""
     companion = get_companion(request.user, companion_id)
     try:
-        is_gone = drop_picture(companion, "" if emotion == "always" else emotion)
+        is_gone = drop_picture(companion, "" if emotion == ALWAYS else emotion)
     except CompanionsError as error:
         raise Http404 from error
     if is_gone:

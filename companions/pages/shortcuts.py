@@ -22,17 +22,17 @@ UNPROCESSABLE = 422  # a form comes back with its errors
 
 
 def page_view(view: View) -> View:
-    """Let a person who is signed in look at a page."""
+    """Wrap a view that only shows a page, to whoever is signed in."""
     return require_safe(login_required(never_cache(view)))
 
 
 def form_view(view: View) -> View:
-    """Let them look at a page, and send its form back to it."""
+    """Wrap a view that shows a page and takes its form back."""
     return require_http_methods(["GET", "HEAD", "POST"])(login_required(never_cache(view)))
 
 
 def post_view(view: View) -> View:
-    """Let them send something to it."""
+    """Wrap a view that only takes a POST."""
     return require_POST(login_required(view))
 
 

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dates import WEEKDAYS
-from django.utils.functional import lazy
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -44,7 +44,7 @@ def _name_days() -> list[tuple[str, Any]]:
 
 
 class TimerForm(forms.Form):
-    """When, and what for. With it valid, `schedule` is what was asked for, first due at `first`."""
+    """When, and what for. Once it is valid, `schedule` is what was asked for."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("When"), choices=KINDS, initial="after", widget=forms.RadioSelect
@@ -63,9 +63,7 @@ class TimerForm(forms.Form):
         max_length=40,
         widget=forms.TextInput(attrs={"type": "datetime-local"}),
     )
-    days = forms.ChoiceField(
-        label=gettext_lazy("On which days"), choices=lazy(_name_days, list), required=False
-    )
+    days = forms.ChoiceField(label=gettext_lazy("On which days"), choices=_name_days, required=False)
     time = forms.TimeField(
         label=gettext_lazy("At what time"),
         required=False,
@@ -118,7 +116,7 @@ class TimerForm(forms.Form):
         except TimerError as error:
             self.add_error(field, str(error.detail))
 
-    @property
+    @cached_property
     def upcoming(self) -> list[datetime]:
         """The first due times, once it is valid."""
         if not self.is_bound or not self.is_valid() or self.schedule is None:

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from companions.face.drawing import PALETTE, build_poses, render_portrait
 from companions.face.expressions import express
-from companions.face.portraits import TABLES, Features, draw_features, get_features, load_pictures
+from companions.face.portraits import ALWAYS, TABLES, Features, draw_features, get_features, load_pictures
 from companions.life.inner_state import CALM, Feeling
 from companions.models import Companion, Reply
 from memory.emotion import Emotion
@@ -36,7 +36,7 @@ def live_face(
         "drawing": render_portrait(shown, felt, companion.tint, ids=f"live-{size}", is_live=True),
         "poses": build_poses(shown),
         "pictures": {
-            emotion or "always": reverse("file", args=[picture.file_id])
+            emotion or ALWAYS: reverse("file", args=[picture.file_id])
             for emotion, picture in pictures.items()
         },
     }

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from providers.chat.events import Messages, ToolCall
-from providers.errors import ProviderError
+
+if TYPE_CHECKING:
+    from providers.errors import ProviderError
 
 # One match is one token, so that counting is a single pass in C.
 TOKEN = re.compile(
@@ -177,7 +179,7 @@ class Metered:
     prompt_tokens: int
     is_estimated: bool
     milliseconds: int
-    error: ProviderError | None = None
+    error: "ProviderError | None" = None
     completion_tokens: int = 0
     cached_tokens: int = 0
 

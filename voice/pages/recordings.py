@@ -1,7 +1,6 @@
 """Push to talk: a recording comes, is heard, is read through, and becomes a message; what was heard is put right."""
 
 import asyncio
-import json
 from uuid import UUID
 
 from django import forms
@@ -13,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
@@ -105,8 +105,7 @@ def correct(request: SignedInRequest, companion_id: UUID, recording_id: UUID) ->
 
 
 def _show_change(request: SignedInRequest, recording: Recording) -> HttpResponse:
-    if not request.headers.get("HX-Request"):
+    if not request.htmx:
         return redirect("talk", recording.companion_id)
     message = str(recording.message_id)
-    changed = {"talk-changed": {"message": message, "becomes": message}}
-    return HttpResponse(headers={"HX-Trigger": json.dumps(changed)})
+    return trigger_client_event(HttpResponse(), "talk-changed", {"message": message, "becomes": message})

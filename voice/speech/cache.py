@@ -1,7 +1,6 @@
 """Speech that was made is found again by its digest, held by what was spoken with it, and goes when the words go."""
 
 from collections.abc import Collection
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -67,9 +66,11 @@ def note_spoken(
 
     The file goes again where it is not needed, and where the words are not there any more.
     """
-    is_used = False
-    with suppress(IntegrityError), transaction.atomic():
-        is_used = _note_spoken(source, sentence, digest, file, now)
+    try:
+        with transaction.atomic():
+            is_used = _note_spoken(source, sentence, digest, file, now)
+    except IntegrityError:  # at the commit too, where references are checked
+        is_used = False
     if file and not is_used:
         file.delete()
 

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import orjson
 from django.conf import settings
@@ -17,6 +17,7 @@ from companions.models import Companion
 from database.threads import in_thread
 from files.contents import read_content
 from files.models import StoredFile
+from jobs.background import one_per_loop
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import GENERATED, Sound, mp3
 from providers.speech import Engine, SpeechRequest
@@ -27,9 +28,6 @@ from voice.provider_calls import Clock, recorded_call
 from voice.speech.spoken_text import FeltSentence
 
 CONTENT_TYPE = "audio/mpeg"
-_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[int, asyncio.Semaphore]] = (
-    WeakKeyDictionary()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +116,14 @@ async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequ
     return sound
 
 
+@one_per_loop
+def _get_slots() -> WeakValueDictionary[int, asyncio.Semaphore]:
+    return WeakValueDictionary()
+
+
 def _get_slot(user_id: int) -> asyncio.Semaphore:
     """Return the lock of the few places that one person has at the engine from this process."""
-    slots = _slots.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    slots = _get_slots()
     slot = slots.get(user_id)
     if slot is None:
         slot = slots[user_id] = asyncio.Semaphore(max(1, settings.SPEECH["at_once"]))

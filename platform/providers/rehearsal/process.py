@@ -50,7 +50,7 @@ class RehearsalServer:
         self.stop()
 
     def script(self, *steps: dict[str, Any]) -> None:
-        """Add steps (see server.Step); each is used up by one chat request."""
+        """Add steps (see script.Step); each is used up by one chat request."""
         self._send("script", list(steps))
 
     def script_sound(self, *steps: dict[str, Any]) -> None:

@@ -17,9 +17,8 @@ class Step:
 
     capability: str = "chat"  # or speech, or transcription
     task: str = ""  # only for a request for this form; "any" for whatever form, else for a talk only
-    when: str = (
-        ""  # only where this stands in the question, the text to be spoken or a transcription's prompt
-    )
+    # Only where this stands in the question, the text to be spoken or a transcription's prompt.
+    when: str = ""
     repeat: int = 1
     delay: float = 0.0  # before anything is sent
     error: dict[str, Any] | None = None  # status, body, headers
