@@ -12,7 +12,7 @@ from memory.errors import FullError, MatchError, NamingError, ReadOnlyError, Unk
 from memory.models import Block, Slot
 from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
 from memory.recall.traits import terms
-from text.storable import is_storable
+from text.strings import is_storable
 
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 200

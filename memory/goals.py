@@ -12,7 +12,7 @@ from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import search
 from memory.recall.traits import terms
 from memory.store import keep_fact
-from text.storable import folded
+from text.strings import folded
 
 PURSUED = (Memory.Kind.GOAL, Memory.Kind.IDEA)
 

@@ -15,7 +15,7 @@ from memory.models import Memory, Page, Retraction, Slot
 from memory.models.core_memory import By
 from memory.recall.candidates import pack
 from memory.recall.traits import terms, traits
-from text.storable import storable
+from text.strings import storable
 
 EMBEDDING_DELAY_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both
 BATCH = 1000

@@ -2,8 +2,7 @@
 
 import pytest
 
-from text.sentences import cut_sentences, join_sentences, split_sentences
-from text.storable import shorten
+from text.strings import cut_sentences, join_sentences, shorten, split_sentences
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from providers.errors import ProviderError, ProviderRefused
 from providers.sound import Sound, SoundError, mp3, read, read_isolated, wav
 from providers.transcription import Transcript, is_offered, model
 from providers.transcription import transcribe as ask
-from text.storable import storable
+from text.strings import storable
 from voice.errors import HearingError
 from voice.models import Recording
 from voice.provider_calls import Clock, ConcurrencyLimit, recorded_call

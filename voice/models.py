@@ -4,7 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models import Companion, Message, Reply
 from files.models import StoredFile
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from companions.pagination import PageIn, paginate
-from text.storable import is_storable
+from text.strings import is_storable
 
 Item = TypeVar("Item")
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from companions.errors import TextError
 from companions.models import Companion, Conversation, Message, Session
 from memory.store import Said, keep_said
-from text.storable import is_storable
+from text.strings import is_storable
 
 SPEAKERS = {Message.Role.USER: "user", Message.Role.ASSISTANT: "companion"}
 # A path is walked from child to parent, which no queryset can say.

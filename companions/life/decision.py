@@ -16,7 +16,7 @@ from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
 from providers.errors import ProviderUnavailable
 from providers.tokens import neutralise_messages
-from text.storable import shorten, storable
+from text.strings import shorten, storable
 
 MAX_THOUGHT_CHARACTERS = 4000
 MAX_EMOTIONS = 20

@@ -25,8 +25,7 @@ from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion
 from memory.scoring.policy import days_between, require
-from text.sentences import split_sentences
-from text.storable import shorten, storable
+from text.strings import shorten, split_sentences, storable
 
 HALF_LIFE_HOURS = 12.0
 MIN_INTENSITY = 0.1  # an emotion weaker than this does not show

@@ -36,7 +36,7 @@ from memory.learning.talk import Talk
 from providers.chat.structured import ask
 from providers.errors import MalformedError
 from providers.tokens import beginning
-from text.sentences import cut_sentences
+from text.strings import cut_sentences
 
 log = structlog.get_logger(__name__)
 

@@ -23,7 +23,7 @@ from companions.life.schedules import Cron, Once
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
 from jobs.background import enqueue
-from text.storable import is_storable
+from text.strings import is_storable
 
 log = structlog.get_logger(__name__)
 

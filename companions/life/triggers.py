@@ -27,8 +27,7 @@ from companions.models import Companion, Life, Waking
 from memory.models import Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
 from text.dates import days_ahead, days_told, in_year
-from text.sentences import split_sentences
-from text.storable import shorten
+from text.strings import shorten, split_sentences
 
 CLAIMED_AT_ONCE = 200
 LOOK_INTERVAL = timedelta(hours=6)

@@ -24,7 +24,7 @@ from jobs.lease import Lease
 from memory.recall.recall import Found
 from providers.tokens import beginning
 from text.dates import render_age
-from text.quoting import block, one_line, quoted
+from text.strings import block, one_line, quoted
 
 LATE_AFTER = timedelta(minutes=5)
 MAX_MEMORY_TOKENS = 300  # of what it is about

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 MAX_WORDS = 6
 DATE = "@"  # begins a term that is a date (text.dates)
 MAX_WHOLE_STEM = 4  # a longer stem may end in another letter than its word: "stori" of "story"
-ON_THE_DAY = 3.0  # what a day that is named counts (memory.recall.relevance); days away from it less
+ON_THE_DAY = 3.0  # what a day that is named counts (memory.recall.ranking); days away from it less
 NEAR_THE_DAY = 1.0
 MIN_SHOWN = 0.005  # of a part: with two digits less is nothing
 

@@ -5,7 +5,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
 

@@ -1,7 +1,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from files.models import StoredFile
 from memory.emotion import Emotion

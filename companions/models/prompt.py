@@ -3,7 +3,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.reply import Reply
 

@@ -3,7 +3,7 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 
 NOTE_CHARACTERS = 1000

@@ -5,7 +5,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.timer import NOTE_CHARACTERS, Timer
 

@@ -22,7 +22,7 @@ from memory.documents.intake import read_file
 from memory.documents.lookup import LookedUp, Question, look_up
 from memory.errors import DocumentError
 from memory.models import Document
-from text.storable import is_storable
+from text.strings import is_storable
 
 PAGES = 10
 QUESTION_CHARACTERS = 1_000

@@ -21,7 +21,7 @@ from companions.pages.shortcuts import UNPROCESSABLE, form_view
 from memory.errors import ParameterError
 from memory.scoring import CHOICES, Policy, offer_of
 from memory.scoring.projection import MAX_LIVES
-from text.storable import is_storable
+from text.strings import is_storable
 
 MAX_RECALLS = 50
 STEPS = [

@@ -20,7 +20,7 @@ from companions.memories import goals
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
 from memory.models import Memory, Pursuit
-from text.storable import shorten
+from text.strings import shorten
 
 MAX_SHOWN = 500  # the newest
 MAX_GOAL_CHARACTERS = 80  # of a goal in the list to choose from

@@ -38,7 +38,7 @@ from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
 from memory.store import correct, keep_fact
-from text.storable import is_storable
+from text.strings import is_storable
 
 MAX_MEMORY_CHARACTERS = 8_000
 

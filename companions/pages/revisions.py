@@ -21,7 +21,7 @@ from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view
 from memory.models import Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.storable import is_storable
+from text.strings import is_storable
 
 MAX_CHARACTERS = 2 * MAX_SENTENCES * SENTENCE_CHARACTERS
 

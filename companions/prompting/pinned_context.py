@@ -14,7 +14,7 @@ from companions.life.inner_state import Feeling, fade
 from companions.models import InnerState
 from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate
-from text.quoting import block, one_line, quoted
+from text.strings import block, one_line, quoted
 
 TIGHT = 0.75  # a pressure above it is told, so that what matters is kept in time
 

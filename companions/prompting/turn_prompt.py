@@ -25,11 +25,10 @@ from companions.prompting.pinned_context import (
 from companions.sessions.transcript import select_messages, select_visible
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
-from memory.recall.origins import NOWHERE, Origins
-from memory.recall.recall import Found
+from memory.recall.recall import NOWHERE, Found, Origins
 from providers.tokens import beginning, estimate
 from text.dates import render_age
-from text.quoting import block, neutral, one_line, quoted
+from text.strings import block, neutral, one_line, quoted
 
 TEMPLATE = "turn-6"
 FACTS_TOKENS = 150

@@ -26,13 +26,21 @@ from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 from memory.models import Recall
 from memory.recall.candidates import MemoryFilter
-from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origins
 from memory.recall.query import is_follow_up
-from memory.recall.recall import Found, find_flashback, is_flashback_due, recall, record
+from memory.recall.recall import (
+    NOWHERE,
+    Found,
+    Origins,
+    drop_repetitions,
+    find_flashback,
+    is_flashback_due,
+    load_origins,
+    recall,
+    record,
+)
 from memory.recall.traits import is_small_talk
 from providers.tokens import neutralise_messages
-from text.quoting import quoted
-from text.storable import folded
+from text.strings import folded, quoted
 
 MAX_HISTORY_MESSAGES = 400
 SPARE_MEMORIES = 4  # recalled beside those that are shown, for some of them say the same thing

@@ -30,7 +30,7 @@ from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
 from providers.clients import get_chat_client
 from providers.errors import ProviderError, ProviderRefused
 from providers.tokens import estimate_answer, estimate_messages
-from text.storable import storable
+from text.strings import storable
 
 State = Reply.State
 Outcome = ModelCall.Outcome

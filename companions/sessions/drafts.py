@@ -33,7 +33,7 @@ from memory.models import Memory, Revision
 from memory.recall.traits import terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
-from text.quoting import one_line
+from text.strings import one_line
 
 MAX_SOURCES = 5  # of a sentence that was written from a summary
 

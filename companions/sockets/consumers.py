@@ -41,7 +41,7 @@ from companions.sockets.authorization import (
 from companions.sockets.signals import CHECK
 from database.threads import DATABASE_UNAVAILABLE, in_thread
 from safety import notices
-from text.storable import is_storable
+from text.strings import is_storable
 
 IDLE, TOO_FAST, UNAVAILABLE = 4408, 4429, 1013
 

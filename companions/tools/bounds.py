@@ -11,7 +11,7 @@ from companions.prompting.turn_prompt import tools_tokens
 from companions.tools.tool import ToolContext
 from providers.chat.events import ToolCall
 from providers.tokens import estimate, estimate_messages
-from text.storable import storable
+from text.strings import storable
 
 OVERHEAD_TOKENS = 40  # the names around what is given
 WAKING_TOOLS_TOKENS = 750  # what the tools take that are for wakings only

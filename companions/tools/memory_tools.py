@@ -19,10 +19,9 @@ from memory.embedding import embed_cue
 from memory.models import Memory, Recall
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
-from memory.recall.origins import load_origins
-from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
+from memory.recall.recall import LEARNT, list_visible_to_models, load_origins, recall, search
 from memory.store import keep_earlier, keep_fact, note_retraction, retract, revise
-from text.storable import folded, storable
+from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
 MAX_NAMED = 5  # of several that are meant by the same words

@@ -9,7 +9,7 @@ from companions.models import Message
 from companions.tools.tool import ToolContext, ToolError
 from memory.language import HAN, words_of
 from memory.recall.traits import DENIAL, is_question, tells_something, terms
-from text.storable import folded
+from text.strings import folded
 
 MAX_MESSAGES = 5  # of the person, the one that is answered among them
 MAX_MEANT = 2  # messages that "forget that" may mean

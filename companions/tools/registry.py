@@ -15,7 +15,7 @@ from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_t
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
-from text.storable import is_storable
+from text.strings import is_storable
 
 MODULES = (memory_tools, lookup_tools, core_memory_tools, timer_tools)
 TOOLS: dict[str, type[Tool]] = {tool.name: tool for module in MODULES for tool in module.TOOLS}

@@ -9,7 +9,7 @@ from companions.life import timers
 from companions.models import Timer
 from companions.tools.bounds import count_tokens_left, take_fitting
 from companions.tools.tool import Tool, ToolContext, ToolError
-from text.storable import shorten
+from text.strings import shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other
 MAX_NOTE_CHARACTERS = 200  # that are shown

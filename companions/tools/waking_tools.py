@@ -14,7 +14,7 @@ from memory.emotion import Emotion
 from memory.goals import begin_goal, find_goals, update_goal
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.models import Memory, Pursuit
-from text.storable import shorten
+from text.strings import shorten
 
 MAX_THOUGHT_CHARACTERS = 4000  # of a waking in all
 

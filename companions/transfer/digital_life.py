@@ -24,8 +24,7 @@ from pydantic_core import ErrorDetails
 from companions.errors import CompanionsError
 from companions.moments import is_moment
 from memory.models.revision import SENTENCE_CHARACTERS
-from text.sentences import split_sentences
-from text.storable import is_storable
+from text.strings import is_storable, split_sentences
 
 MAX_BYTES = 20_000_000
 MAX_IGNORED = 20

@@ -11,7 +11,7 @@ from companions.models import Companion, Message, Session
 from companions.transfer.digital_life import EPOCH
 from memory.learning.revisions import current
 from memory.models import DiaryEntry, Recall, Recalled, Revision
-from text.sentences import join_sentences
+from text.strings import join_sentences
 
 Row = dict[str, Any]
 

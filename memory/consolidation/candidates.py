@@ -24,7 +24,7 @@ from memory.recall.candidates import PackedIndex, hash_term
 from memory.recall.query import Names
 from memory.recall.traits import terms
 from providers.tokens import estimate
-from text.quoting import block, quoted
+from text.strings import block, quoted
 
 MAX_GROUPS, MAX_MEMBERS, MIN_MEMBERS = 6, 8, 3
 COMMON = 5  # a term that more than every fifth memory has tells little

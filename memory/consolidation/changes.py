@@ -19,7 +19,7 @@ from memory.recall.candidates import hash_term
 from memory.recall.query import Names
 from memory.recall.traits import STOP_WORDS, sign_facts, terms
 from memory.store import entry_of, nudge, retract
-from text.quoting import one_line
+from text.strings import one_line
 
 MIN_SOURCES = 2  # memories that are no insights themselves: what was drawn is not drawn from again and again
 CONFIDENCE = 0.6

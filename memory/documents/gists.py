@@ -24,8 +24,7 @@ from memory.store import entry_of, nudge
 from providers.chat import structured
 from providers.errors import ProviderError
 from providers.tokens import estimate, split
-from text.quoting import quoted
-from text.storable import storable
+from text.strings import quoted, storable
 
 log = structlog.get_logger(__name__)
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from memory.documents.pagination import split_into_pages
 from memory.errors import DocumentError
 from memory.models import Document, Page
-from text.storable import is_storable
+from text.strings import is_storable
 
 # Of one document: a book of 60,000 words has 400,000; to part them takes two seconds.
 MAX_CHARACTERS = 2_000_000

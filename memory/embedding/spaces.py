@@ -15,16 +15,16 @@ import structlog
 from django.db.models import Count
 
 from accounts.models import ModelCall
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from accounts.usage import Payer, charged
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
-from memory.models.space import MAX_WIDTH
+from memory.models.embedding import MAX_WIDTH
 from memory.recall.query import NOBODY, Names, without_names
 from providers.embedding import get_embedder, get_embedders
 from providers.embedding.embedder import Embedder, Floats, normalised
 from providers.errors import ProviderError
-from text.storable import ends, storable
+from text.strings import ends, storable
 
 log = structlog.get_logger(__name__)
 

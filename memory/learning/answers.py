@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, Valid
 
 from memory.emotion import Emotion
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.storable import is_storable, shorten
+from text.strings import is_storable, shorten
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]

@@ -9,7 +9,7 @@ from uuid import UUID
 from memory.learning.revisions import revise
 from memory.models import DiaryEntry, Memory, Revision
 from memory.store import correct, entry_of, link_sources, nudge
-from text.storable import storable
+from text.strings import storable
 
 Sentences = list[dict[str, Any]]
 

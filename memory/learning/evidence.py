@@ -12,7 +12,7 @@ from memory.learning.secrets import holds_secret
 from memory.learning.subjects import subject, tells_the_same
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import terms
-from text.storable import folded
+from text.strings import folded
 
 # "I remember that you told me: “…": words that lead in what somebody remembers, and tell nothing of it.
 LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))

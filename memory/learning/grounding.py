@@ -11,7 +11,7 @@ from memory.learning.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import STOP_WORDS
 from text.dates import read_dates
-from text.storable import folded
+from text.strings import folded
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
 STARTS = regex.compile(r"(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*$")

@@ -16,8 +16,8 @@ from memory.models.memory import MemoryQuerySet
 from memory.recall.candidates import PackedIndex
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
 from memory.recall.ranking import best as best_of
-from memory.recall.relevance import match_words
-from text.storable import storable
+from memory.recall.ranking import match_words
+from text.strings import storable
 
 MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
 BY_MEANING, BY_WORDS = 16, 4  # of one line; the first number stands in NEAREST too

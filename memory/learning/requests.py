@@ -8,7 +8,7 @@ from django.conf import settings
 from memory.learning.talk import Talk
 from memory.models import Memory
 from providers.tokens import estimate, estimate_messages
-from text.quoting import block, one_line, quoted
+from text.strings import block, one_line, quoted
 
 Messages = list[dict[str, str]]
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from memory.models import Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.storable import shorten
+from text.strings import shorten
 
 Sentences = Sequence[Mapping[str, Any]]
 

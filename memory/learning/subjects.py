@@ -8,7 +8,7 @@ import regex
 from memory.language import groups_of, pattern_of, words_of
 from memory.recall.query import without_names
 from memory.recall.traits import STOP_CHARACTERS, sign_facts, terms
-from text.storable import folded
+from text.strings import folded
 
 KIN = groups_of("kin")
 PETS = ("cat", "dog")

@@ -9,7 +9,7 @@ from uuid import UUID
 import regex
 
 from memory.learning.secrets import secrets_in
-from text.quoting import one_line, quoted
+from text.strings import one_line, quoted
 
 # The marks by which the parts of a line are told apart.
 FORM = regex.compile('["“”()（）\\[\\]［］【】:：]+')

@@ -2,13 +2,11 @@ from memory.models.consolidation import Change, Consolidation
 from memory.models.core_memory import Block, Slot
 from memory.models.diary_entry import DiaryEntry
 from memory.models.document import Document, Page
-from memory.models.embedding import Embedding
+from memory.models.embedding import Embedding, Space
 from memory.models.learning import Learning, Retraction
-from memory.models.memory import Memory
+from memory.models.memory import Memory, Recall, Recalled
 from memory.models.pursuit import Pursuit
-from memory.models.recall import Recall, Recalled
 from memory.models.revision import Revision
-from memory.models.space import Space
 
 __all__ = [
     "Block",

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 
 MAX_SLOTS = 100
 SLOT_CHARACTERS = 200

@@ -17,7 +17,7 @@ from memory.embedding.spaces import embed_texts
 from memory.errors import NoveltyError
 from memory.models import Memory
 from memory.recall.traits import sign_facts
-from text.storable import storable
+from text.strings import storable
 
 ALIKE = 0.95  # MetaGPT's: a squared distance below 0.1 between vectors of length 1, which is a cosine above 1 - 0.1 / 2
 MAX_OBSERVATIONS = 100

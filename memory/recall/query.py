@@ -10,7 +10,7 @@ from memory.language import HAN, any_word_of, pattern_of
 from memory.models import Memory
 from memory.recall.traits import NAME, is_question, names_in, tells_something, terms
 from text.dates import days_named
-from text.storable import ends
+from text.strings import ends
 
 MAX_CUE_TERMS = 64  # of a pasted page the first and the last: often a question stands at its end
 MIN_NAME_CHARACTERS = 2

@@ -1,13 +1,12 @@
-"""From what fits to what comes to mind: the best, looked at closely, held apart, and scored by a policy; and the floor.
+"""From candidates to what comes to mind: how well each fits the cue, which may come by itself, and the best of them.
 
-What comes to mind by itself in a turn bears on the message, or does not come. Whatever is recalled is the best that a
-companion has; for "hey" there is a best as well. So the floor is absolute: it compares what a memory has in common with
-the message with what any text would have in common with it, before anything is standardised within the companion and
-before a scoring policy has its say. Set on three conversations of LoCoMo and tried on two others and on MemoryBank
-(docs/recall.md).
+What fits is a sum in standard deviations, of words, meaning and what surrounds a memory in its talk, in the order of
+time, which tells what it is about. The constants are few, round and have a reason; docs/recall.md shows what each stage
+was worth.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import log
@@ -18,28 +17,197 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.models import Memory, Recalled
-from memory.recall.candidates import CandidateSet, MemoryFilter
+from memory.recall.candidates import CandidateSet, MemoryFilter, PackedIndex, hash_term
 from memory.recall.query import Cue
-from memory.recall.relevance import Relevance, Talks, Values, WordMatch, measure_nearness
-from memory.recall.traits import Trait, tells_something
+from memory.recall.traits import SPEAKERS, Trait, tells_something
 from memory.scoring import Policy, Remembered
 from memory.scoring.policy import Kith
 
-# What is read of a memory to look at it closely: not its text.
-LOOKED_AT = [
-    "is_pinned",
-    "happened_at",
-    "learnt_at",
-    "importance",
-    "joy",
-    "aversion",
-    "evidence",
-    "times_recalled",
-]
-# So many are looked at closely, however few are wanted: a longer list begins with the shorter one.
-MAX_FOUND = 100
-PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
-DIVERSITY = 1.0  # what a memory loses where the next to it was picked before: it says much the same
+Values = NDArray[np.float64]
+Talks = NDArray[np.int64]
+
+# -- how well each fits the cue
+
+SILENCE_SECONDS = 3600.0  # a longer one begins another talk
+SATURATION = 0.6  # BM25's k1: how soon a repeated word stops counting more; low, for neighbours repeat words
+LENGTH_PENALTY = 0.4  # BM25's b: how much a long memory is held back
+# The shares of words said before and after: four each side, a little more of what came before, for answers refer to it.
+BEFORE, AFTER = (0.5, 0.3, 0.2, 0.1), (0.4, 0.2, 0.1, 0.05)
+AROUND = (0.5, 0.25)  # shares of the meaning of what stands before, and after: next to it and next but one
+ANSWERS = 0.2  # the share of its own fit that a question lends to what the other says next
+SPEAKER = 1.0
+FIRST_PERSON = 0.75  # who speaks of themselves says something worth remembering
+QUESTION = -0.5  # what only asks tells nothing
+LENGTH = 0.15
+NUMBER = 0.5
+TIME = 0.5
+DATES = 3.0  # a day that is named decides: nobody names one in passing
+DAY_SECONDS = 86_400.0
+AFTER_SECONDS = 7 * DAY_SECONDS  # things are told within days,
+BEFORE_SECONDS = 2 * DAY_SECONDS  # and planned shortly before
+TALK = 0.1  # the share that the best of a talk lends to all of it
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """For n memories and t terms: BM25 `scores` (n), the `rarity` of each term (t), whether each memory says it (n, t),
+    and how fully, 0 to 1, with its neighbours' shares (n, t).
+    """
+
+    scores: Values
+    terms: Sequence[str]
+    rarity: Values
+    is_said: NDArray[np.bool_]
+    saturated: Values
+
+    def matched(self, place: int) -> list[str]:
+        """Return the terms that the memory in this place says itself, the rarest first."""
+        said: list[int] = np.flatnonzero(self.is_said[place]).tolist()
+        return [self.terms[n] for n in sorted(said, key=lambda n: (-self.rarity[n], self.terms[n]))]
+
+    def share(self, place: int) -> float:
+        """Return the score in this place as a share, 0 to 1, of what would say every term without end."""
+        most = float(self.rarity.sum())
+        return float(self.scores[place]) / most if most else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """For n memories in the order of time: `fit` in standard deviations, and the parts that it is the sum of.
+
+    `can_come` tells which of them are wanted and share anything with the cue at all.
+    """
+
+    fit: Values
+    parts: Mapping[str, Values]
+    can_come: NDArray[np.bool_]
+    words: WordMatch
+    talks: Talks
+
+
+def measure_relevance(cue: Cue, candidates: CandidateSet, *, by_content: bool = False) -> Relevance:
+    """Return how well each of the candidates fits the cue. No model is asked.
+
+    `by_content` looks at what each says alone, not at who says it in which talk: a page of a document is nobody's answer
+    to the page before it, and no better for asking nothing.
+    """
+    index, n = candidates.index, len(candidates)
+    talks = np.arange(n) if by_content else split_into_talks(index.times)
+    words = match_words(cue.terms, index, talks)
+    parts = {"words": standardise(words.scores), "meaning": _measure_meaning(candidates, talks)}
+    dates = measure_nearness(cue.days, index.times)
+
+    def having(trait: Trait) -> Values:
+        return (index.traits & trait > 0).astype(np.float64)
+
+    if not by_content:
+        parts["answers"] = ANSWERS * _lend_to_answers(parts["words"] + parts["meaning"], index.traits, talks)
+        parts["speaker"] = SPEAKER * having(SPEAKERS[cue.speaker]) if cue.speaker else np.zeros(n)
+        parts["questions"] = QUESTION * having(Trait.QUESTION)
+        parts["first_person"] = FIRST_PERSON * having(Trait.FIRST_PERSON)
+        parts["length"] = LENGTH * standardise(np.log1p(index.lengths.astype(np.float64)))
+    if cue.asks_how_many:
+        parts["numbers"] = NUMBER * having(Trait.NUMBER)
+    if cue.asks_when:
+        parts["times"] = TIME * having(Trait.TIME)
+    parts["dates"] = DATES * dates
+    fit = np.sum(list(parts.values()), axis=0)
+    if not by_content:
+        parts["talks"] = TALK * best_of_talk(fit, talks)
+        fit = fit + parts["talks"]
+    shares_anything = (words.scores > 0) | (dates == 1) | ~np.isnan(candidates.likeness)
+    return Relevance(fit, parts, shares_anything & candidates.may_come, words, talks)
+
+
+def standardise(values: Values) -> Values:
+    """Return (values - mean) / standard deviation; zeros where all are the same. None may be NaN."""
+    away = values - values.mean() if len(values) else values
+    spread = np.sqrt(np.dot(away, away) / max(len(away), 1))
+    units: Values = away / spread if spread else np.zeros(len(values))
+    return units
+
+
+def measure_nearness(days: Sequence[tuple[float, float]], times: Values) -> Values:
+    """Return how near to one of these days each of the times lies: 1 on it, down to 0 away from it; 0 without any."""
+    near = np.zeros(len(times))
+    for begins, ends in days:
+        after = np.maximum(times - ends, 0) / AFTER_SECONDS
+        before = np.maximum(begins - times, 0) / BEFORE_SECONDS
+        near = np.maximum(near, np.exp(-(after + before)))
+    return near
+
+
+def _measure_meaning(candidates: CandidateSet, talks: Talks) -> Values:
+    """Return how like each is by itself, and with its neighbours' shares, half and half: they tell what it is about."""
+    likeness = candidates.likeness
+    is_known = ~np.isnan(likeness)
+    if not is_known.any():
+        return np.zeros(len(candidates))
+    centred = np.where(is_known, likeness - likeness[is_known].mean(), 0)
+    halves = standardise(centred) + standardise(smooth_over_neighbours(centred, talks, AROUND, AROUND))
+    return halves * (is_known / 2)
+
+
+def _lend_to_answers(alike: Values, traits: NDArray[np.int64], talks: Talks) -> Values:
+    """Return what a question that fits lends to the next in the same talk, where the other speaks."""
+    lent = np.zeros(len(alike))
+    is_question = (traits[:-1] & Trait.QUESTION) > 0
+    is_other = ((traits[:-1] ^ traits[1:]) & (Trait.OF_USER | Trait.OF_COMPANION)) > 0
+    lent[1:] = np.maximum(alike[:-1], 0) * (is_question & is_other & (talks[1:] == talks[:-1]))
+    return lent
+
+
+def match_words(terms: Sequence[str], index: PackedIndex, talks: Talks) -> WordMatch:
+    """Return BM25 (Robertson and Zaragoza 2009) of the terms; counts of neighbours saturate together with its own."""
+    n = len(talks)
+    if not terms or not n:
+        return WordMatch(np.zeros(n), [], np.zeros(0), np.zeros((n, 0), dtype=np.bool_), np.zeros((n, 0)))
+    counts = index.count_terms([hash_term(term) for term in terms])
+    is_said = counts > 0
+    frequency = is_said.sum(axis=0)
+    rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
+    counts = smooth_over_neighbours(counts, talks, BEFORE, AFTER)
+    lengths = smooth_over_neighbours(np.maximum(index.lengths, 1).astype(np.float64), talks, BEFORE, AFTER)
+    slack = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / lengths.mean())
+    saturated = counts / (counts + slack[:, np.newaxis])
+    return WordMatch(saturated @ rarity, terms, rarity, is_said, saturated)
+
+
+def split_into_talks(times: Values) -> Talks:
+    """Return the number of the talk that each of the rising times belongs to: what lies within an hour of the next."""
+    return np.cumsum(np.diff(times, prepend=times[:1]) > SILENCE_SECONDS)
+
+
+def smooth_over_neighbours(
+    values: Values, talks: Talks, before: Sequence[float], after: Sequence[float]
+) -> Values:
+    """Return (n,) or (n, k) values, each with shares of those that stand so many places before and after in its talk."""
+    total = values.copy()
+    for steps, (share_before, share_after) in enumerate(zip(before, after, strict=True), start=1):
+        if steps >= len(values):
+            break
+        is_same = (talks[steps:] == talks[:-steps]).reshape(-1, *[1] * (values.ndim - 1))
+        total[steps:] += share_before * values[:-steps] * is_same
+        total[:-steps] += share_after * values[steps:] * is_same
+    return total
+
+
+def best_of_talk(values: Values, talks: Talks) -> Values:
+    """Return for each memory the best value of its talk."""
+    if not len(values):
+        return values
+    starts = np.flatnonzero(np.diff(talks, prepend=-1))
+    best: Values = np.maximum.reduceat(values, starts)[talks]
+    return best
+
+
+# -- the floor: what comes to mind by itself in a turn bears on the message, or does not come
+#
+# Whatever is recalled is the best that a companion has; for "hey" there is a best as well. So the floor is absolute: it
+# compares what a memory has in common with the message with what any text would have in common with it, before anything
+# is standardised within the companion and before a scoring policy has its say. Set on three conversations of LoCoMo and
+# tried on two others and on MemoryBank (docs/recall.md).
+
 SURE = 0.25  # a memory that bears so much on the cue answers it: then others that bear on it may come with it
 LIKELY = 0.2  # where none is sure, what bears so much may come,
 MAX_LIKELY = 2  # but no more than that
@@ -60,14 +228,6 @@ class Floor:
     bearing: Values
     is_above: NDArray[np.bool_]
     limit: int
-
-
-class Candidate(NamedTuple):
-    """A memory that comes to mind, its score by the policy, and why."""
-
-    id: UUID
-    score: float
-    reasons: dict[str, Any]
 
 
 def measure_floor(cue: Cue, found: Relevance, candidates: CandidateSet, everyday: float, limit: int) -> Floor:
@@ -120,6 +280,33 @@ def _share_of_words(cue: Cue, words: WordMatch) -> tuple[Values, bool]:
     weights = np.log1p((texts - frequency + 0.5) / (frequency + 0.5)) / log(2 * texts + 2)
     said, common = float(weights.sum()), words.saturated[:, telling] @ weights
     return np.minimum(common / min(said, MAX_TERMS), 1) * (said / (said + FEW_TERMS)), True
+
+
+# -- the best of them, looked at closely, held apart, and scored by a policy
+
+# What is read of a memory to look at it closely: not its text.
+LOOKED_AT = [
+    "is_pinned",
+    "happened_at",
+    "learnt_at",
+    "importance",
+    "joy",
+    "aversion",
+    "evidence",
+    "times_recalled",
+]
+# So many are looked at closely, however few are wanted: a longer list begins with the shorter one.
+MAX_FOUND = 100
+PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
+DIVERSITY = 1.0  # what a memory loses where the next to it was picked before: it says much the same
+
+
+class Candidate(NamedTuple):
+    """A memory that comes to mind, its score by the policy, and why."""
+
+    id: UUID
+    score: float
+    reasons: dict[str, Any]
 
 
 def rank(

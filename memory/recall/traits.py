@@ -20,8 +20,7 @@ import snowballstemmer
 
 from memory.language import any_word_of, pattern_of, words_of
 from text.dates import read_dates
-from text.sentences import split_sentences
-from text.storable import folded
+from text.strings import folded, split_sentences
 
 MAX_TERM_CHARACTERS = 40
 MAX_REPETITIONS = 16  # more repetitions of a term than that weigh nothing

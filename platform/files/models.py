@@ -4,7 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.models.owned import UserOwnedQuerySet
+from accounts.models.user import UserOwnedQuerySet
 
 
 class StoredFile(models.Model):

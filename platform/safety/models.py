@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import UserOwnedQuerySet
+from accounts.models.user import UserOwnedQuerySet
 
 
 class AuditEntry(models.Model):

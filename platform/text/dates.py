@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import regex
 
-from text.storable import folded
+from text.strings import folded
 
 LANGUAGES: list[dict[str, Any]] = [
     tomllib.loads(path.read_text(encoding="utf-8"))

@@ -9,8 +9,7 @@ import pytest
 
 from companions.prompting.turn_prompt import order_for_reading, render_memory
 from memory.models import Memory
-from memory.recall.origins import Origins
-from memory.recall.recall import Found
+from memory.recall.recall import Found, Origins
 
 AT = datetime(2026, 3, 4, 22, 30, tzinfo=UTC)
 ANA: Any = SimpleNamespace(user=SimpleNamespace(name="Ana", zone=UTC))

@@ -10,9 +10,8 @@ from django.utils import timezone
 from companions.prompting.pinned_context import NOTHING_PINNED
 from companions.prompting.turn_prompt import Facts, render_prompt
 from memory.models import Memory
-from memory.recall.origins import NOWHERE
-from memory.recall.recall import Found
-from text.quoting import neutral
+from memory.recall.recall import NOWHERE, Found
+from text.strings import neutral
 
 
 def rendered(**fields: Any) -> list[str]:

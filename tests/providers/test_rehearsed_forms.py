@@ -13,7 +13,7 @@ from providers.chat.structured import ask
 from providers.rehearsal.process import RehearsalServer
 from providers.rehearsal.prompt import Material
 from tests.providers.test_structured import Night
-from text.quoting import block, quoted
+from text.strings import block, quoted
 
 NOBODY = UUID(int=0)
 NINE = datetime(2023, 5, 2, 9, tzinfo=UTC)

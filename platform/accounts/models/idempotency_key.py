@@ -1,7 +1,6 @@
 from django.db import models
 
-from accounts.models.owned import UserOwnedQuerySet
-from accounts.models.user import User
+from accounts.models.user import User, UserOwnedQuerySet
 
 
 class IdempotencyKey(models.Model):

@@ -3,8 +3,7 @@ from datetime import datetime
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import UserOwnedQuerySet
-from accounts.models.user import User
+from accounts.models.user import User, UserOwnedQuerySet
 
 
 class ModelCallQuerySet(UserOwnedQuerySet["ModelCall"]):

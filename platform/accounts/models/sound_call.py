@@ -4,8 +4,7 @@ from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import UserOwnedQuerySet
-from accounts.models.user import User
+from accounts.models.user import User, UserOwnedQuerySet
 
 
 class SoundCallQuerySet(UserOwnedQuerySet["SoundCall"]):

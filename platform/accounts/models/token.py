@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.owned import UserOwnedQuerySet
-from accounts.models.user import User
+from accounts.models.user import User, UserOwnedQuerySet
 
 PREFIX_LENGTH = 12
 USE_RECORDED_AFTER = timedelta(minutes=1)

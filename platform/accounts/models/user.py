@@ -1,5 +1,5 @@
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
@@ -89,3 +89,21 @@ class User(AbstractUser):
 def list_time_zones() -> tuple[str, ...]:
     """Return the time zones that this machine knows and a person may live in, in the alphabet's order."""
     return tuple(sorted(available_timezones() - NO_PLACES))
+
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class OwnedQuerySet(models.QuerySet[Row]):
+    """Rows that belong to one person, directly or through a companion of theirs; `owner` is the way to that person."""
+
+    owner = "companion__user"
+
+    def owned_by(self, user: User) -> Self:
+        return self.filter(**{self.owner: user})
+
+
+class UserOwnedQuerySet(OwnedQuerySet[Row]):
+    """Rows that name their person themselves."""
+
+    owner = "user"

@@ -22,7 +22,7 @@ from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_configured
 from providers.guarded_http import OutboundError, send_request
 from providers.web_push import WebPushError, encrypt, parse_browser_keys, sign_request
-from text.storable import shorten
+from text.strings import shorten
 
 log = structlog.get_logger(__name__)
 BODY_CHARACTERS = 200

@@ -11,7 +11,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.encryption import decrypt, encrypt
-from accounts.models.owned import UserOwnedQuerySet
+from accounts.models.user import UserOwnedQuerySet
 
 
 class Subscription(models.Model):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from itertools import pairwise
 from typing import TypeVar
 
-from text.sentences import split_sentences
+from text.strings import split_sentences
 
 Named = TypeVar("Named")
 
