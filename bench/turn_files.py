@@ -75,7 +75,7 @@ def main() -> None:
         from django.conf import settings
 
         from bench.common.rows import person
-        from providers.rehearsal.process import RehearsalServer
+        from tests.fixtures.rehearsal import RehearsalServer
 
         with RehearsalServer() as rehearsal:
             chat = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal", "is_rehearsal": True}

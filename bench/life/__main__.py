@@ -19,7 +19,7 @@ from time import perf_counter
 
 from bench.common.command import count, machine, parser
 from bench.common.place import Place
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 ROUNDS = 3
 LOOKS = 200

@@ -13,8 +13,8 @@ from bench.common.place import printing_its_port
 from bench.recall.measures import DEPTHS, GIVEN, Answer
 from bench.recall.talk import Question, Talk, Turn
 from memory.recall.query import without_names
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate
+from tests.fixtures.rehearsal import RehearsalServer
 
 SIDE = Path(__file__).with_name("mem0_side.py")
 SPEAKER = ("assistant", "user")

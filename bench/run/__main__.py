@@ -21,7 +21,7 @@ from bench.run import idle
 from config.up.ports import is_answering
 from config.up.processes import Program
 from config.up.run import web_program, worker_program
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 if TYPE_CHECKING:
     from bench.run.load import Load

@@ -16,7 +16,7 @@ from bench.common.rows import Person
 from bench.common.sentences import question
 from companions.models import Reply
 from memory.models import Recall
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 ANSWER = "I remember that well. You told me of it, and then we talked about something else."
 WARM_UP = 5

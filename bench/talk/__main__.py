@@ -19,7 +19,7 @@ from bench.common.place import Place
 from bench.recall.reading import DataError
 from bench.talk.subjects import read_subjects
 from config.up.run import web_program
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 SEED = 20
 OTHERS_QUESTIONS = 200

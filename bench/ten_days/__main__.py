@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.common.command import count
 from bench.common.place import Place
 from bench.ten_days.reading import Person, people
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 HEAD = (
     f"{'person':10} sessions  diary  days with a new self-concept  and profile  sentences  memories  unfounded"

@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import SoundCall, User
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import read, wav
 from tests.admin.conftest import Scene
 from tests.admin.walk import listing
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 
 pytestmark = pytest.mark.django_db

@@ -12,9 +12,9 @@ from memory.core_memory import set_slot, write_block
 from memory.models import Memory
 from memory.models.core_memory import By
 from memory.store import keep_fact
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import CONTROL_TOKEN_START
 from tests.companions.talking import say
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

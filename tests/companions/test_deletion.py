@@ -18,8 +18,8 @@ from database.threads import in_thread
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
 from memory.recall.recall import recall, record
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.everywhere import keys_with, tables_with
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import Socket, connected, end_session
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

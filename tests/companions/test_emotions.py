@@ -21,7 +21,7 @@ from companions.replies.turn import end_lost
 from database.threads import in_thread
 from memory.emotion import Emotion
 from memory.models import Memory
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import connected
 

@@ -9,8 +9,8 @@ from accounts.models import User
 from companions.models import Companion, Prompt, Reply
 from database.threads import in_thread
 from memory.models import Memory
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate_messages
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

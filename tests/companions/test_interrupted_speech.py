@@ -17,9 +17,9 @@ from companions.replies.queue import claim, process_name, start
 from database.threads import in_thread
 from memory.models import Memory
 from memory.recall.recall import recall
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, diary, insight, learnt, profile, told
 from tests.companions.everywhere import keys_with, tables_with
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
 pytestmark = pytest.mark.django_db(transaction=True)

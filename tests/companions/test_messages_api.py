@@ -12,7 +12,7 @@ from accounts.models import User
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message
 from database.threads import in_thread
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

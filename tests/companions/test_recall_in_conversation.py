@@ -13,8 +13,8 @@ from database.threads import in_thread
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
 from memory.store import keep_fact
-from providers.rehearsal.process import RehearsalServer
 from tests.companions import talking
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import end_session
 

@@ -11,7 +11,7 @@ from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.queue import start
 from companions.replies.turn import make
 from database.threads import in_thread
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected, end_session
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

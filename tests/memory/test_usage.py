@@ -10,7 +10,7 @@ from accounts.usage import Payer, allowance
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from database.threads import in_thread
 from memory.models import DiaryEntry, Recall
 from memory.recall.recall import Found, record
 from memory.store import keep_fact
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected, make_companion
 from tests.pages.conftest import Told, answered
 

@@ -11,7 +11,7 @@ from companions.models import Companion, Reply
 from companions.sessions import closing, requests
 from database.threads import in_thread
 from memory.models import Recall
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -23,9 +23,9 @@ from config.up.home import SECRET_MAKERS
 from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
 from config.up.run import web_program, worker_program
-from providers.rehearsal.process import RehearsalServer
 from providers.tls import get_tls_context
 from tests.fixtures.push_service import PushService
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.processes.person import Person
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from providers.chat.client import ChatClient, Timeouts
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 
 @pytest.fixture

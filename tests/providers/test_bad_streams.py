@@ -7,7 +7,7 @@ import pytest
 
 from providers.chat.events import Piece, ToolCall, Usage
 from providers.errors import ProviderUnavailable
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.providers.test_chat import Make, broken, calls, delta, heard, text
 
 

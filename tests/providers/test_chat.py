@@ -12,8 +12,8 @@ from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
 from providers.clients import aclose_clients, get_chat_client
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate_answer, estimate_messages
+from tests.fixtures.rehearsal import RehearsalServer
 
 Make = Callable[..., ChatClient]
 ASKED = [{"role": "user", "content": "How do rivers begin?"}]

@@ -7,8 +7,8 @@ import pytest
 from providers.chat.completion import MAX_CHARACTERS, complete
 from providers.chat.events import ToolCall
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import metered
+from tests.fixtures.rehearsal import RehearsalServer
 
 MESSAGES = [{"role": "user", "content": "Shall I write?"}]
 TOOLS = [{"type": "function", "function": {"name": "think", "parameters": {"type": "object"}}}]

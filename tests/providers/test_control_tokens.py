@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from providers.chat.client import ChatClient
 from providers.chat.completion import complete
 from providers.chat.structured import ask
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import CONTROL_TOKEN_START, neutralise, neutralise_messages
+from tests.fixtures.rehearsal import RehearsalServer
 
 ROOT = Path(__file__).parents[2]
 TOKENS = [

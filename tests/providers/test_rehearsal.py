@@ -12,8 +12,8 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessage
 
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import estimate_messages
+from tests.fixtures.rehearsal import RehearsalServer
 
 PERSONA = {"role": "system", "content": "You are Mira, a marine biologist who likes puns."}
 REMEMBERED = [

@@ -10,8 +10,8 @@ from memory.documents.gists import Gists
 from memory.learning.answers import Digest, Ending
 from memory.learning.talk import Line, Talk
 from providers.chat.structured import ask
-from providers.rehearsal.process import RehearsalServer
 from providers.rehearsal.prompt import Material
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.providers.test_structured import Night
 from text.strings import block, quoted
 

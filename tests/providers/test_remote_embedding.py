@@ -14,7 +14,7 @@ from providers import embedding
 from providers.embedding.minilm import MiniLM
 from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 Serve = Callable[..., RemoteEmbedder]
 

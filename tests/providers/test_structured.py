@@ -14,9 +14,9 @@ from memory.learning.answers import Digest, Ending, Reflection
 from providers.chat.completion import MAX_CHARACTERS
 from providers.chat.structured import ask, parse_answer
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.rehearsal.process import RehearsalServer
 from providers.tokens import metered
 from tests.fixtures.malformed import GOOD, HOPELESS, MALFORMED, PARTLY, READABLE, WHOLE
+from tests.fixtures.rehearsal import RehearsalServer
 
 MESSAGES = [
     {"role": "system", "content": "Task: digest\nSay what is to be kept."},

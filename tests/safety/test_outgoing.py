@@ -8,8 +8,8 @@ import pytest
 from accounts.models import ModelCall, User
 from accounts.usage import Payer
 from companions.models import Companion
-from providers.rehearsal.process import RehearsalServer
 from safety.outgoing import RULES, check_outgoing, find_broken_rule
+from tests.fixtures.rehearsal import RehearsalServer
 
 KIND = "The kettle you looked at is half price until Sunday."
 BROKEN = [

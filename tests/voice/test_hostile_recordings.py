@@ -15,8 +15,8 @@ from accounts.models import User
 from companions.models import Companion, Message
 from database.threads import in_thread
 from files.models import StoredFile
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import Sound, wav
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 from tests.voice.recordings import SAID, Browser, hears, recorded, upload
 from voice.models import Recording

@@ -15,9 +15,9 @@ from files.contents import read_content, store_content
 from files.errors import ContentLostError
 from files.models import StoredFile
 from memory.models import Memory
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import read
 from tests.companions.everywhere import tables_with
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 from tests.voice.recordings import SAID, Browser, hears, recorded, spoken
 from voice import tasks

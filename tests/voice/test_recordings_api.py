@@ -8,7 +8,7 @@ from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
 from database.threads import in_thread
 from files.models import StoredFile
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 from tests.voice.recordings import SAID, hears, recorded, spoken, upload
 from voice.models import Recording

@@ -9,8 +9,8 @@ from accounts.models import SoundCall, User
 from companions.models import Companion
 from database.threads import in_thread
 from files.storage import private
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import wav
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.sound import hum
 from tests.voice.speeches import Listener, answered, begun

@@ -15,8 +15,8 @@ from database.threads import in_thread
 from files.contents import store_content
 from files.models import StoredFile
 from memory.models import Memory
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.everywhere import tables_with
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.voice.speeches import Listener, answered, contents, said_by_itself
 from voice import tasks
 from voice.models import Speech, Spoken, Voice

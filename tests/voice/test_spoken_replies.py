@@ -14,8 +14,8 @@ from companions.models import Companion, Reply
 from companions.replies.broadcast import Publisher
 from database.threads import in_thread
 from files.models import StoredFile
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import Sound, mp3, read, wav
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 from tests.fixtures.turns import connected
 from tests.voice.speeches import Listener, answered, begun, contents, said_by_itself

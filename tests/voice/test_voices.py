@@ -8,8 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from accounts.models import User
 from companions.models import Companion
 from files.models import StoredFile
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import read, wav
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 from tests.fixtures.sound import hum
 from voice.models import Voice

@@ -19,11 +19,11 @@ from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from memory.core_memory import set_slot
 from memory.models.core_memory import By
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
 from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling
 from tests.fixtures import faults
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 LATER = NOW + timedelta(hours=1)

@@ -17,10 +17,10 @@ from memory.core_memory import set_slot
 from memory.models import DiaryEntry, Memory, Pursuit, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, learnt, say
 from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling, let_speak, unprompted
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 LATER = NOW + timedelta(hours=1)

@@ -13,12 +13,12 @@ from companions.sessions import diary_rewrite
 from companions.sessions.closing import run
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SAID, diary, say, told
 from tests.companions.everywhere import tables_with
 from tests.companions.sessions.conftest import ask_to_close, closed
 from tests.companions.sessions.test_closing import POINTS
 from tests.fixtures import faults
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 LATER = NOW + timedelta(days=1)

@@ -15,9 +15,9 @@ from memory.learning.neighbours import find_neighbours
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, learnt, told
 from tests.companions.sessions.conftest import closed
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import connected
 

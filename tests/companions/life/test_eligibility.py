@@ -7,8 +7,8 @@ import pytest
 
 from accounts.models import ModelCall
 from companions.models import Companion, Waking
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import ran, say, woken
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin

@@ -15,11 +15,11 @@ from companions.models import Closing, Companion, InnerState
 from companions.sessions.closing import run
 from memory.emotion import Emotion
 from memory.models import DiaryEntry
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import MORNING, TEA, ask_to_close, closed
 from tests.companions.talking import say
 from tests.fixtures import faults
 from tests.fixtures.malformed import GOOD
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)

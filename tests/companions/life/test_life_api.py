@@ -12,8 +12,8 @@ from companions.life import inner_state
 from companions.life.inner_state import CALM
 from companions.models import Companion, InnerState, Message, Waking
 from companions.tasks import drop_old_prompts
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, calling, ran, woken
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]

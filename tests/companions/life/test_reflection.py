@@ -22,11 +22,11 @@ from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.emotion import Emotion
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, ask_to_close
 from tests.companions.talking import say
 from tests.fixtures import faults
 from tests.fixtures.malformed import HOPELESS, READABLE, SOME
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]

@@ -8,8 +8,8 @@ import pytest
 from accounts.models import ModelCall
 from companions.life.timers import fire, set_timer
 from companions.models import Companion, Timer, Waking
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin

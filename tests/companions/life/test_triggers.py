@@ -18,8 +18,8 @@ from companions.memories.editing import set_private
 from companions.models import Companion, Life, Message, Waking
 from memory.models import Memory, Pursuit
 from memory.store import keep_fact
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import ran
+from tests.fixtures.rehearsal import RehearsalServer
 
 MONDAY = datetime(2026, 5, 4, 10, tzinfo=UTC)  # noon in Berlin, six in the evening in Shanghai
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

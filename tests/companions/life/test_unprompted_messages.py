@@ -18,9 +18,9 @@ from companions.replies.finish import Said, finish
 from companions.replies.queue import process_name, start
 from database.threads import in_thread
 from memory.models import Memory
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken
 from tests.fixtures import faults
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]

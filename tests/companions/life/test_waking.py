@@ -11,9 +11,9 @@ from companions.life.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin

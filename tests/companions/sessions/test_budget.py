@@ -9,8 +9,8 @@ from companions.deletion import delete_message
 from companions.models import Closing, Companion, Session
 from companions.sessions import closing, diary_rewrite, digests
 from memory.models import DiaryEntry
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]

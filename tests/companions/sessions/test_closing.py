@@ -14,10 +14,10 @@ from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
 from tests.fixtures.malformed import SOME
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)

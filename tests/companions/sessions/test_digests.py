@@ -16,10 +16,10 @@ from companions.sessions.digests import find_due, run
 from jobs.lease import LEASE_TIME
 from memory.models import Learning, Memory
 from memory.store import keep_fact
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
 from tests.fixtures import faults
 from tests.fixtures.malformed import LEARNT
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 EIGHT_TURNS = (*TEA, *GARDEN) * 2

@@ -9,8 +9,8 @@ from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close_silent
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import make_companion
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]

@@ -7,12 +7,12 @@ import pytest
 
 from memory.models import Memory
 from providers.rehearsal.forms import write_form
-from providers.rehearsal.process import RehearsalServer
 from providers.rehearsal.talk import echo
 from tests.companions.sessions.echoes.days import Life
 from tests.companions.sessions.echoes.records import kept_by, learnt_by, outcomes, said_in
 from tests.companions.sessions.echoes.runs import live, parroting, someone
 from tests.companions.sessions.echoes.sources import Kept, Said, repeats, wrong
+from tests.fixtures.rehearsal import RehearsalServer
 
 DAYS = 6
 TEA = "My favourite drink is green tea."

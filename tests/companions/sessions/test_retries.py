@@ -11,9 +11,9 @@ from companions.sessions import closing, digests
 from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.models import DiaryEntry
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
 from tests.fixtures import faults
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)

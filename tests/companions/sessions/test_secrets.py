@@ -10,8 +10,8 @@ from django.db.models import Model
 from companions.models import Closing, Companion, Session
 from companions.sessions.digests import run
 from memory.models import DiaryEntry, Learning, Memory, Revision
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)

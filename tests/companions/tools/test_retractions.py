@@ -19,8 +19,8 @@ from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import search
 from memory.store import correct, keep_fact
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.tools.conftest import NOW, end, turn_of, use
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.turns import connected
 

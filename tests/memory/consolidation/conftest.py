@@ -14,7 +14,7 @@ from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.store import entry_of
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 
 DAY = datetime(2023, 5, 2, 9, tzinfo=UTC)
 NIGHT = datetime(2023, 5, 3, 2, tzinfo=UTC)  # four in the morning in Berlin

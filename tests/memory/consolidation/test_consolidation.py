@@ -5,7 +5,7 @@ from datetime import timedelta
 from accounts.models import ModelCall
 from companions.models import Companion
 from memory.models import Change, Consolidation, Memory, Pursuit
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import NIGHT, Know, Work, calls
 
 

@@ -9,8 +9,8 @@ from companions.memories import consolidation
 from companions.models import Companion
 from memory.consolidation.candidates import Answer
 from memory.models import Change, Consolidation, Memory, Pursuit
-from providers.rehearsal.process import RehearsalServer
 from tests.fixtures.malformed import PARTLY, READABLE, SOME, SOME_HOPELESS
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import DAY, NIGHT, Know, Work, done
 
 

@@ -19,7 +19,7 @@ from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.store import correct
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import NIGHT, Know, calls, done, numbers
 
 # The first statement that begins so and holds that comes when the work is at this point.

@@ -13,7 +13,7 @@ from companions.memories import consolidation
 from companions.models import Companion
 from memory.consolidation import runs
 from memory.models import Consolidation, Memory
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import DAY, NIGHT, Know, calls
 
 BERLIN, HELSINKI = "Europe/Berlin", "Europe/Helsinki"

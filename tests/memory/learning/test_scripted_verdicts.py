@@ -14,7 +14,7 @@ from memory.learning.requests import render_digest_request
 from memory.learning.talk import Talk
 from memory.models import Learning
 from providers.chat.structured import ask
-from providers.rehearsal.process import RehearsalServer
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, NOW, Had, apply, facts, learnt, outcomes
 

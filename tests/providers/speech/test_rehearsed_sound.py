@@ -5,10 +5,10 @@ import base64
 import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import wav
 from providers.speech import SpeechRequest, get_engine, synthesise
 from providers.transcription import Transcript, is_offered, transcribe
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 
 

@@ -7,8 +7,8 @@ import pytest
 from accounts.models import User
 from companions.models import Companion, Message
 from files.models import StoredFile
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import wav
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 from tests.voice.call.calls import ENDINGS, calling, say
 from tests.voice.recordings import hears

@@ -11,10 +11,10 @@ from database.threads import in_thread
 from files.contents import read_content
 from files.models import StoredFile
 from memory.models import Memory
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import read, wav
 from safety.models import ContinuousUse
 from tests.companions.everywhere import keys_with, tables_with
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 from tests.fixtures.turns import Socket, bearer, connected
 from tests.voice.call.calls import ENDINGS, calling, say

@@ -8,8 +8,8 @@ from django.test import Client
 from accounts.models import User
 from companions.models import Companion
 from database.threads import in_thread
-from providers.rehearsal.process import RehearsalServer
 from providers.sound import read
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.voice.recordings import Browser
 
 pytestmark = pytest.mark.django_db(transaction=True)

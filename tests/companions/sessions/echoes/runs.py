@@ -16,8 +16,8 @@ from companions.sessions import closing, digests, requests
 from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from providers.clients import aclose_clients
-from providers.rehearsal.process import RehearsalServer
 from tests.companions.sessions.echoes.days import FIRST, Turn
+from tests.fixtures.rehearsal import RehearsalServer
 
 ANSWERED = timedelta(seconds=20)
 BEFORE_THREE, AFTER_THREE = timedelta(hours=26), timedelta(hours=28)  # after the midnight that began the day
