@@ -27,7 +27,7 @@ async def embeddings(request: web.Request) -> web.Response:
 
 def embedded(texts: list[str]) -> list[list[float]]:
     """A vector of length 1 for each text, of a long one the mean of its windows'."""
-    from providers.embedding import get_embedder
+    from providers.clients import get_embedder
     from providers.embedding.embedder import normalised
 
     kith = get_embedder()

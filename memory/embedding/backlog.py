@@ -26,7 +26,7 @@ from memory.errors import WidestError, WidthError
 from memory.language import load_languages
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
-from providers.embedding import get_embedder
+from providers.clients import get_embedder
 from providers.embedding.embedder import Embedder, Floats
 from providers.errors import ProviderError, ProviderRefused
 

@@ -21,7 +21,7 @@ from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
 from memory.models.embedding import MAX_WIDTH
 from memory.recall.query import NOBODY, Names, without_names
-from providers.embedding import get_embedder, get_embedders
+from providers.clients import get_embedder, get_embedders
 from providers.embedding.embedder import Embedder, Floats, normalised
 from providers.errors import ProviderError
 from text.strings import ends, storable

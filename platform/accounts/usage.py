@@ -41,7 +41,7 @@ def allowance(user: User, now: datetime) -> Allowance:
     """Return the person's limits, their own or the platform's, and the tokens of their local day (one query)."""
     began_at, ends_at = local_day(user, now)
     messages, tokens = user.messages_per_minute, user.tokens_per_day
-    calls = ModelCall.objects.owned_by(user).since(began_at)
+    calls = ModelCall.objects.owned_by(user).filter(started_at__gte=began_at)
     today = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))
     return Allowance(
         messages_per_minute=settings.MESSAGES_PER_MINUTE if messages is None else messages,
@@ -96,7 +96,7 @@ def waits_until(user: User, now: datetime, *, is_asked_for: bool = False) -> dat
 def admit_speech(user: User, characters: int, now: datetime) -> None:
     """Let a sentence be spoken; GateError `no_speech_left` where it would go over the day's characters."""
     began_at, ends_at = local_day(user, now)
-    used = SoundCall.objects.owned_by(user).since(began_at).used()
+    used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["characters"] + characters > settings.SPEECH_CHARACTERS_PER_DAY:
         detail = _("What may be read aloud in a day is used up. There is more at midnight; the text stays.")
         raise GateError("no_speech_left", detail, _seconds_until(ends_at, now))
@@ -105,7 +105,7 @@ def admit_speech(user: User, characters: int, now: datetime) -> None:
 def admit_hearing(user: User, seconds: float, now: datetime) -> None:
     """Let a recording be transcribed; GateError `no_hearing_left` where it would go over the day's seconds."""
     began_at, ends_at = local_day(user, now)
-    used = SoundCall.objects.owned_by(user).since(began_at).used()
+    used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["seconds_heard"] + seconds > settings.HEARING_SECONDS_PER_DAY:
         detail = _("What may be listened to in a day is used up. There is more at midnight; you can type.")
         raise GateError("no_hearing_left", detail, _seconds_until(ends_at, now))

@@ -216,7 +216,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[tuple[s
         more = ngettext("of %(people)s person", "of %(people)s people", said["people"]) % said
         yield _("Messages today"), said["all"], more
     if may("accounts.view_modelcall"):
-        calls = ModelCall.objects.since(since).aggregate(
+        calls = ModelCall.objects.filter(started_at__gte=since).aggregate(
             all=Count("pk"),
             failed=Count("pk", filter=Q(outcome__in=FAILED_CALLS)),
             sent=Sum("prompt_tokens", default=0),
@@ -227,7 +227,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[tuple[s
         yield _("Tokens sent today"), calls["sent"], _("%(cached)s from the cache") % calls
         yield _("Tokens received today"), calls["received"], ""
     if may("accounts.view_soundcall"):
-        sound = SoundCall.objects.since(since).used()
+        sound = SoundCall.objects.filter(started_at__gte=since).used()
         heard = _("%(heard)s s of speech heard") % {"heard": f"{sound['seconds_heard']:,.0f}"}
         yield _("Characters spoken today"), int(sound["characters"]), heard
 

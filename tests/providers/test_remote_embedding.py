@@ -10,7 +10,7 @@ import httpx2
 import numpy as np
 import pytest
 
-from providers import embedding
+from providers import clients
 from providers.embedding.minilm import MiniLM
 from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
 from providers.errors import ProviderRefused, ProviderUnavailable
@@ -130,9 +130,9 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 def test_the_settings_choose_the_embedder(server: RehearsalServer, settings: Any) -> None:
     settings.EMBEDDING = {"base_url": "", "api_key": "", "model": ""}
-    assert isinstance(embedding.get_embedder(), MiniLM)
-    assert embedding.get_embedder() is embedding.get_embedder()
+    assert isinstance(clients.get_embedder(), MiniLM)
+    assert clients.get_embedder() is clients.get_embedder()
     settings.EMBEDDING = {"base_url": server.url, "api_key": "", "model": "rehearsal-embedding"}
-    chosen = embedding.get_embedder()
+    chosen = clients.get_embedder()
     assert isinstance(chosen, RemoteEmbedder)
     assert chosen.width == 256

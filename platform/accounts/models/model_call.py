@@ -1,14 +1,7 @@
-from datetime import datetime
-
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import User, UserOwnedQuerySet
-
-
-class ModelCallQuerySet(UserOwnedQuerySet["ModelCall"]):
-    def since(self, moment: datetime) -> "ModelCallQuerySet":
-        return self.filter(started_at__gte=moment)
 
 
 class ModelCall(models.Model):
@@ -51,7 +44,7 @@ class ModelCall(models.Model):
     said = models.TextField(_("the provider's words"), blank=True)
     started_at = models.DateTimeField(_("started"))
 
-    objects = ModelCallQuerySet.as_manager()
+    objects = UserOwnedQuerySet["ModelCall"].as_manager()
 
     class Meta:
         verbose_name = _("model call")

@@ -1,5 +1,3 @@
-from datetime import datetime
-
 from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
@@ -8,9 +6,6 @@ from accounts.models.user import User, UserOwnedQuerySet
 
 
 class SoundCallQuerySet(UserOwnedQuerySet["SoundCall"]):
-    def since(self, moment: datetime) -> "SoundCallQuerySet":
-        return self.filter(started_at__gte=moment)
-
     def used(self) -> dict[str, float]:
         """Characters spoken, seconds of sound spoken and seconds heard: one query. What failed was not used."""
         spoke = models.Q(capability=SoundCall.Capability.SPEECH)

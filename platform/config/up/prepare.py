@@ -14,7 +14,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.up.terminal import say
-from providers.embedding import get_embedder
+from providers.clients import get_embedder
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
 

@@ -43,7 +43,7 @@ def is_above(request: HttpRequest, person: User | None) -> bool:
 
 def annotate_sound(people: QuerySet[User], since: datetime) -> QuerySet[User]:
     """Annotate the people with `characters_spoken` to them and `seconds_heard` of them since then."""
-    calls = SoundCall.objects.since(since).filter(user=OuterRef("pk")).order_by().values("user")
+    calls = SoundCall.objects.filter(started_at__gte=since, user=OuterRef("pk")).order_by().values("user")
     spoken = calls.filter(capability=SoundCall.Capability.SPEECH).annotate(all=Sum("characters"))
     heard = calls.filter(capability=SoundCall.Capability.TRANSCRIPTION).annotate(all=Sum("seconds"))
     return people.annotate(
