@@ -1,4 +1,6 @@
-"""Events for whoever has a page or a stream open, in any process: published through Redis, heard by groups.
+"""Events for whoever has a page or a stream open, in any process, and the frames that they carry.
+
+They are published through Redis and heard by groups.
 
 Each web process hears every event and passes it on to its own listeners. What is missed while Redis is away can be
 found in rows and streams, where listeners look from time to time.
@@ -8,7 +10,7 @@ import asyncio
 import contextlib
 import contextvars
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,9 +20,15 @@ import redis
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
 from redis.asyncio import Redis
 
+from companions.models import Companion, Message, Reply
 from jobs.background import one_per_loop
+from memory.models import Recalled
+from memory.recall.recall import Found
+from providers.errors import ProviderRefused, ProviderUnavailable
 
 log = structlog.get_logger(__name__)
 REDIS_UNAVAILABLE = (redis.RedisError, OSError)
@@ -31,6 +39,9 @@ PING_SECONDS = 20.0
 Event = dict[str, Any]
 Listener = Callable[[Event], object]
 """Takes an event in at once, and does not wait."""
+
+
+# -- publishing --------------------------------------------------------------------------------------------------------
 
 
 def group_of_companion(companion_id: UUID | str) -> str:
@@ -102,6 +113,9 @@ def _publish_blocking(group: str, event: Event) -> None:
         log.warning("event_not_published", error=type(error).__name__)
 
 
+# -- hearing -----------------------------------------------------------------------------------------------------------
+
+
 class Hub:
     """Hears every event, while anybody listens, and passes each on to its group's listeners in this event loop."""
 
@@ -156,3 +170,64 @@ class Hub:
 def hub() -> Hub:
     """Return the hub of the running event loop."""
     return Hub()
+
+
+# -- frames, in the form in which sockets and the API give them ---------------------------------------------------------
+
+SENTENCES = {error.code: error.sentence for error in (ProviderUnavailable, ProviderRefused)}
+
+
+def render_message(message: Message) -> dict[str, Any]:
+    return {
+        "id": str(message.pk),
+        "role": message.role,
+        "text": message.text,
+        "client_id": message.client_id,
+        "said_at": message.said_at.isoformat(),
+        "is_hidden": message.is_hidden,
+        "is_rehearsed": message.is_rehearsed,
+    }
+
+
+def render_saved(message: Message, reply: Reply) -> dict[str, Any]:
+    """Return the frame which says that a message is kept, and which reply it will have."""
+    waiting = {"id": str(reply.pk), "state": reply.state}
+    return {"type": "message.saved", "message": render_message(message), "reply": waiting}
+
+
+def render_recalled(found: Iterable[Found | Recalled]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": str(hit.memory.pk),
+            "kind": hit.memory.kind,
+            "text": hit.memory.text,
+            "happened_at": hit.memory.happened_at.isoformat(),
+            "score": hit.score,
+            "reasons": hit.reasons,
+            "message_id": str(hit.memory.message_id) if hit.memory.message_id else None,
+        }
+        for hit in found
+    ]
+
+
+def render_heard(reply: Reply) -> dict[str, Any]:
+    """Return the frame which says what is left of a reply that was broken off, and of the answer that it became."""
+    answer = render_message(reply.answer) if reply.answer else None
+    ids = {"id": str(reply.pk), "message_id": str(reply.message_id)}
+    return {"type": "reply.heard", **ids, "text": reply.text, "message": answer}
+
+
+def render_ending(reply: Reply, companion: Companion) -> dict[str, Any]:
+    """Return the fields of the frame with which a reply ends."""
+    fields: dict[str, Any] = {"message": render_message(reply.answer) if reply.answer else None}
+    if reply.code:
+        with translation.override(companion.user.language or "en"):
+            fields |= {"code": reply.code, "detail": describe_failure(reply.code)}
+    return fields
+
+
+def describe_failure(code: str) -> str:
+    """Return what happened to a failed reply and what to do, kindly and in the active language."""
+    return str(
+        SENTENCES.get(code) or _("Something went wrong on Kith's side. Your message is kept; try again.")
+    )

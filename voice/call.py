@@ -15,8 +15,9 @@ from pydantic import Field, TypeAdapter
 
 from accounts.admission import at_work
 from accounts.errors import RefusedError
+from companions.events import render_saved
 from companions.models import Companion, Message, Reply
-from companions.replies import frames, turn
+from companions.replies import turn
 from companions.replies.actions import break_off, keep_heard
 from companions.replies.queue import Started, start
 from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
@@ -128,7 +129,7 @@ class CallConsumer(CompanionConsumer):
             if started is None:
                 await self.send_frame({"type": "call.nothing", "client_id": said.client_id})
             elif not started.is_new:  # a new one is told to everyone, here too
-                await self.send_frame(frames.saved(started))
+                await self.send_frame(render_saved(started.message, started.reply))
         except RefusedError as error:
             await self.send_error(error.code, str(error.detail), said.client_id)
         except DATABASE_UNAVAILABLE:

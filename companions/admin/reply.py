@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ModelCall
 from companions.admin.columns import state
+from companions.events import describe_failure
 from companions.models import Prompt, Reply
-from companions.replies.frames import describe_failure
 from memory.emotion import Emotion
 from safety.admin import PrivateAdmin, link_to, moment
 

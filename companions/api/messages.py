@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 from django.http import StreamingHttpResponse
-from django.utils import timezone
+from django.utils import timezone, translation
 from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
 
@@ -19,9 +19,11 @@ from accounts.idempotency import checked
 from companions import access
 from companions.api.schemas import ClientId, FoundOut, IdempotencyKey, MessageOut, MessagesOut
 from companions.conversations.messages import load_page
+from companions.events import describe_failure, render_message, render_recalled, render_saved
+from companions.memories.reasons import describe_reasons
 from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
-from companions.replies import actions, frames, turn
+from companions.replies import actions, turn
 from companions.replies.broadcast import listening
 from database.threads import in_thread
 from memory.emotion import Emotion
@@ -110,7 +112,7 @@ async def send_message(
 
 def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
     reply = Reply.objects.select_related("companion__user").get(pk=reply_id)
-    return {"message": frames.message(Message.objects.get(pk=message_id)), "reply": reply_out(reply)}
+    return {"message": render_message(Message.objects.get(pk=message_id)), "reply": reply_out(reply)}
 
 
 async def _stream_turn(companion: Companion, text: str, client_id: str | None) -> StreamingHttpResponse:
@@ -122,7 +124,7 @@ async def _stream_turn(companion: Companion, text: str, client_id: str | None) -
 
     async def events() -> AsyncIterator[bytes]:
         try:
-            yield _event(orjson.dumps(frames.saved(started)).decode())
+            yield _event(orjson.dumps(render_saved(started.message, started.reply)).decode())
             async with asyncio.timeout(STREAM_SECONDS):
                 async for frame in listener.frames(started.reply.pk):
                     yield _event(frame)
@@ -147,10 +149,21 @@ def reply_out(reply: Reply) -> dict[str, object]:
         "emotions": reply.emotions,
         "message_id": reply.message_id,
         "answer_id": reply.answer_id,
-        "recalled": frames.recalled_for(reply),
+        "recalled": _list_recalled(reply),
         "code": reply.code or None,
-        "detail": frames.describe_failure(reply.code) if reply.code else None,
+        "detail": describe_failure(reply.code) if reply.code else None,
     }
+
+
+def _list_recalled(reply: Reply) -> list[dict[str, object]]:
+    """Return what was recalled for the reply, best first, each with a sentence that says why."""
+    recalls = reply.recalls.order_by("at").prefetch_related("found__memory")
+    found = [hit for recall in recalls for hit in recall.found.all()]
+    with translation.override(reply.companion.user.language or "en"):
+        return [
+            {**rendered, "why": describe_reasons(hit.reasons, hit.memory.text)}
+            for rendered, hit in zip(render_recalled(found), found, strict=True)
+        ]
 
 
 @replies_router.get(REPLY, response=ReplyOut, operation_id="get_reply", summary="A reply as it stands")

@@ -16,13 +16,12 @@ from django.utils.translation import gettext as _
 from companions.access import hold, lock
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
-from companions.events import notify_companion, notify_person, notify_unread_changed
+from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
 from companions.life.decision import decide
 from companions.life.eligibility import Reason, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
 from companions.life.waking_context import WakingContext
 from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
-from companions.replies import frames
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from providers.errors import ProviderError
@@ -172,7 +171,7 @@ def _post_message(
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
     deliver(message, now)
-    frame = frames.message(message)
+    frame = render_message(message)
     notify_companion(companion.pk, {"type": "message.said", "message": frame, "emotions": emotions})
     shown = {name: frame[name] for name in ("id", "text", "said_at")}
     sender = {"id": str(companion.pk), "name": companion.name}

@@ -14,9 +14,8 @@ from companions.access import hold
 from companions.conversations.editing import reword
 from companions.deletion.deletion import remove
 from companions.errors import ReplyStateError
-from companions.events import REDIS_UNAVAILABLE, publish, tell_companion
+from companions.events import REDIS_UNAVAILABLE, publish, render_heard, tell_companion
 from companions.models import Companion, Message, Reply
-from companions.replies import frames
 from companions.replies.broadcast import wipe_streams
 from companions.replies.finish import finish, seal_and_read
 from companions.replies.queue import admit_message, queue_reply
@@ -95,7 +94,7 @@ async def break_off(reply: Reply, until: int, now: datetime, *, keep: KeepHeard)
     kept = await in_thread(keep, reply, until, now)
     await tell_to_stop(reply)
     if kept:
-        await tell_companion(reply.companion_id, frames.heard(kept))
+        await tell_companion(reply.companion_id, render_heard(kept))
     return kept
 
 

@@ -19,9 +19,16 @@ import orjson
 import redis
 from django.conf import settings
 
-from companions.events import REDIS_UNAVAILABLE, Event, group_of_companion, hub, publish, redis_client
+from companions.events import (
+    REDIS_UNAVAILABLE,
+    Event,
+    group_of_companion,
+    hub,
+    publish,
+    redis_client,
+    render_ending,
+)
 from companions.models import Companion, Reply
-from companions.replies import frames
 from database.threads import in_thread
 from jobs.background import one_per_loop
 
@@ -356,7 +363,7 @@ class Follower:
             self._move(reply_id, Place(reply.seq, 0), reply.seq)
         if not reply.is_open:
             self._move(reply_id, ENDING, reply.seq)
-            given.append(_json(f"reply.{reply.state}", reply_id, **frames.ending(reply, self.companion)))
+            given.append(_json(f"reply.{reply.state}", reply_id, **render_ending(reply, self.companion)))
         return given
 
     def _move(self, reply_id: str, place: Place, seq: int) -> None:

@@ -18,9 +18,9 @@ from companions import tools
 from companions.access import lock
 from companions.conversations.emotion_tags import Expressions, Felt
 from companions.errors import LostOwnershipError
+from companions.events import render_recalled
 from companions.models import Prompt, Reply
 from companions.prompting.turn_prompt import Line, compose_tool_result
-from companions.replies import frames
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, get_round_offers, prepare, record_call
 from companions.replies.finish import Said
@@ -120,7 +120,7 @@ class Generation:
         async with places("turns").at(self.turn.whose):
             cue, vector = await in_thread_with_retry(embed_message, self.turn)
             call = await in_thread_with_retry(prepare, self.turn, cue, vector, self.clock())
-        self.publisher.send("reply.recalled", recalled=frames.recalled(self.turn.found))
+        self.publisher.send("reply.recalled", recalled=render_recalled(self.turn.found))
         for round in range(1, settings.TOOL_ROUNDS + 1):
             calls = await self._ask(call, get_round_offers(round))
             if round == settings.TOOL_ROUNDS or not calls:

@@ -17,9 +17,8 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from accounts.admission import at_work, places
-from companions.events import REDIS_UNAVAILABLE, Event, hub, tell_companion
+from companions.events import REDIS_UNAVAILABLE, Event, hub, render_ending, render_saved, tell_companion
 from companions.models import Companion, Reply
-from companions.replies import frames
 from companions.replies.actions import STOPS
 from companions.replies.broadcast import Publisher, delete_stream
 from companions.replies.context import TurnContext
@@ -73,7 +72,7 @@ async def send(
 
 async def _take_up(started: Started, but: str) -> None:
     """Tell of the message and make its reply, though the one who sent it may be gone."""
-    telling = tell_companion(started.message.companion_id, frames.saved(started), but)
+    telling = tell_companion(started.message.companion_id, render_saved(started.message, started.reply), but)
     if started.has_turn and not Running.is_draining:
         await make(started.reply, timezone.now, telling)
         return
@@ -143,7 +142,7 @@ async def _end(generation: Generation, state: State) -> None:
     elif ended.is_open:  # another process has taken it over, and will end it
         await publisher.close()
     else:
-        await publisher.close(f"reply.{ended.state}", **frames.ending(ended, turn.companion))
+        await publisher.close(f"reply.{ended.state}", **render_ending(ended, turn.companion))
     log.info("reply_ended", state=ended.state if ended else "gone", code=said.code)
 
 
@@ -216,7 +215,7 @@ async def end_lost(reply_id: UUID, clock: Clock) -> None:
     if ended:
         await in_thread_with_retry(end_lost_calls, ended)
         publisher = Publisher(reply.companion_id, reply.pk, seq=said.seq)
-        await publisher.close("reply.interrupted", **frames.ending(ended, reply.companion))
+        await publisher.close("reply.interrupted", **render_ending(ended, reply.companion))
         log.info("reply_taken_over", reply_id=str(reply_id))
 
 

@@ -26,10 +26,11 @@ from companions.events import (
     group_of_person,
     group_of_sockets,
     hub,
+    render_saved,
 )
 from companions.life.outreach import count_unread
 from companions.models import Companion, Reply
-from companions.replies import actions, frames, turn
+from companions.replies import actions, turn
 from companions.replies.broadcast import SILENCE_SECONDS, Follower
 from companions.sockets.authorization import (
     NO_SUCH_COMPANION,
@@ -299,7 +300,7 @@ class CompanionConsumer(PersonSocket):
             )
             if started.is_new:
                 self.follower.begin(started.reply.pk)
-            await self.send_frame(frames.saved(started))
+            await self.send_frame(render_saved(started.message, started.reply))
 
     async def _catch_up(self, reply_id: UUID | str, after: int | None = None) -> None:
         """Give what was missed, or what follows piece `after`; where pieces are gone, the text as it is on the row."""

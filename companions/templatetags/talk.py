@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from companions.conversations.markdown import as_html
+from companions.events import describe_failure
 from companions.memories.reasons import Named, describe_reasons, format_percent, list_factors, list_parts
-from companions.replies.frames import describe_failure
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recalled
 from memory.recall.recall import Found

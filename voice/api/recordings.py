@@ -11,8 +11,8 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
 from companions.api.schemas import ClientId, FilledText, IdempotencyKey, MessageOut
+from companions.events import render_saved
 from companions.pagination import PageQuery, paginate
-from companions.replies import frames
 from database.threads import in_thread
 from files.uploads import read_upload
 from voice import hearing
@@ -170,9 +170,8 @@ async def send_recording(
 ) -> Status[Out]:
     recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
     client_id = body.client_id or checked(key)
-    return Status(
-        201, frames.saved(await hearing.send_recording(recording, body.text, client_id, timezone.now))
-    )
+    started = await hearing.send_recording(recording, body.text, client_id, timezone.now)
+    return Status(201, render_saved(started.message, started.reply))
 
 
 @router.delete(

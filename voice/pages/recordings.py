@@ -17,7 +17,7 @@ from django_htmx.http import trigger_client_event
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import CompanionsError
-from companions.replies import frames
+from companions.events import render_saved
 from database.threads import in_thread
 from files.uploads import read_upload
 from voice.hearing import (
@@ -63,7 +63,7 @@ async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID)
     recording = await in_thread(get_recording, request.user, companion_id, recording_id)
     text, client_id = request.POST.get("text", ""), request.POST.get("client_id", "")[:200] or None
     started = await send_recording(recording, text, client_id, timezone.now)
-    return JsonResponse(frames.saved(started), status=201)
+    return JsonResponse(render_saved(started.message, started.reply), status=201)
 
 
 @require_POST
