@@ -19,7 +19,7 @@ from memory.scoring.policy import days_between, require
 MOVED = 0.3  # a feeling above this may stir of itself
 STIRRED = 0.05
 HALF_DAYS = 3 / 24  # half of it is gone after three hours
-CALM = 1.0  # weighs as much as one neutral memory just called to mind: no single one sways the whole
+CALM_WEIGHT = 1.0  # as much as one neutral memory just called to mind: no single one sways the whole
 
 
 class Emotion(TextChoices):
@@ -184,5 +184,5 @@ def mood(felt: Iterable[Felt], now: datetime) -> float:
         (exp2(-days_between(memory.at, now) / HALF_DAYS), memory.joy - memory.aversion) for memory in felt
     ]
     return sum(weight * feeling for weight, feeling in weighed) / (
-        CALM + sum(weight for weight, _ in weighed)
+        CALM_WEIGHT + sum(weight for weight, _ in weighed)
     )

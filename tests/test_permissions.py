@@ -17,7 +17,7 @@ from companions.conversations.log_import import Line, import_log
 from companions.life import timers
 from companions.memories.editing import give_document, write_revision
 from companions.models import Companion, Message, Reply
-from companions.replies.queue import start
+from companions.replies.lifecycle import start
 from database.threads import in_thread
 from integrations.push.models import Subscription
 from memory.core_memory import set_slot, write_block

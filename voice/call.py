@@ -19,7 +19,7 @@ from companions.events import render_saved
 from companions.models import Companion, Message, Reply
 from companions.replies import turn
 from companions.replies.actions import break_off, keep_heard
-from companions.replies.queue import Started, start
+from companions.replies.lifecycle import Started, start
 from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
 from database.threads import DATABASE_UNAVAILABLE, in_thread
 from files.errors import FilesError

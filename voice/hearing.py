@@ -29,7 +29,7 @@ from companions.conversations.messages import check_text
 from companions.errors import ConflictError
 from companions.models import Companion
 from companions.replies import turn
-from companions.replies.queue import Started, start
+from companions.replies.lifecycle import Started, start
 from database.threads import in_thread
 from files.contents import read_content, store_content
 from files.models import StoredFile

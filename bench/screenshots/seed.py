@@ -17,8 +17,7 @@ from bench.screenshots.mind import grow
 from companions import creation
 from companions.characters import load_characters
 from companions.models import Message, Reply
-from companions.replies.finish import Said, finish
-from companions.replies.queue import start
+from companions.replies.lifecycle import Said, finish, start
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
 from memory.models import Change, Consolidation, Recall

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.models import ModelCall, SoundCall
 from companions.models import Companion, Prompt, Reply
 from companions.replies.broadcast import wipe_streams
-from companions.replies.finish import Said, finish, seal_and_read
+from companions.replies.lifecycle import Said, finish, seal_and_read
 from memory.models import Memory, Page, Recall
 
 

@@ -6,14 +6,14 @@ first is drawn from the persona, before any model was asked.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import exp2
 from typing import NamedTuple
 from uuid import UUID
 
 import regex
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -23,7 +23,7 @@ from companions.access import lock
 from companions.conversations.revisions import Piece, compare
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
-from memory.emotion import Emotion
+from memory.emotion import CALM_WEIGHT, HALF_DAYS, Emotion
 from memory.scoring.policy import days_between, require
 from text.strings import shorten, split_sentences, storable
 
@@ -204,6 +204,46 @@ def delete_states(companion: Companion, ids: Collection[UUID]) -> None:
 def compare_texts(before: str, after: str) -> list[list[Piece]]:
     """Return the sentences of both inner states in their order, each as its pieces: what is new, and what is gone."""
     return compare(split_sentences(before), split_sentences(after))
+
+
+# -- the mood of a session: what came to mind in it, on top of the inner state
+
+MOOD_WINDOW = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
+# A long session has thousands of them, and every turn waits for this; the formula is that of memory.emotion.mood.
+SESSION_MOOD = """
+SELECT coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0))
+FROM companions_message message
+JOIN companions_reply reply ON reply.message_id = message.id
+JOIN memory_recall recall ON recall.reply_id = reply.id
+JOIN memory_recalled found ON found.recall_id = recall.id
+LEFT JOIN memory_memory memory ON memory.id = found.memory_id AND found.is_used AND recall.at > %(since)s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN recall.at > %(since)s  -- of what is much older no floating-point number is left, but an error
+                THEN power(2, -greatest(extract(epoch FROM %(now)s - recall.at), 0)::float8 / %(half_seconds)s)
+                ELSE 0 END AS weight
+) fading
+WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(but)s
+"""
+
+
+def load_session_mood(session_id: UUID, now: datetime, but: UUID | None = None) -> float:
+    """Return the mood (-1 to 1) that what came to mind in this session, but for that message, makes on top of the valence
+    of the inner state.
+    """
+    parameters = {
+        "session": session_id,
+        "but": but,
+        "now": now,
+        "since": now - MOOD_WINDOW,
+        "calm": CALM_WEIGHT,
+    }
+    parameters["half_seconds"] = timedelta(days=HALF_DAYS).total_seconds()
+    with connection.cursor() as cursor:
+        cursor.execute(SESSION_MOOD, parameters)
+        [mood] = cursor.fetchone()
+    states = InnerState.objects.filter(companion__sessions=session_id).order_by("-number")
+    felt = states.values_list("valence", "made_at").first()
+    return sway(mood, fade(Feeling(felt[0]), felt[1], now).valence if felt else 0.0)
 
 
 # -- the first words: feelings, not instructions; what a companion is to do stands in its persona

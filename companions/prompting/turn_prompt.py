@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -50,7 +50,13 @@ KINDS = {
     Memory.Kind.DIARY: "From your diary",
     Memory.Kind.GIST: "From a document",
 }
+# How much of a session goes into the prompt: under pressure (above a share of the context) so many more of its oldest
+# messages stay out, and come back without it. The steps are DigitalLife's; at or below 0.60 it recovers as BenjiMemoryPkg
+# does. The summary tells what stays out.
+WINDOW_STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
+WINDOW_RECOVERY = -4
 Line = dict[str, object]
+T = TypeVar("T")
 
 RULES = f"""\
 You are {{name}}, a companion on Kith. You are an AI and say so when asked sincerely; you never claim to be human.
@@ -172,6 +178,21 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
             break
         kept.append(message)
     return kept[::-1]
+
+
+def change_window(pressure: float) -> int:
+    """Return how many more messages stay out after a turn whose prompt took that share of the context."""
+    return next((change for above, change in WINDOW_STEPS if pressure > above), WINDOW_RECOVERY)
+
+
+def move_window(unsent: int, pressure: float, messages: int) -> int:
+    """Return how many of so many messages stay out from now on: none less than none, and never the newest."""
+    return max(0, min(unsent + change_window(pressure), messages - 1))
+
+
+def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
+    """Return the messages, oldest first, without the oldest so many, but always with the newest."""
+    return messages[min(unsent, max(len(messages) - 1, 0)) :]
 
 
 def render_prompt(

@@ -17,8 +17,7 @@ from companions.errors import ReplyStateError
 from companions.events import REDIS_UNAVAILABLE, publish, render_heard, tell_companion
 from companions.models import Companion, Message, Reply
 from companions.replies.broadcast import wipe_streams
-from companions.replies.finish import finish, seal_and_read
-from companions.replies.queue import admit_message, queue_reply
+from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
 from database.threads import in_thread
 
 STOPS = "replies.stop"

@@ -16,12 +16,12 @@ from accounts.models import ModelCall
 from accounts.usage import Payer
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
+from companions.life.inner_state import load_session_mood
 from companions.models import Companion, Message, Prompt, Reply, Session
 from companions.prompting import turn_prompt
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
 from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, Line, load_last_time
-from companions.replies.finish import load_session_mood, without_unsent
-from companions.replies.queue import hold_reply
+from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 from memory.models import Recall
@@ -157,7 +157,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     unsent = session.unsent
     if len(said) > MAX_HISTORY_MESSAGES:  # further back there are more
         unsent -= Message.objects.filter(session=session, is_hidden=False).count() - len(visible) - 1
-    sendable = without_unsent(visible[::-1], max(unsent, 0))[::-1]
+    sendable = turn_prompt.without_unsent(visible[::-1], max(unsent, 0))[::-1]
     turn.pinned = replace(
         load_pinned_context(companion.pk), scratch=session.scratch, pressure=session.pressure
     )

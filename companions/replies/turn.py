@@ -22,15 +22,17 @@ from companions.models import Companion, Reply
 from companions.replies.actions import STOPS
 from companions.replies.broadcast import Publisher, delete_stream
 from companions.replies.context import TurnContext
-from companions.replies.finish import finish, save_progress, seal_and_read
 from companions.replies.generation import Clock, Generation, State, end_lost_calls
-from companions.replies.queue import (
+from companions.replies.lifecycle import (
     Start,
     Started,
     claim,
     find_startable,
+    finish,
     give_back,
     process_name,
+    save_progress,
+    seal_and_read,
     start,
     take_over,
 )

@@ -8,8 +8,16 @@ from django.utils import timezone
 
 from companions.creation import create
 from companions.models import Companion, Reply
-from companions.replies.finish import Said, finish, save_progress
-from companions.replies.queue import claim, find_startable, give_back, process_name, start
+from companions.replies.lifecycle import (
+    Said,
+    claim,
+    find_startable,
+    finish,
+    give_back,
+    process_name,
+    save_progress,
+    start,
+)
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()

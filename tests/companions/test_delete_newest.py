@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from companions.deletion import forget_newest
 from companions.models import Companion, Message, Prompt
-from companions.replies.queue import start
+from companions.replies.lifecycle import start
 from memory.embedding import embed_waiting
 from memory.models import Embedding, Memory
 from memory.store import keep_fact

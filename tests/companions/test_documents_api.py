@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from companions.access import lock
 from companions.models import Companion, Prompt, Reply
-from companions.replies.queue import start
+from companions.replies.lifecycle import start
 from config.asgi_layers import BodyLimit
 from jobs.lease import MAX_ATTEMPTS
 from memory.documents import intake

@@ -12,8 +12,7 @@ from companions.models import Companion, Message, Reply, Session
 from companions.replies import broadcast
 from companions.replies.actions import break_off, keep_heard
 from companions.replies.broadcast import Place
-from companions.replies.finish import Said, finish
-from companions.replies.queue import claim, process_name, start
+from companions.replies.lifecycle import Said, claim, finish, process_name, start
 from database.threads import in_thread
 from memory.models import Memory
 from memory.recall.recall import recall

@@ -11,7 +11,7 @@ from accounts.errors import GateError
 from accounts.models import User
 from companions.models import Companion, Message, Reply
 from companions.replies.actions import retry
-from companions.replies.queue import start
+from companions.replies.lifecycle import start
 from tests.fixtures.rest import Api, problem
 
 pytestmark = pytest.mark.django_db

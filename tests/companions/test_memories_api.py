@@ -193,7 +193,7 @@ def test_closing_ends_the_session(as_alice: Api, mira: Companion, path: str) -> 
 def test_no_prompt_survives_the_deletion_of_what_it_showed(as_alice: Api, mira: Companion, path: str) -> None:
     from django.utils import timezone
 
-    from companions.replies.queue import start
+    from companions.replies.lifecycle import start
 
     started = start(mira, "A secret.", None, timezone.now())
     memory = Memory.objects.get(message=started.message)

@@ -14,7 +14,7 @@ from accounts.models import User
 from companions.conversations.log_import import Line, import_log
 from companions.errors import ReplyStateError
 from companions.life import inner_state
-from companions.life.inner_state import Feeling
+from companions.life.inner_state import Feeling, load_session_mood
 from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.replies import actions
 from companions.replies.context import (
@@ -24,8 +24,7 @@ from companions.replies.context import (
     recall_memories,
     record_call,
 )
-from companions.replies.finish import Said, finish, load_session_mood, strengthen_shown
-from companions.replies.queue import claim, process_name, start, take_over
+from companions.replies.lifecycle import Said, claim, finish, process_name, start, strengthen_shown, take_over
 from companions.replies.turn import end_lost
 from companions.tools import call
 from memory.emotion import Felt, mood

@@ -14,7 +14,7 @@ from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Session
 from companions.prompting.pinned_context import load_pinned_context, render_pinned
 from companions.replies.context import TurnContext, compose, load_context, recall_memories
-from companions.replies.queue import claim, start
+from companions.replies.lifecycle import claim, start
 from memory.core_memory import set_slot, write_block
 from memory.emotion import Emotion
 from memory.models import Recalled, Revision

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Prompt, Reply
-from companions.replies.queue import start
+from companions.replies.lifecycle import start
 from companions.replies.turn import make
 from database.threads import in_thread
 from tests.fixtures.rehearsal import RehearsalServer

@@ -6,8 +6,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion, Message, Reply
-from companions.replies.finish import Said, finish
-from companions.replies.queue import start
+from companions.replies.lifecycle import Said, finish, start
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
 from memory.models.core_memory import By

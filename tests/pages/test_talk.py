@@ -8,8 +8,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion, Message, Reply, Session
-from companions.replies.finish import Said, finish
-from companions.replies.queue import start
+from companions.replies.lifecycle import Said, finish, start
 from database.threads import in_thread
 from memory.models import DiaryEntry, Recall
 from memory.recall.recall import Found, record

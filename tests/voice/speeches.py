@@ -11,8 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.conversations.messages import open_session, say
 from companions.models import Companion, Message, Reply
-from companions.replies.finish import Said, finish
-from companions.replies.queue import start
+from companions.replies.lifecycle import Said, finish, start
 from files.models import StoredFile
 from files.storage import private
 from jobs.background import TASKS

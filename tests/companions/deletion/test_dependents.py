@@ -263,7 +263,7 @@ def test_a_timer_that_alone_tells_it_again_goes_and_one_that_others_tell_stays(
 
 
 def test_a_prompt_that_held_an_inner_state_that_goes_is_gone(mira: Companion, said: list[Message]) -> None:
-    from companions.replies.queue import start
+    from companions.replies.lifecycle import start
 
     felt(mira, f"Alice told me of {MARKER}.", said[0])
     state = felt(mira, "It stays with me.")

@@ -12,7 +12,7 @@ from companions.errors import TimerError
 from companions.life import timers
 from companions.life.timers import follow_time_zone, set_missing_predefined, set_predefined
 from companions.models import Companion, Timer, Waking
-from companions.replies.queue import start
+from companions.replies.lifecycle import start
 from jobs import background
 from tests.fixtures.turns import make_companion
 

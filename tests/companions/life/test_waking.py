@@ -205,7 +205,7 @@ def test_what_it_is_about_stands_in_the_prompt_and_on_record(
 def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    from companions.replies.queue import start
+    from companions.replies.lifecycle import start
 
     reply = start(mira, "Hello", None, NOON).reply
     waking = ran(woken(mira, NOON), NOON)

@@ -182,7 +182,7 @@ def test_what_is_said_after_the_asking_begins_the_next_session(mira: Companion, 
 
 
 def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsal: RehearsalServer) -> None:
-    from companions.replies.queue import start
+    from companions.replies.lifecycle import start
 
     talk(mira, *TEA)
     started = start(mira, "And my cat is called Minka.", None, NOON)

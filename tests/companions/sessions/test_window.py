@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from accounts.models import ModelCall
 from companions.models import Companion, Message, Reply
+from companions.prompting.turn_prompt import change_window, move_window, without_unsent
 from companions.replies.context import TurnContext, compose, load_context
-from companions.replies.finish import adjust_window, change_window, move_window, without_unsent
-from companions.replies.queue import start
+from companions.replies.lifecycle import adjust_window, start
 
 PRESSURES = st.floats(0, 3, allow_nan=False)
 TABLE = [

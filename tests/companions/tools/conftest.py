@@ -11,8 +11,7 @@ from companions import tools
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Reply, Session
 from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
-from companions.replies.finish import Said, finish
-from companions.replies.queue import claim, process_name, start
+from companions.replies.lifecycle import Said, claim, finish, process_name, start
 
 NOW = timezone.now()
 

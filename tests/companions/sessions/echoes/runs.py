@@ -10,7 +10,7 @@ from companions.creation import create
 from companions.life import reflection
 from companions.memories import consolidation
 from companions.models import Companion
-from companions.replies.queue import start
+from companions.replies.lifecycle import start
 from companions.replies.turn import run
 from companions.sessions import closing, digests, requests
 from memory.consolidation import runs
