@@ -18,8 +18,8 @@ from companions.life import timers
 from companions.memories.editing import give_document, write_revision
 from companions.models import Companion, Message, Reply
 from companions.replies.lifecycle import start
-from database.threads import in_thread
 from integrations.push.models import Subscription
+from jobs.background import in_thread
 from memory.core_memory import set_slot, write_block
 from memory.goals import begin_goal
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision

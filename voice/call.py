@@ -21,8 +21,9 @@ from companions.replies import turn
 from companions.replies.actions import break_off, keep_heard
 from companions.replies.lifecycle import Started, start
 from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
-from database.threads import DATABASE_UNAVAILABLE, in_thread
+from database.queries import DATABASE_UNAVAILABLE
 from files.errors import FilesError
+from jobs.background import in_thread
 from providers.sound import Sound, SoundError, read_plain_wav
 from providers.transcription import Transcript
 from voice.errors import HearingError

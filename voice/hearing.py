@@ -30,9 +30,9 @@ from companions.errors import ConflictError
 from companions.models import Companion
 from companions.replies import turn
 from companions.replies.lifecycle import Started, start
-from database.threads import in_thread
 from files.contents import read_content, store_content
 from files.models import StoredFile
+from jobs.background import in_thread
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import Sound, SoundError, mp3, read, read_isolated, wav
 from providers.transcription import Transcript, is_offered, model

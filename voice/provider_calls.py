@@ -15,8 +15,7 @@ from django.utils.functional import Promise
 from accounts.errors import GateError
 from accounts.models import SoundCall
 from accounts.usage import note_sound
-from database.threads import in_thread
-from jobs.background import one_per_loop
+from jobs.background import in_thread, one_per_loop
 from providers.errors import ProviderError
 
 T = TypeVar("T")

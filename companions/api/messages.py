@@ -25,7 +25,7 @@ from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import actions, turn
 from companions.replies.broadcast import listening
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.emotion import Emotion
 
 router = Router(tags=["messages"])

@@ -23,7 +23,7 @@ from companions.models import Companion, Delivery, Message, Reply
 from companions.pages.shortcuts import form_view, page_view, post_view
 from companions.replies import actions
 from companions.replies.turn import spawn
-from database.threads import in_thread
+from jobs.background import in_thread
 from safety import notices
 
 

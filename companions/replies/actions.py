@@ -18,7 +18,7 @@ from companions.events import REDIS_UNAVAILABLE, publish, render_heard, tell_com
 from companions.models import Companion, Message, Reply
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
-from database.threads import in_thread
+from jobs.background import in_thread
 
 STOPS = "replies.stop"
 

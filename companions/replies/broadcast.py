@@ -29,8 +29,7 @@ from companions.events import (
     render_ending,
 )
 from companions.models import Companion, Reply
-from database.threads import in_thread
-from jobs.background import one_per_loop
+from jobs.background import in_thread, one_per_loop
 
 RETRY_SECONDS = 0.5
 CLOSE_TIMEOUT_SECONDS = 20.0

@@ -106,28 +106,22 @@ class TurnContext:
 
 
 def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
-    """Return what memory is asked with, and its meaning: one request to the embedder, in no transaction."""
-    cue = _read_cue(turn.message)
-    return cue, embed_cue(cue, turn.payer, turn.companion.names)
+    """Return what memory is asked with, and its meaning: one request to the embedder, in no transaction.
 
-
-def _read_cue(message: Message) -> str:
-    """Return the message's text, after the lines that it leans on: one query where it leans on any.
-
-    Those are the exchange before it, and the one before that where the person leant on it there as well. Small talk is
-    left out.
+    It is asked with the message's text, after the lines that this leans on (one query): the exchange before it, and the
+    one before that where the person leant on it there as well. Small talk is left out.
     """
-    names = message.companion.names
-    if not is_follow_up(message.text, names):
-        return message.text
+    message, names = turn.message, turn.companion.names
     said: list[str] = []
-    for line in load_path(message.conversation, message.parent_id, CUE_LINES):
+    leans = is_follow_up(message.text, names)
+    for line in load_path(message.conversation, message.parent_id, CUE_LINES) if leans else ():
         if line.is_hidden or is_small_talk(line.text):
             continue
         said.append(line.text[:CUE_LINE_CHARACTERS])
         if line.role == Message.Role.USER and not is_follow_up(line.text, names):
             break
-    return "\n".join([*reversed(said), message.text])
+    cue = "\n".join([*reversed(said), message.text])
+    return cue, embed_cue(cue, turn.payer, names)
 
 
 @transaction.atomic

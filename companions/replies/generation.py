@@ -24,8 +24,7 @@ from companions.prompting.turn_prompt import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, get_round_offers, prepare, record_call
 from companions.replies.lifecycle import Said
-from database.threads import in_thread, in_thread_with_retry
-from jobs.background import run_in_background
+from jobs.background import in_thread, in_thread_with_retry, run_in_background
 from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
 from providers.clients import get_chat_client
 from providers.errors import ProviderError, ProviderRefused

@@ -36,8 +36,7 @@ from companions.replies.lifecycle import (
     start,
     take_over,
 )
-from database.threads import in_thread, in_thread_with_retry
-from jobs.background import TASKS, run_in_background
+from jobs.background import TASKS, in_thread, in_thread_with_retry, run_in_background
 
 log = structlog.get_logger(__name__)
 MAX_CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up

@@ -40,7 +40,8 @@ from companions.sockets.authorization import (
     may_connect,
 )
 from companions.sockets.signals import CHECK
-from database.threads import DATABASE_UNAVAILABLE, in_thread
+from database.queries import DATABASE_UNAVAILABLE
+from jobs.background import in_thread
 from safety import notices
 from text.strings import is_storable
 

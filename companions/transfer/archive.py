@@ -28,8 +28,8 @@ from companions.models import (
     Waking,
 )
 from companions.transfer.digital_life import MAX_BYTES, TooLargeError
-from database.threads import in_thread
 from files.models import StoredFile
+from jobs.background import in_thread
 from memory.models import (
     Block,
     Change,

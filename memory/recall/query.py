@@ -21,6 +21,9 @@ ASKS_WHEN, ASKS_HOW_MANY = pattern_of("asks_when"), pattern_of("asks_how_many")
 # "Do you remember what I said" asks the companion for the user's words: such frames say nothing.
 FRAME = pattern_of("frame")
 MEANS_USER, MEANS_COMPANION = pattern_of("means_user"), pattern_of("means_companion")
+REFERS, REFERS_IN_QUESTIONS = any_word_of("refers"), any_word_of("refers_in_questions")
+GOES_ON, GOES_ON_AT_THE_END = any_word_of("goes_on", "^"), any_word_of("goes_on_at_the_end", "$")
+ASKS_ALONE = any_word_of("asks_alone", "^$")
 
 Names = Mapping[str, str]
 NOBODY: Names = {}
@@ -117,10 +120,10 @@ def is_follow_up(text: str, names: Names = NOBODY) -> bool:
     if len(telling) > (MAX_TELLING_PAIRS if HAN.search(bare) else MAX_TELLING_TERMS):
         return False
     names_somebody = bool(NAME.search(bare))
-    if not names_somebody and any_word_of("refers").search(bare):
+    if not names_somebody and REFERS.search(bare):
         return True
     if not is_question(bare):
-        return bool(any_word_of("goes_on_at_the_end", "$").search(bare))
-    if any_word_of("goes_on", "^").search(bare) or any_word_of("asks_alone", "^$").search(bare):
+        return bool(GOES_ON_AT_THE_END.search(bare))
+    if GOES_ON.search(bare) or ASKS_ALONE.search(bare):
         return True
-    return not names_somebody and bool(any_word_of("refers_in_questions").search(bare))
+    return not names_somebody and bool(REFERS_IN_QUESTIONS.search(bare))

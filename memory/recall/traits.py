@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntFlag
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 import regex
@@ -102,14 +102,12 @@ def is_question(text: str) -> bool:
     return text.rstrip().rstrip("\"'”’」』)）").endswith(("?", "？", "؟", ";", "՞"))
 
 
-@cache
-def _small_talk_terms() -> frozenset[str]:
-    return frozenset(term for phrase in words_of("small_talk") for term in terms(phrase))
+SMALL_TALK = frozenset(term for phrase in words_of("small_talk") for term in terms(phrase))
 
 
 def tells_something(term: str) -> bool:
     """Return whether a term says what a text is about: it is no function word and no small talk."""
-    return term not in _small_talk_terms() and not is_function_word(term)
+    return term not in SMALL_TALK and not is_function_word(term)
 
 
 def names_in(text: str) -> frozenset[str]:

@@ -20,7 +20,7 @@ from ninja.security import HttpBearer
 from accounts.admission import identifying
 from accounts.errors import GateError, TokenExpiredError
 from accounts.models import Token, User
-from database.threads import in_request_thread
+from jobs.background import in_request_thread
 
 API_PREFIX = "/api/"
 Response = HttpResponseBase

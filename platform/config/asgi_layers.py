@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.admission import address_of, arriving, step_aside, visiting
 from accounts.errors import GateError, RefusedError
 from companions.replies.turn import beat_on, drain
-from database.threads import in_request_thread
+from jobs.background import in_request_thread
 from providers.clients import aclose_clients
 
 Message = MutableMapping[str, Any]

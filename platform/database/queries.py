@@ -1,13 +1,18 @@
-"""Queries that Django does not make: in Postgres's binary form, for as long as they need, until nothing refers."""
+"""Queries that Django does not make: in Postgres's binary form, for as long as they need, until nothing refers.
+
+And what is raised where none can be made.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import ProtectedError, QuerySet
 from psycopg import Cursor
 from psycopg.pq import Format
 
+DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
+"""What is raised while the database does not answer, and where it chose one of two that wait for each other."""
 MAX_DELETE_ATTEMPTS = 5
 T = TypeVar("T")
 

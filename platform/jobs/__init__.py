@@ -1,1 +1,1 @@
-"""Background work: enqueue a task, take a row on a lease, retry. It knows nothing of Kith."""
+"""Background work: a thread, a task, a row taken on a lease, a retry. It knows nothing of Kith."""

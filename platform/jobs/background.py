@@ -1,19 +1,78 @@
-"""Work that nobody waits for: a task of this process's event loop, or one of Celery's."""
+"""Work off the event loop's path: in a thread of its own, as a task that nobody waits for, or as one of Celery's.
+
+A thread has a database connection of its own, which is given back at the end. Outside of such threads all asynchronous
+ORM calls of a process would share one database thread, and a request would hold its connection until its answer has been
+read.
+"""
 
 import asyncio
 import contextvars
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import structlog
+from asgiref.sync import sync_to_async
 from celery import current_app
-from django.db import transaction
-from kombu.exceptions import OperationalError
+from channels.db import database_sync_to_async
+from django.db import connections, transaction
+from kombu.exceptions import OperationalError as BrokerUnavailable
 
+from database.queries import DATABASE_UNAVAILABLE
+
+P = ParamSpec("P")
 T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+# -- in a thread
+
+RETRY_TIMEOUT_SECONDS = 60.0
+RETRY_SECONDS = 0.5
+
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what the function returns, called in a worker thread with a connection of its own."""
+    return await database_sync_to_async(function, thread_sensitive=False)(*args, **kwargs)
+
+
+async def in_request_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what the function returns, called in the current request's own thread.
+
+    The connection is given back at once, unless it is within a transaction: a request that waits for something else
+    afterwards holds none.
+    """
+
+    def call() -> T:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            for connection in connections.all(initialized_only=True):
+                if not connection.in_atomic_block:
+                    connection.close_if_unusable_or_obsolete()
+
+    return await sync_to_async(call, thread_sensitive=True)()
+
+
+async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what the function returns, called again for a minute while the database is away.
+
+    The function may run twice, so it is one transaction.
+    """
+    deadline = time.monotonic() + RETRY_TIMEOUT_SECONDS
+    while True:
+        try:
+            return await in_thread(function, *args, **kwargs)
+        except DATABASE_UNAVAILABLE:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+# -- as a task of the event loop
+
 TASKS: set[asyncio.Task[None]] = set()
 
 
@@ -38,7 +97,7 @@ def run_in_background(work: Coroutine[Any, Any, None]) -> None:
     task.add_done_callback(TASKS.discard)
 
 
-log = structlog.get_logger(__name__)
+# -- as a task of Celery's
 
 # A thread of its own: to reach the broker takes milliseconds, and a second where it is away, and people wait for commits.
 SENDER = ThreadPoolExecutor(1, thread_name_prefix="enqueue")
@@ -52,5 +111,5 @@ def enqueue(task_name: str, *args: str, delay_seconds: float = 0.0) -> None:
 def _send(task_name: str, args: tuple[str, ...], delay_seconds: float) -> None:
     try:
         current_app.send_task(task_name, args, countdown=delay_seconds)
-    except OperationalError as error:
+    except BrokerUnavailable as error:
         log.warning("not_enqueued", task=task_name, error=type(error).__name__)

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion, Prompt, Reply
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.core_memory import set_slot, write_block
 from memory.models import Memory
 from memory.models.core_memory import By

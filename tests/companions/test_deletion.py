@@ -14,7 +14,7 @@ from companions.deletion import delete_companion, delete_message, forget
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.actions import go_on
 from companions.replies.turn import spawn
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
 from memory.recall.recall import recall, record

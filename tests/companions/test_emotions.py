@@ -17,7 +17,7 @@ from companions.replies import broadcast
 from companions.replies.broadcast import Publisher
 from companions.replies.lifecycle import claim, process_name, seal_and_read, start
 from companions.replies.turn import end_lost
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.emotion import Emotion
 from memory.models import Memory
 from tests.fixtures.rehearsal import RehearsalServer

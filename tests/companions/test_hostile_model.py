@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import User
 from companions.models import Companion, Prompt, Reply
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.models import Memory
 from providers.tokens import estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer

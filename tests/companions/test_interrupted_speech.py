@@ -13,7 +13,7 @@ from companions.replies import broadcast
 from companions.replies.actions import break_off, keep_heard
 from companions.replies.broadcast import Place
 from companions.replies.lifecycle import Said, claim, finish, process_name, start
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.models import Memory
 from memory.recall.recall import recall
 from tests.companions.deletion.conftest import MARKER, diary, insight, learnt, profile, told

@@ -110,7 +110,7 @@ def test_it_counts_once_however_often_the_end_is_told(mira: Companion, fact: Mem
 async def test_a_reply_whose_process_died_counts_once_when_it_is_taken_over(
     mira: Companion, fact: Memory, rehearsal: object
 ) -> None:
-    from database.threads import in_thread
+    from jobs.background import in_thread
 
     turn = await in_thread(asked, mira)
     await in_thread(Reply.objects.filter(pk=turn.reply.pk).update, text="No wal", lease_by="a dead one")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message
-from database.threads import in_thread
+from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from companions.conversations.log_import import Line, import_log
 from companions.memories.reasons import describe_reasons
 from companions.models import Companion, Prompt
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
 from memory.store import keep_fact

@@ -11,7 +11,7 @@ from accounts.models import Token, User
 from companions.models import Companion, Message
 from companions.sockets.authorization import may_connect
 from config.asgi import application
-from database.threads import in_thread
+from jobs.background import in_thread
 from tests.fixtures.turns import Socket, Wire, bearer, connected
 
 NOBODYS = "00000000-0000-4000-8000-000000000000"

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Token, User
 from companions.models import Companion
 from config.asgi import application
-from database.threads import in_thread
+from jobs.background import in_thread
 from tests.fixtures.turns import Socket, Wire, bearer, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

@@ -10,7 +10,7 @@ from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.lifecycle import start
 from companions.replies.turn import make
-from database.threads import in_thread
+from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected, end_session
 

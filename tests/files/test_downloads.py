@@ -9,10 +9,10 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client
 
 from accounts.models import Token, User
-from database.threads import in_thread
 from files.errors import StorageAwayError
 from files.models import StoredFile
 from files.storage import private
+from jobs.background import in_thread
 from tests.files.conftest import stored
 from tests.fixtures.rest import Api
 from tests.fixtures.storage import S3Server

@@ -10,8 +10,8 @@ import uvicorn
 from accounts.models import Token, User
 from config.asgi import application
 from config.up.ports import find_free_port
-from database.threads import in_thread
 from files.models import StoredFile
+from jobs.background import in_thread
 from tests.files.conftest import stored
 from tests.fixtures.storage import S3Server
 

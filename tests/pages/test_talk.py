@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.models import Companion, Message, Reply, Session
 from companions.replies.lifecycle import Said, finish, start
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.models import DiaryEntry, Recall
 from memory.recall.recall import Found, record
 from memory.store import keep_fact

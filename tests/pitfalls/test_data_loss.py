@@ -9,7 +9,7 @@ from accounts.models import Token, User
 from companions.deletion import delete_companion
 from companions.models import Companion
 from companions.transfer.archive import export
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
 from memory.models.core_memory import By

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from companions.models import Companion, Reply
 from companions.sessions import closing, requests
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.models import Recall
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected

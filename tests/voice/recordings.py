@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from companions.models import Companion
-from database.threads import in_thread
 from files.contents import store_content
 from files.models import StoredFile
+from jobs.background import in_thread
 from providers.sound import mp3, wav
 from tests.fixtures.sound import hum
 from voice.models import Recording

@@ -13,8 +13,8 @@ from av.audio.frame import AudioFrame
 
 from accounts.models import User
 from companions.models import Companion, Message
-from database.threads import in_thread
 from files.models import StoredFile
+from jobs.background import in_thread
 from providers.sound import Sound, wav
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum

@@ -10,10 +10,10 @@ from django.utils import timezone
 from accounts.models import SoundCall, User
 from companions.deletion import delete_companion, delete_message
 from companions.models import Companion, Message, Reply
-from database.threads import in_thread
 from files.contents import read_content, store_content
 from files.errors import ContentLostError
 from files.models import StoredFile
+from jobs.background import in_thread
 from memory.models import Memory
 from providers.sound import read
 from tests.companions.everywhere import tables_with

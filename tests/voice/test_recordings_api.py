@@ -6,8 +6,8 @@ from asgiref.sync import sync_to_async
 
 from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
-from database.threads import in_thread
 from files.models import StoredFile
+from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 from tests.voice.recordings import SAID, hears, recorded, spoken, upload

@@ -7,8 +7,8 @@ import pytest
 
 from accounts.models import SoundCall, User
 from companions.models import Companion
-from database.threads import in_thread
 from files.storage import private
+from jobs.background import in_thread
 from providers.sound import wav
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api

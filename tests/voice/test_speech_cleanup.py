@@ -11,9 +11,9 @@ from companions.deletion import delete_companion, delete_message, forget
 from companions.models import Companion, Message, Reply
 from companions.replies.actions import go_on, keep_heard
 from companions.replies.lifecycle import Said, finish
-from database.threads import in_thread
 from files.contents import store_content
 from files.models import StoredFile
+from jobs.background import in_thread
 from memory.models import Memory
 from tests.companions.everywhere import tables_with
 from tests.fixtures.rehearsal import RehearsalServer

@@ -12,8 +12,8 @@ import pytest
 from accounts.models import SoundCall, User
 from companions.models import Companion, Reply
 from companions.replies.broadcast import Publisher
-from database.threads import in_thread
 from files.models import StoredFile
+from jobs.background import in_thread
 from providers.sound import Sound, mp3, read, wav
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum

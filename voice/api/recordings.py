@@ -13,8 +13,8 @@ from companions.access import get_companion
 from companions.api.schemas import ClientId, FilledText, IdempotencyKey, MessageOut
 from companions.events import render_saved
 from companions.pagination import PageQuery, paginate
-from database.threads import in_thread
 from files.uploads import read_upload
+from jobs.background import in_thread
 from voice import hearing
 from voice.hearing import as_json
 from voice.models import Recording

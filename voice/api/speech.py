@@ -7,7 +7,7 @@ from ninja import Field, Query, Router, Schema
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import Text
-from database.threads import in_thread
+from jobs.background import in_thread
 from voice.speech.responses import answer_sentence, answer_sound
 from voice.speech.sound import speak_text
 from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS, get_spoken_message, get_spoken_reply

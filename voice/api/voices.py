@@ -10,8 +10,8 @@ from ninja import Field, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.models import Companion
-from database.threads import in_thread
 from files.uploads import read_upload
+from jobs.background import in_thread
 from voice.api.recordings import describe_form
 from voice.models import MAX_SPEED, MIN_SPEED
 from voice.speech import voices

@@ -18,8 +18,8 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.events import render_saved
-from database.threads import in_thread
 from files.uploads import read_upload
+from jobs.background import in_thread
 from voice.hearing import (
     add_recording,
     as_json,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from database.threads import DATABASE_UNAVAILABLE
+from database.queries import DATABASE_UNAVAILABLE
 
 P = ParamSpec("P")
 View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponse]]

@@ -21,8 +21,8 @@ from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
 from companions.access import get_companion
 from companions.models import Companion
-from database.threads import in_thread
 from files.uploads import read_upload
+from jobs.background import in_thread
 from voice.models import MAX_SPEED, MIN_SPEED, Voice
 from voice.pages.refusals import refusals_as_json
 from voice.speech.responses import answer_sound

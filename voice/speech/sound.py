@@ -12,8 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admission import step_aside
 from accounts.usage import admit_speech
 from companions.models import Companion
-from database.threads import in_thread
-from jobs.background import run_in_background
+from jobs.background import in_thread, run_in_background
 from providers.sound import Sound
 from providers.speech import Engine, SpeechRequest, get_engine
 from voice.errors import NoEngineError, SpeakingError

@@ -14,7 +14,7 @@ from companions.access import get_owned
 from companions.conversations.emotion_tags import felt_at
 from companions.models import Message, Reply
 from companions.replies.broadcast import listening
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.emotion import Emotion
 from voice.errors import SpeakingError
 from voice.speech.sentences import Sentence, SentenceStream, split_sentences

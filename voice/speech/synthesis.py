@@ -14,10 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import SoundCall
 from accounts.usage import admit_speech
 from companions.models import Companion
-from database.threads import in_thread
 from files.contents import read_content
 from files.models import StoredFile
-from jobs.background import one_per_loop
+from jobs.background import in_thread, one_per_loop
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import GENERATED, Sound, mp3
 from providers.speech import Engine, SpeechRequest

@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.models import User
 from companions.memories.editing import set_private
 from companions.models import Companion, Message
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.embedding import embed_waiting
 from memory.learning.neighbours import find_neighbours
 from memory.models import Memory

@@ -11,7 +11,7 @@ from accounts.models import Token, User
 from companions.life.outreach import mark_read
 from companions.models import Companion
 from config.asgi import application
-from database.threads import in_thread
+from jobs.background import in_thread
 from safety.models import ContinuousUse
 from tests.fixtures.turns import Wire, connected
 

@@ -17,7 +17,7 @@ from companions.life.inner_state import Feeling
 from companions.life.reflection import find_due_companions, keep_grounded, run
 from companions.memories.editing import set_private
 from companions.models import Companion, InnerState, Life, Message
-from database.threads import in_thread
+from jobs.background import in_thread
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.emotion import Emotion
 from memory.learning.talk import Line, Talk

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import User
 from companions.models import Companion, Timer
-from database.threads import in_thread
+from jobs.background import in_thread
 from tests.fixtures.rest import Api
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]

@@ -15,7 +15,7 @@ from companions.life.waking import run
 from companions.models import Companion, Message, Reply, Waking
 from companions.replies import actions
 from companions.replies.lifecycle import Said, finish, process_name, start
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.models import Memory
 from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken
 from tests.fixtures import faults

@@ -12,7 +12,7 @@ from companions import tools
 from companions.conversations.transcript import turn_of as shown_turn
 from companions.memories.editing import give_document
 from companions.models import Companion, Reply
-from database.threads import in_thread
+from jobs.background import in_thread
 from memory.core_memory import set_slot
 from memory.models import Memory, Retraction, Slot
 from memory.models.core_memory import By

@@ -12,9 +12,9 @@ from accounts.models import User
 from companions.life import timers
 from companions.models import Companion, Delivery, Message, Waking
 from companions.transfer.archive import BATCH, NOT_EXPORTED, SECTIONS
-from database.threads import in_thread
 from files.contents import store_content
 from integrations.push.models import Subscription
+from jobs.background import in_thread
 from memory.models import Memory
 from memory.store import keep_fact
 from tests.companions.deletion.conftest import MARKER, NOW, learnt, say

@@ -7,9 +7,9 @@ from django.conf import settings as kith
 
 from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
-from database.threads import in_thread
 from files.contents import read_content
 from files.models import StoredFile
+from jobs.background import in_thread
 from memory.models import Memory
 from providers.sound import read, wav
 from safety.models import ContinuousUse

@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from companions.models import Companion
-from database.threads import in_thread
+from jobs.background import in_thread
 from providers.sound import read
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.voice.recordings import Browser
