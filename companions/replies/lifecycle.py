@@ -31,7 +31,7 @@ from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import load_session_mood
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
-from companions.prompting.turn_prompt import TEMPLATE, move_window
+from companions.prompting.turn_prompt import TEMPLATE, change_window, move_window
 from companions.replies.broadcast import Place, seal_stream, take_unbroken
 from jobs.background import enqueue
 from memory.emotion import reinforce
@@ -404,6 +404,8 @@ def adjust_window(reply: Reply) -> None:
         return
     session = Session.objects.get(pk=reply.message.session_id)
     pressure = tokens / settings.CONTEXT_TOKENS
-    messages = Message.objects.filter(session=session, is_hidden=False).count()
-    unsent = move_window(session.unsent, pressure, messages)
+    # How many there are matters only up to the first that would be sent: in most turns none is counted.
+    limit = max(session.unsent + change_window(pressure) + 1, 0)
+    visible = Message.objects.filter(session=session, is_hidden=False).order_by()
+    unsent = move_window(session.unsent, pressure, visible[:limit].count())
     Session.objects.filter(pk=session.pk).update(unsent=unsent, pressure=pressure)
