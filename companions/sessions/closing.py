@@ -16,12 +16,11 @@ from companions.life.inner_state import revise
 from companions.life.reflection import read_feeling
 from companions.models import Closing, InnerState, Job, Message, Session
 from companions.sessions import digests
-from companions.sessions.drafts import Draft, Material, fingerprint_memory, gather, write_draft
+from companions.sessions.drafts import Draft, Material, gather, load_known, write_draft
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Learnt, Reflection
 from memory.learning.diary import ClosedSession, keep_session
-from memory.learning.neighbours import known_to
 from memory.learning.verdicts import learn
 from memory.models import Memory
 
@@ -125,7 +124,8 @@ def end(closing_id: UUID, now: datetime) -> bool:
         closing.session.summary = closing.session.title = ""
     elif material.is_worth_telling:
         draft = Draft.of(closing)
-        known = _load_known(closing, draft) if draft and closing.seen == material.seen else None
+        is_current = closing.seen == material.seen
+        known = load_known(closing.companion_id, draft) if draft and is_current else None
         if draft is None or known is None:
             Closing.objects.filter(pk=closing.pk).update(drafts={}, seen=[])
             return False
@@ -140,7 +140,9 @@ def end(closing_id: UUID, now: datetime) -> bool:
 def keep_draft(closing_id: UUID, draft: Draft, material: Material) -> None:
     """Keep what the model has made of a session, if that still holds the same: nothing deleted comes back so."""
     closing = _hold_closing(closing_id)
-    if closing and gather(closing).seen == material.seen and _load_known(closing, draft) is not None:
+    if closing is None or gather(closing).seen != material.seen:
+        return
+    if load_known(closing.companion_id, draft) is not None:
         closing.drafts, closing.seen = asdict(draft), material.seen
         closing.save(update_fields=["drafts", "seen"])
 
@@ -153,14 +155,6 @@ def _hold_closing(closing_id: UUID) -> Closing | None:
     if closing and companion:
         closing.companion = companion
     return closing if companion else None
-
-
-def _load_known(closing: Closing, draft: Draft) -> list[Memory] | None:
-    """Return what the model was shown beside the talk, by its numbers; None where some may not be shown any more."""
-    ids = [known.split()[0] for known in draft.known]
-    memories = known_to(closing.companion_id).filter(pk__in=ids)
-    there = {fingerprint_memory(memory): memory for memory in memories}
-    return [there[known] for known in draft.known] if there.keys() >= {*draft.known} else None
 
 
 def _learn(material: Material, draft: Draft, known: list[Memory], now: datetime) -> None:
@@ -206,18 +200,18 @@ def _end_session(closing: Closing, now: datetime) -> None:
     """End the session and the closing; what was said since is the next session's."""
     session = closing.session
     closed = select_messages(session, closing.until_at).values("pk")
-    later = Message.objects.filter(session=session).exclude(pk__in=closed).order_by("said_at", "id")
-    ids, first = list(later.values_list("pk", flat=True)), later.first()
+    messages = Message.objects.filter(session=session).exclude(pk__in=closed).order_by("said_at", "id")
+    later = list(messages.values_list("pk", "said_at"))
     session.ended_at, session.scratch = closing.until_at, ""
     session.unsent, session.pressure, session.digest_at = 0, 0.0, None
     session.save()
-    if first:
+    if later:
         next_session = Session.objects.create(
             companion_id=session.companion_id,
             conversation_id=session.conversation_id,
-            started_at=first.said_at,
+            started_at=later[0][1],
         )
-        Message.objects.filter(pk__in=ids).update(session=next_session)
+        Message.objects.filter(pk__in=[id for id, _said_at in later]).update(session=next_session)
     closing.state, closing.ended_at, closing.error = Closing.State.DONE, now, ""
     closing.drafts, closing.seen = {}, []
     closing.save()

@@ -12,11 +12,10 @@ from accounts.usage import waits_until
 from companions.access import hold
 from companions.deletion import forget_many
 from companions.models import Companion, Session
-from companions.sessions.drafts import Draft, Material, fingerprint_memory, write_draft
+from companions.sessions.drafts import Draft, Material, load_known, write_draft
 from companions.sessions.transcript import select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.diary import rewrite
-from memory.learning.neighbours import known_to
 from memory.models import DiaryEntry
 
 log = structlog.get_logger(__name__)
@@ -76,10 +75,7 @@ def _keep(entry: DiaryEntry, seen: Material, draft: Draft, now: datetime) -> boo
     there = DiaryEntry.objects.filter(companion=companion, pk=entry.pk, is_stale=True).first()
     if companion is None or there is None:
         return True
-    known = known_to(companion.pk).filter(pk__in=[memory.split()[0] for memory in draft.known])
-    if _gather(companion, there.session_id).seen != seen.seen or {*draft.known} != {
-        fingerprint_memory(memory) for memory in known
-    }:
+    if _gather(companion, there.session_id).seen != seen.seen or load_known(companion.pk, draft) is None:
         return False
     shown = set(draft.lines)
     earlier = [

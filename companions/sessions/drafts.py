@@ -24,7 +24,7 @@ from memory.learning.answers import Ending, Learnt, Sentence
 from memory.learning.diary import Sentences, Written
 from memory.learning.evidence import without_echoes
 from memory.learning.grounding import grounded
-from memory.learning.neighbours import find_neighbours
+from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import render_ending_request
 from memory.learning.revisions import current
 from memory.learning.secrets import redacted, secrets_in
@@ -217,6 +217,13 @@ def find_sources(sentences: list[Sentence], whole: Talk, shown: int) -> list[Sen
 def fingerprint_memory(memory: Memory) -> str:
     """Return which memory it is, and what it says."""
     return f"{memory.pk} {crc32(memory.text.encode()):08x}"
+
+
+def load_known(companion_id: UUID, draft: Draft) -> list[Memory] | None:
+    """Return what the model was shown beside the talk, by its numbers; None where some may not be shown any more."""
+    memories = known_to(companion_id).filter(pk__in=[known.split()[0] for known in draft.known])
+    there = {fingerprint_memory(memory): memory for memory in memories}
+    return [there[known] for known in draft.known] if there.keys() >= {*draft.known} else None
 
 
 def is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:
