@@ -195,8 +195,7 @@ def withdraw_dependents(
     (`keeps_log`), what has happened keeps its words. Call it with the companion held.
     """
     timers = Timer.objects.filter(companion=companion, pk__in=found.timers)
-    running = timers.filter(state__in=(Timer.State.ACTIVE, Timer.State.DEAD_LETTER))
-    running.update(state=Timer.State.CANCELLED, ended_at=now)
+    timers.running().update(state=Timer.State.CANCELLED, ended_at=now)
     timers.exclude(note="").update(note="")
     wakings = Waking.objects.filter(companion=companion, pk__in=found.wakings | found.wrote)
     # Whoever is at one finds that it is not theirs any more.

@@ -37,7 +37,6 @@ BEGUN_AT_ONCE = 100
 LEASE_TIME = timedelta(minutes=2)  # whoever claimed a timer begins it within seconds
 BUSY_DELAY = timedelta(seconds=5)
 MAX_ATTEMPTS = 3
-RUNNING = (Timer.State.ACTIVE, Timer.State.DEAD_LETTER)
 UNREADABLE = (ScheduleError, LookupError, ValueError, ArithmeticError)
 MAX_MISSED = 10_000  # counted one by one; what was missed beside them is passed over
 TOO_MANY = gettext_lazy("There are 50 timers; there cannot be more. Cancel one first.")
@@ -117,8 +116,7 @@ def _check_room(companion_id: UUID) -> None:
 def cancel(timer: Timer, now: datetime) -> bool:
     """Return whether it was active, or a dead letter; then it is not any more."""
     lock(timer.companion_id)
-    running = Timer.objects.filter(pk=timer.pk, state__in=RUNNING)
-    return bool(running.update(state=Timer.State.CANCELLED, ended_at=now))
+    return bool(Timer.objects.running().filter(pk=timer.pk).update(state=Timer.State.CANCELLED, ended_at=now))
 
 
 @transaction.atomic
@@ -147,7 +145,7 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
     TimerError where the timer has ended, or was cancelled.
     """
     lock(timer.companion_id)
-    if not Timer.objects.filter(pk=timer.pk, state__in=RUNNING).exists():
+    if not Timer.objects.running().filter(pk=timer.pk).exists():
         raise TimerError("timer_over", _("This timer has ended."), 409)
     waking = Waking.objects.create(
         companion_id=timer.companion_id,

@@ -13,6 +13,10 @@ class TimerQuerySet(OwnedQuerySet["Timer"]):
     def active(self) -> "TimerQuerySet":
         return self.filter(state=Timer.State.ACTIVE)
 
+    def running(self) -> "TimerQuerySet":
+        """Return those that have not ended: active, or dead letters, which may be set going again."""
+        return self.filter(state__in=[Timer.State.ACTIVE, Timer.State.DEAD_LETTER])
+
 
 class Timer(models.Model):
     """A future moment, or many: when it is due next, and what for.
