@@ -38,9 +38,11 @@ def get_offers() -> list[dict[str, Any]]:
 
 
 def get_waking_offers() -> list[dict[str, Any]]:
-    """Return those of a waking: its own as well, and none that waits for the person to ask."""
-    shared = [offer for offer in get_offers() if offer["function"]["name"] in WAKING_TOOLS]
-    return [*shared, *(tool.offer() for tool in waking_tools.TOOLS)]
+    """Return those of a waking: its own as well, and none that waits for the person to ask.
+
+    The same list each time, not to be changed.
+    """
+    return _choose_waking_offers(tools_tokens())
 
 
 @cache
@@ -53,6 +55,12 @@ def _choose_offers(tokens: int) -> list[dict[str, Any]]:
             chosen.add(name)
             tokens -= needed
     return [offer for name, offer in offers.items() if name in chosen]
+
+
+@cache
+def _choose_waking_offers(tokens: int) -> list[dict[str, Any]]:
+    shared = [offer for offer in _choose_offers(tokens) if offer["function"]["name"] in WAKING_TOOLS]
+    return [*shared, *(tool.offer() for tool in waking_tools.TOOLS)]
 
 
 def asks_model(name: str) -> bool:
