@@ -71,14 +71,15 @@ async def publish(*events: tuple[str, Event]) -> None:
     await redis_client().publish(settings.EVENTS_CHANNEL, orjson.dumps(events))
 
 
-async def tell_companion(companion_id: UUID, frame: Event, but: str = "") -> None:
-    """Send a frame that belongs to no reply to everyone who follows the companion, but for the socket of that name."""
+async def tell_companion(companion_id: UUID, frame: Event, except_socket: str = "") -> None:
+    """Send a frame of no reply to everyone who follows the companion, except for the socket of that name."""
     with contextlib.suppress(*REDIS_UNAVAILABLE):
-        await publish((group_of_companion(companion_id), _companion_event(frame, but)))
+        await publish((group_of_companion(companion_id), _companion_event(frame, except_socket)))
 
 
-def _companion_event(frame: Event, but: str = "") -> Event:
-    return {"type": "companion.frame", "frame": orjson.dumps(frame).decode(), "but": but}
+def _companion_event(frame: Event, except_socket: str = "") -> Event:
+    text = orjson.dumps(frame).decode()
+    return {"type": "companion.frame", "frame": text, "except_socket": except_socket}
 
 
 def notify_companion(companion_id: UUID, frame: Event) -> None:

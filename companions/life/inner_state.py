@@ -222,22 +222,22 @@ CROSS JOIN LATERAL (
                 THEN power(2, -greatest(extract(epoch FROM %(now)s - recall.at), 0)::float8 / %(half_seconds)s)
                 ELSE 0 END AS weight
 ) fading
-WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(but)s
+WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(except_message)s
 """
 
 
-def load_session_mood(session_id: UUID, now: datetime, but: UUID | None = None) -> float:
-    """Return the mood (-1 to 1) that what came to mind in this session, but for that message, makes on top of the valence
-    of the inner state.
+def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | None = None) -> float:
+    """Return the mood (-1 to 1) that what came to mind in this session, except for that message, makes on top of the
+    valence of the inner state.
     """
     parameters = {
         "session": session_id,
-        "but": but,
+        "except_message": except_message,
         "now": now,
         "since": now - MOOD_WINDOW,
         "calm": CALM_WEIGHT,
+        "half_seconds": timedelta(days=HALF_DAYS).total_seconds(),
     }
-    parameters["half_seconds"] = timedelta(days=HALF_DAYS).total_seconds()
     with connection.cursor() as cursor:
         cursor.execute(SESSION_MOOD, parameters)
         [mood] = cursor.fetchone()

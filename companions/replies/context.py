@@ -160,7 +160,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
     turn.facts = load_facts(companion, session, message, now)
-    turn.mood = load_session_mood(session.pk, now, but=message.pk)
+    turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
     is_beginning = sum(spoken.role == Message.Role.USER for spoken in visible) < FIRST_TURNS
     turn.last_time = load_last_time(companion, session) if is_beginning else None

@@ -56,24 +56,25 @@ async def send(
     clock: Clock,
     *,
     begin: Start = start,
-    but: str = "",
+    except_socket: str = "",
 ) -> Started:
     """Save a message when it is the person's turn, and begin to make its reply; raises what `begin` raises.
 
-    Everybody who follows the companion is told of a new message, but for the socket of that name.
+    Everybody who follows the companion is told of a new message, except for the socket of that name.
     """
 
     async with at_work(companion.user_id):
         # The time is read there: a reply that seems to have begun long ago would be taken for one that nobody makes.
         started = await in_thread(lambda: begin(companion, text, client_id, clock(), at_once=True))
     if started.is_new:
-        run_in_background(_take_up(started, but))
+        run_in_background(_take_up(started, except_socket))
     return started
 
 
-async def _take_up(started: Started, but: str) -> None:
+async def _take_up(started: Started, except_socket: str) -> None:
     """Tell of the message and make its reply, though the one who sent it may be gone."""
-    telling = tell_companion(started.message.companion_id, render_saved(started.message, started.reply), but)
+    saved = render_saved(started.message, started.reply)
+    telling = tell_companion(started.message.companion_id, saved, except_socket)
     if started.has_turn and not Running.is_draining:
         await make(started.reply, timezone.now, telling)
         return

@@ -297,7 +297,7 @@ class CompanionConsumer(PersonSocket):
     async def send_message(self, frame: MessageSend) -> None:
         async with self.sending:  # the reply's first frames wait until the message's own has gone out
             started = await turn.send(
-                self.companion, frame.text, frame.client_id, timezone.now, but=self.name
+                self.companion, frame.text, frame.client_id, timezone.now, except_socket=self.name
             )
             if started.is_new:
                 self.follower.begin(started.reply.pk)
@@ -316,7 +316,7 @@ class CompanionConsumer(PersonSocket):
             async with self.sending:
                 for frame in await self.follower.take(event["id"], event["frames"]):
                     await self.send(frame)
-        elif event["but"] != self.name:
+        elif event["except_socket"] != self.name:
             await self.send(event["frame"])
 
     async def poll(self) -> None:

@@ -99,7 +99,7 @@ class WriteDiary(Tool):
     text: str = Field(min_length=1, max_length=6000)
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        """The page has a session of its own, in which nothing was said."""
+        """Keep the page, with a session of its own in which nothing was said."""
         title, lines = self.title.strip(), [line.strip() for line in self.text.splitlines()]
         if not title or not any(lines):
             raise ToolError("title and text: must not be empty")
