@@ -40,15 +40,20 @@ class Allowance:
 def allowance(user: User, now: datetime) -> Allowance:
     """Return the person's limits, their own or the platform's, and the tokens of their local day (one query)."""
     began_at, ends_at = local_day(user, now)
-    messages, tokens = user.messages_per_minute, user.tokens_per_day
+    tokens = user.tokens_per_day
     calls = ModelCall.objects.owned_by(user).filter(started_at__gte=began_at)
     today = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))
     return Allowance(
-        messages_per_minute=settings.MESSAGES_PER_MINUTE if messages is None else messages,
+        messages_per_minute=_messages_per_minute(user),
         tokens_per_day=settings.TOKENS_PER_DAY if tokens is None else tokens,
         tokens_today=today["all"],
         resets_at=ends_at,
     )
+
+
+def _messages_per_minute(user: User) -> int:
+    own = user.messages_per_minute
+    return settings.MESSAGES_PER_MINUTE if own is None else own
 
 
 def local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
@@ -64,11 +69,10 @@ def local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
 
 def admit(user: User, *, recent_messages: int, now: datetime) -> None:
     """Let a message in; GateError where the last minute's messages or the day's tokens reach the limit."""
-    allowed = allowance(user, now)
-    if recent_messages >= allowed.messages_per_minute:
+    if recent_messages >= _messages_per_minute(user):
         detail = _("That was a lot at once. Wait a minute, then go on; nothing is lost.")
         raise GateError("too_many_messages", detail, MINUTE_SECONDS)
-    _require_tokens(allowed, now)
+    _require_tokens(allowance(user, now), now)
 
 
 def admit_work(user: User, what: str, now: datetime) -> None:
