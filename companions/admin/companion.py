@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from companions.admin.columns import number
 from companions.deletion import forget
 from companions.models import (
     Closing,
@@ -40,7 +39,7 @@ from memory.models import (
     Revision,
     Slot,
 )
-from safety.admin import PrivateAdmin, link_to, moment
+from safety.admin import PrivateAdmin, link_to, moment, number
 
 BELOW: tuple[type[Model], ...] = (
     *(Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),

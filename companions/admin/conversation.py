@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
 
-from companions.admin.columns import ActionAdmin, number, state
+from companions.admin.actions import ActionAdmin
 from companions.deletion import delete_message
 from companions.models import Closing, Conversation, Message, Reply, Session
 from companions.sessions.requests import try_again
 from memory.models import Memory
-from safety.admin import PrivateAdmin, link_to, marks, moment
+from safety.admin import PrivateAdmin, link_to, marks, moment, number, state
 
 MESSAGES_PER_PAGE = 50
 

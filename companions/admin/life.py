@@ -9,11 +9,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
 
-from companions.admin.columns import ActionAdmin, state
+from companions.admin.actions import ActionAdmin
 from companions.admin.reply import mark_lines, pretty
 from companions.life import timers, waking
 from companions.models import Delivery, InnerState, Life, Timer, Waking
-from safety.admin import PrivateAdmin, link_to, moment
+from safety.admin import PrivateAdmin, link_to, moment, state
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
 WAKING_COLOURS = {

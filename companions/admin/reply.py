@@ -13,11 +13,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ModelCall
-from companions.admin.columns import state
 from companions.events import describe_failure
 from companions.models import Prompt, Reply
 from memory.emotion import Emotion
-from safety.admin import PrivateAdmin, link_to, moment
+from safety.admin import PrivateAdmin, link_to, moment, state
 
 
 @dataclass(frozen=True, slots=True)

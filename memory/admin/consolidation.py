@@ -6,10 +6,9 @@ from django.contrib import admin
 from django.db.models import Count
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
 from memory.models import Change, Consolidation, Pursuit
-from safety.admin import PrivateAdmin, link_to, moment
+from safety.admin import PrivateAdmin, link_to, moment, number, state
 
 COLOURS = {
     Consolidation.State.DONE: "success",
@@ -24,8 +23,8 @@ class ConsolidationAdmin(PrivateAdmin):
 
     annotations = {"count": Count("changes")}
     list_display = (
-        *("short_id", "owner", "of_companion", "night_of", "shown_state", "count", "attempts", "error"),
-        *(moment("next_at", _("next try")), moment("ended_at", _("ended"))),
+        *("short_id", "owner", "of_companion", "night_of", "shown_state", number("count", _("changes"))),
+        *("attempts", "error", moment("next_at", _("next try")), moment("ended_at", _("ended"))),
     )
     list_filter = ("state", "error", "night_of")
     fields = (
@@ -34,13 +33,7 @@ class ConsolidationAdmin(PrivateAdmin):
     )
     private_template = "admin/memory/consolidation.html"
 
-    @display(description=_("state"), ordering="state", label=COLOURS)  # type: ignore[untyped-decorator]
-    def shown_state(self, night: Consolidation) -> tuple[str, str]:
-        return night.state, night.get_state_display()
-
-    @admin.display(description=_("changes"), ordering="count")
-    def count(self, night: Any) -> int:
-        return int(night.count)
+    shown_state = state(COLOURS)
 
     def private(self, request: HttpRequest, thing: Consolidation) -> dict[str, Any]:
         changes = thing.changes.select_related("memory").prefetch_related("others").order_by("number")

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Block, DiaryEntry, Learning, Retraction, Revision, Slot
-from safety.admin import PrivateAdmin, link_to, marks, moment
+from safety.admin import PrivateAdmin, link_to, marks, moment, number
 
 
 def length_of(field: str) -> Func:
@@ -36,15 +36,15 @@ def with_sources(thing: DiaryEntry | Revision) -> Sequence[dict[str, Any]]:
     ]
 
 
+SENTENCES = number("count", _("sentences"))
+CHARACTERS = number("length", _("characters"))
+
+
 class SentencesAdmin(PrivateAdmin):
     """Sentences, each with the messages that it comes from."""
 
     annotations = {"count": length_of("sentences")}
     private_template = "admin/memory/sentences.html"
-
-    @admin.display(description=_("sentences"), ordering="count")
-    def count(self, thing: Any) -> int:
-        return int(thing.count)
 
     @admin.display(description=_("marks"))
     def marks(self, thing: DiaryEntry | Revision) -> str:
@@ -60,7 +60,7 @@ class DiaryEntryAdmin(SentencesAdmin):
 
     words = ("title",)
     list_display = (
-        *("short_id", "owner", "of_companion", "count", "emotion", "intensity"),
+        *("short_id", "owner", "of_companion", SENTENCES, "emotion", "intensity"),
         *(moment("started_at", _("from")), moment("made_at", _("written")), "attempts", "marks"),
     )
     list_filter = ("emotion", "is_stale", "started_at", "made_at")
@@ -76,7 +76,7 @@ class RevisionAdmin(SentencesAdmin):
     """What a companion thinks of itself, or knows of its user, as it stood at a time."""
 
     list_display = (
-        *("short_id", "owner", "of_companion", "about", "number", "count", "by"),
+        *("short_id", "owner", "of_companion", "about", "number", SENTENCES, "by"),
         *(moment("made_at", _("made")), "marks"),
     )
     list_filter = ("about", "by", "is_stale", "made_at")
@@ -91,15 +91,14 @@ class LearningAdmin(PrivateAdmin):
     """One batch of what was said: each verdict on it, and what became of it."""
 
     annotations = {"count": length_of("verdicts")}
-    list_display = ("id", "owner", "of_companion", "messages", "count", moment("at", _("when")))
+    list_display = (
+        *("id", "owner", "of_companion", "messages"),
+        *(number("count", _("verdicts")), moment("at", _("when"))),
+    )
     list_filter = ("at",)
     search_ids = ("pk", "companion", "session")
     fields = ("id", "owner", "of_companion", "session", "call", "messages", "at")
     private_template = "admin/memory/learning.html"
-
-    @admin.display(description=_("verdicts"), ordering="count")
-    def count(self, learning: Any) -> int:
-        return int(learning.count)
 
     def private(self, request: HttpRequest, thing: Learning) -> dict[str, Any]:
         return {"verdicts": thing.verdicts}
@@ -132,10 +131,6 @@ class CoreMemoryAdmin(PrivateAdmin):
     list_filter: ClassVar[tuple[str, ...]] = ("by", "changed_at")
     private_template = "admin/memory/in_mind.html"
 
-    @admin.display(description=_("characters"), ordering="length")
-    def length(self, thing: Any) -> int:
-        return int(thing.length)
-
     def private(self, request: HttpRequest, thing: Slot | Block) -> dict[str, Any]:
         return super().private(request, thing) | {"sources": thing.sources.order_by("said_at")}
 
@@ -144,7 +139,7 @@ class CoreMemoryAdmin(PrivateAdmin):
 class SlotAdmin(CoreMemoryAdmin):
     """A named fact that is always in the prompt."""
 
-    list_display = ("id", "owner", "of_companion", "length", "by", moment("changed_at", _("changed")))
+    list_display = ("id", "owner", "of_companion", CHARACTERS, "by", moment("changed_at", _("changed")))
     fields = ("id", "owner", "of_companion", "by", "changed_at")
 
 
@@ -154,7 +149,7 @@ class BlockAdmin(CoreMemoryAdmin):
 
     words = ("name", "description", "text")
     list_display = (
-        *("id", "owner", "of_companion", "length", "most_characters", "is_read_only", "by"),
+        *("id", "owner", "of_companion", CHARACTERS, "most_characters", "is_read_only", "by"),
         moment("changed_at", _("changed")),
     )
     list_filter = ("by", "is_read_only", "changed_at")

@@ -17,7 +17,7 @@ from django.utils.translation import pgettext_lazy
 from memory.documents.gists import DONE_WITH
 from memory.models import Document, Embedding, Memory, Page, Recall, Recalled
 from memory.recall.traits import terms
-from safety.admin import PrivateAdmin, link_to, marks, moment
+from safety.admin import PrivateAdmin, link_to, marks, moment, number
 
 RECALLS_PER_PAGE = 20
 
@@ -27,7 +27,8 @@ class MemoryAdmin(PrivateAdmin):
 
     annotations = {"length": Length("text")}
     list_display = (
-        *("short_id", "owner", "of_companion", "kind", "speaker", "length", "times_recalled", "importance"),
+        *("short_id", "owner", "of_companion", "kind", "speaker", number("length", _("characters"))),
+        *("times_recalled", "importance"),
         *(moment("happened_at", _("happened")), moment("learnt_at", _("learnt")), "marks"),
     )
     list_filter = (
@@ -47,10 +48,6 @@ class MemoryAdmin(PrivateAdmin):
         *("happened_at", "learnt_at", "edited_at", "closed_at", "replaced_by"),
     )
     private_template = "admin/memory/memory.html"
-
-    @admin.display(description=_("characters"), ordering="length")
-    def length(self, memory: Any) -> int:
-        return int(memory.length)
 
     @admin.display(description=_("marks"))
     def marks(self, memory: Memory) -> str:
@@ -101,16 +98,12 @@ class RecallAdmin(PrivateAdmin):
         moment("at", _("when")),
         "milliseconds",
         "policy",
-        "count",
+        number("count", _("found")),
     )
     list_filter = ("by", "policy", "at")
     search_ids = ("pk", "companion", "reply")
     fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", "policy", "reply")
     private_template = "admin/memory/recall.html"
-
-    @admin.display(description=_("found"), ordering="count")
-    def count(self, recall: Any) -> int:
-        return int(recall.count)
 
     def private(self, request: HttpRequest, thing: Recall) -> dict[str, Any]:
         return {"recall": thing, "found": thing.found.select_related("memory")}
@@ -211,7 +204,10 @@ class PageAdmin(PrivateAdmin):
 
     words = ("gist", "text")
     annotations = {"length": Length("text"), "gist_length": Length("gist")}
-    list_display = ("id", "owner", "of_companion", "of_document", "number", "length", "gist_length")
+    list_display = (
+        *("id", "owner", "of_companion", "of_document", "number"),
+        *(number("length", _("characters")), number("gist_length", _("characters of gist"))),
+    )
     list_filter = (("memory", admin.EmptyFieldListFilter),)
     search_ids = ("pk", "companion", "document", "memory")
     ordering = ("-pk",)
@@ -220,11 +216,3 @@ class PageAdmin(PrivateAdmin):
     @admin.display(description=_("document"))
     def of_document(self, page: Page) -> str:
         return link_to("memory.document", page.document_id)
-
-    @admin.display(description=_("characters"), ordering="length")
-    def length(self, page: Any) -> int:
-        return int(page.length)
-
-    @admin.display(description=_("characters of gist"), ordering="gist_length")
-    def gist_length(self, page: Any) -> int:
-        return int(page.gist_length)

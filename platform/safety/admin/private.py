@@ -1,6 +1,6 @@
 """The one door to what people said and wrote: whoever opens it in the admin leaves an audit entry."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import update_wrapper
@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from pgvector.django import VectorField
 from unfold.admin import ModelAdmin
+from unfold.decorators import display
 from unfold.views import ChangeList
 
 from accounts.admin import PlainLookups
@@ -57,6 +58,27 @@ def moment(name: str, description: Any) -> Callable[[Any], str]:
 
     shown.__name__ = name
     return shown
+
+
+def number(name: str, description: Any) -> Callable[[Any], int]:
+    """Return a column for a number that the list is annotated with."""
+
+    @admin.display(description=description, ordering=name)
+    def shown(thing: Any) -> int:
+        return int(getattr(thing, name) or 0)
+
+    shown.__name__ = name
+    return shown
+
+
+def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
+    """Return a column for the state of a thing, as a method of its admin."""
+
+    @display(description=_("state"), ordering="state", label=colours)  # type: ignore[untyped-decorator]
+    def shown_state(self: Any, thing: Any) -> tuple[str, str]:
+        return thing.state, thing.get_state_display()
+
+    return shown_state  # type: ignore[no-any-return]
 
 
 def marks(thing: Any, claims: dict[str, Any]) -> str:
