@@ -13,7 +13,6 @@ from memory.learning.revisions import revise
 from memory.models import Block, DiaryEntry, Memory, Revision, Slot
 from memory.models.core_memory import By
 
-MIRRORS = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST)
 UNTITLED = "…"
 
 Row = TypeVar("Row", Slot, Block)
@@ -77,7 +76,7 @@ def _drawn_from(memories: Collection[UUID]) -> Q:
 
 
 def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
-    learnt = Memory.objects.of(companion_id).exclude(kind__in=MIRRORS).exclude(pk__in=list(seen))
+    learnt = Memory.objects.of(companion_id).learnt().exclude(pk__in=list(seen))
     return list(learnt.filter(condition).defer("entry").prefetch_related("sources", "drawn_from"))
 
 

@@ -23,7 +23,6 @@ MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
 BY_MEANING, BY_WORDS = 16, 4  # of one line; the first number stands in NEAREST too
 EVERY = BY_MEANING // BY_WORDS
 OF_ANSWERS = 2
-NOT_LEARNT = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST)
 PACKED = "SELECT array_agg(id ORDER BY id), string_agg(entry, '' ORDER BY id) FROM {rows}"
 NEAREST = """
 SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16]
@@ -38,7 +37,7 @@ SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16]
 
 def known_to(companion_id: UUID) -> MemoryQuerySet:
     """Return what the companion has learnt, still holds and may show to a model."""
-    learnt = Memory.objects.of(companion_id).open().exclude(kind__in=NOT_LEARNT)
+    learnt = Memory.objects.of(companion_id).open().learnt()
     return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
 
 

@@ -9,7 +9,6 @@ from uuid import UUID
 from memory.goals import PURSUED
 from memory.learning.answers import Learnt
 from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
-from memory.learning.neighbours import NOT_LEARNT
 from memory.learning.subjects import denies, is_same_subject, tells_the_same
 from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
@@ -143,12 +142,12 @@ class _Batch:
 
     @property
     def _open(self) -> MemoryQuerySet:
-        return self._mine.open().exclude(kind__in=NOT_LEARNT)
+        return self._mine.open().learnt()
 
     def _find_kept(self, entry: Supported) -> Memory | None:
         """Return a memory of the same words that comes from one of these messages already, closed or not."""
         told = [line.message_id for line in entry.tellings]
-        learnt = self._mine.exclude(kind__in=NOT_LEARNT)
+        learnt = self._mine.learnt()
         return learnt.filter(text__iexact=entry.learnt.text, sources__in=told).defer("entry").first()
 
     def _find_same_text(self, text: str) -> Memory | None:

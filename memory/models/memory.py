@@ -27,6 +27,10 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         """Return those that still hold: not closed by what replaced them."""
         return self.filter(closed_at=None)
 
+    def learnt(self) -> "MemoryQuerySet":
+        """Return what was learnt: all that does not merely repeat a message, a diary entry or a page."""
+        return self.exclude(kind__in=Memory.MIRRORS)
+
     def as_of(self, moment: datetime) -> "MemoryQuerySet":
         """Return those that held then: they had happened, and had not been closed."""
         return self.filter(models.Q(closed_at=None) | models.Q(closed_at__gt=moment), happened_at__lte=moment)
@@ -84,6 +88,8 @@ class Memory(models.Model):
     class Speaker(models.TextChoices):
         USER = "user", _("user")
         COMPANION = "companion", _("companion")
+
+    MIRRORS = (Kind.SAID, Kind.DIARY, Kind.GIST)  # what merely repeats a message, a diary entry, a page
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="memories")

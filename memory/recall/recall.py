@@ -36,7 +36,7 @@ AVERSION_WEIGHT = 2.0  # what hurt comes back by itself more than what pleased
 MAX_FLASHBACK_CANDIDATES = 25  # felt ones, and as many that were not recalled for long
 MIN_FLASHBACK_CHARACTERS = 12  # "Good night." is nothing to come back to,
 MAX_FLASHBACK_CHARACTERS = 400  # and no page comes in a flash
-LEARNT = [kind for kind in Memory.Kind if kind not in {Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST}]
+LEARNT = [kind for kind in Memory.Kind if kind not in Memory.MIRRORS]
 
 
 @dataclass(frozen=True, slots=True)
