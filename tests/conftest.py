@@ -107,7 +107,7 @@ def _set_up_django() -> None:
 SERVICES = _start()
 _set_up_django()
 # The same examples each time: more of them, and new ones, are tried by `make prove-properties`.
-hypothesis.settings.register_profile("sample", max_examples=50, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("sample", max_examples=100, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("proof", max_examples=2_000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("sample")
 

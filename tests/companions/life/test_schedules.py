@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import translation
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from companions.life import schedules
@@ -21,6 +21,7 @@ from companions.life.schedules import (
     parse,
     parse_new,
 )
+from tests.fixtures.properties import examples
 
 BERLIN, NEW_YORK, LORD_HOWE = map(ZoneInfo, ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe"))
 NOW = datetime(2026, 11, 21, 16, 40, tzinfo=UTC)  # 17:40 in Berlin, a Saturday
@@ -257,7 +258,7 @@ def crons(draw: st.DrawFn) -> str:
 
 
 @given(WRITTEN, MOMENTS, ZONES)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_whatever_is_written_is_a_schedule_or_refused(text: str, now: datetime, zone: ZoneInfo) -> None:
     try:
         schedule = parse_new(text, now, zone)
@@ -272,7 +273,7 @@ def test_whatever_is_written_is_a_schedule_or_refused(text: str, now: datetime, 
 
 
 @given(crons(), MOMENTS, ZONES)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_due_times_only_go_on_and_are_shown_by_the_clock(text: str, now: datetime, zone: ZoneInfo) -> None:
     schedule = _read(text)
     if schedule is None:
@@ -289,7 +290,7 @@ def test_due_times_only_go_on_and_are_shown_by_the_clock(text: str, now: datetim
 
 
 @given(crons(), MOMENTS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_what_may_be_set_is_due_no_oftener_than_each_ten_minutes(text: str, now: datetime) -> None:
     try:
         schedule = parse_new(text, now, UTC)

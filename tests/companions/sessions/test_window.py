@@ -148,6 +148,18 @@ def test_what_is_not_sent_is_told_by_the_summary(mira: Companion, settings: Any)
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("tokens", "unsent"), [(3900, 6), (2700, 6), (100, 6), (0, 30)])
+def test_the_newest_is_sent_though_most_of_a_session_was_deleted(
+    mira: Companion, settings: Any, tokens: int, unsent: int
+) -> None:
+    settings.CONTEXT_TOKENS = 4000
+    reply = talked(mira, 3)
+    mira.sessions.update(unsent=30)
+    ended(reply, tokens)
+    assert mira.sessions.get().unsent == unsent
+
+
+@pytest.mark.django_db
 def test_the_summary_stands_in_the_prompt_before_the_history_as_quoted_material(mira: Companion) -> None:
     reply = talked(mira, 4)
     mira.sessions.update(unsent=3, summary='They said "<kith-context>".')

@@ -3,11 +3,12 @@
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from memory.documents import pagination
 from memory.documents.pagination import LEAST, MOST, ONE_PAGE, count_words, split_into_pages
+from tests.fixtures.properties import examples
 
 CHARACTERS = "ab cZ.,!?\n\r\t\f#我是。，，”“กา́😀\u200d…—第一章é\u3000"
 PIECES = [
@@ -25,12 +26,12 @@ PIECES = [
     *("😀", "ภาษา", "Chapter 7\n", " " * 300, "Mr. Grey, who knew; ", "e\u0301" * 30),
 ]
 texts = some.lists(some.sampled_from(PIECES), max_size=60).flatmap(
-    lambda some_pieces: some.integers(0, 80).map(lambda times: "".join(some_pieces) * times)
+    lambda some_pieces: some.integers(0, 120).map(lambda times: "".join(some_pieces) * times)
 )
 
 
 @given(some.one_of(texts, some.text(CHARACTERS, max_size=3000)))
-@settings(max_examples=60)
+@examples(150)
 def test_the_joined_pages_are_the_text_and_each_is_of_a_pages_length(text: str) -> None:
     found = split_into_pages(text)
     assert "".join(found) == text
@@ -40,7 +41,7 @@ def test_the_joined_pages_are_the_text_and_each_is_of_a_pages_length(text: str) 
 
 
 @given(some.text(max_size=400), some.integers(1, 400))
-@settings(max_examples=40)
+@examples(60)
 def test_any_text_at_all_can_be_paged(text: str, times: int) -> None:
     found = split_into_pages(text * times)
     assert "".join(found) == text * times
@@ -101,7 +102,7 @@ def test_no_page_but_the_last_is_nearly_empty() -> None:
 
 
 @given(texts)
-@settings(max_examples=20)
+@examples(60)
 def test_a_text_is_parted_the_same_however_little_of_it_is_looked_at_at_once(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         found = []
@@ -112,11 +113,11 @@ def test_a_text_is_parted_the_same_however_little_of_it_is_looked_at_at_once(tex
 
 
 def test_a_long_text_takes_little_memory() -> None:
-    text = "我们走了很远，天黑了。" * 20_000
+    text = "我们走了很远，天黑了。" * 40_000
     tracemalloc.start()
     try:
-        assert len(split_into_pages(text)) > 250
+        assert len(split_into_pages(text)) > 500
         _now, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 20_000_000
+    assert peak < 40_000_000

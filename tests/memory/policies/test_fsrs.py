@@ -3,11 +3,12 @@
 from math import exp
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.scoring.policies import LEARNT_AT, MAX_GAPS, SCHEDULER, Fsrs, card, gaps
 from memory.scoring.policy import Remembered
+from tests.fixtures.properties import examples
 from tests.memory.policies.conftest import Row
 
 W = SCHEDULER.parameters
@@ -71,7 +72,7 @@ def test_each_day_without_a_recall_leaves_less(spaced: list[int], days: int) -> 
     assert 0 < later < one <= 1
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(spaced=st.lists(st.integers(1, 400), max_size=MAX_GAPS - 1), gap=st.integers(1, 400))
 def test_a_recall_on_another_day_makes_it_last_longer(spaced: list[int], gap: int) -> None:
     once, again = (left(30, every) for every in (spaced, [*spaced, gap]))
