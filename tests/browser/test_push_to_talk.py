@@ -94,6 +94,8 @@ def test_what_is_said_aloud_is_read_through_sent_answered_and_played_again(
     box.fill(SAID)
     box.press("Enter")
     speaker.hears("sister")
+    answer = page.locator(".said-by-companion").last
+    expect(answer.get_by_role("button", name="Read aloud")).to_be_visible()  # the turn is not swapped again
     said = page.locator(".said-by-person").last
     expect(said.locator(".words")).to_have_text(SAID)
     expect(page.locator("#hearing")).to_be_hidden()

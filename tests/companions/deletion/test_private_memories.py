@@ -22,7 +22,6 @@ from tests.fixtures.rest import Api
 from tests.fixtures.turns import connected
 
 pytestmark = pytest.mark.django_db
-PROMPTED = {"companions_session", "companions_closing", "memory_slot", "memory_block", "memory_revision"}
 
 
 def make_private(memory: Memory) -> None:
