@@ -176,7 +176,7 @@ CACHES = {
 # What is published in one of a Redis' databases is heard in all of them.
 EVENTS_CHANNEL = f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}:events"
 #: `S3_BUCKET`, `S3_ENDPOINT`, `S3_REGION`, `S3_ACCESS_KEY`, `S3_SECRET_KEY` | a folder in `KITH_HOME` | a bucket of
-#:   this Kith's own for sound and pictures, private; `docs/files.md`
+#:   this Kith's own for sound and pictures, private; `docs/operations/files.md`
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "private": private_storage(env, KITH_HOME / "media"),
