@@ -1,25 +1,21 @@
-"""How memories feel, and what recalls do to it: feelings, how deep a memory sits, reinforcement, a companion's mood.
+"""Emotions, how deep a memory sits, and what a recall does to what it feels.
 
 The numbers of feelings and depths are those of AIRI's playground.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection
 from datetime import datetime
-from math import exp2
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from memory.scoring.policy import days_between, require
+from memory.scoring.policy import require
 
 MOVED = 0.3  # a feeling above this may stir of itself
 STIRRED = 0.05
-HALF_DAYS = 3 / 24  # half of it is gone after three hours
-CALM_WEIGHT = 1.0  # as much as one neutral memory just called to mind: no single one sways the whole
 
 
 class Emotion(TextChoices):
@@ -64,31 +60,6 @@ class Depth(TextChoices):
     MUSCLE = "muscle", _("muscle")
 
 
-@dataclass(frozen=True, slots=True)
-class Feeling:
-    """A memory's joy and aversion, each from 0 to 1, else ValueError."""
-
-    joy: float = 0.0
-    aversion: float = 0.0
-
-    def __post_init__(self) -> None:
-        require("joy", self.joy, 0, 1)
-        require("aversion", self.aversion, 0, 1)
-
-    def after(self, reaction: Reaction) -> "Feeling":
-        """Return the feeling once a recall was taken so."""
-        return self._moved(*SHIFTS[reaction])
-
-    def stirred(self) -> "Feeling":
-        """Return the feeling once the memory came to mind unasked: the stronger one grows a little, if it is strong."""
-        if self.joy > self.aversion and self.joy > MOVED:
-            return self._moved(STIRRED, 0.0)
-        return self._moved(0.0, STIRRED if self.aversion > MOVED else 0.0)
-
-    def _moved(self, joy: float, aversion: float) -> "Feeling":
-        return Feeling(_share(self.joy + joy), _share(self.aversion + aversion))
-
-
 def reaction_to(mood: float) -> Reaction:
     """Return how a companion in that mood (−1 to 1, else ValueError) takes a recall: five steps, the middle neutral."""
     require("mood", mood, -1, 1)
@@ -104,14 +75,10 @@ def depth(recalls: int) -> Depth:
     return next(name for least, name in steps if recalls >= least)
 
 
-def _share(value: float) -> float:
-    """Within 0 to 1, and without the crumbs of binary fractions."""
-    return round(min(max(value, 0.0), 1.0), 6)
-
-
 # What a reply was shown sits deeper afterwards.
 # Locked in the order of their ids, as whoever embeds does: else the two could wait for each other for ever.
-# The feelings are those of Feeling: `after` the reaction, or `stirred` where the memory came unasked.
+# A memory that was asked for feels by the reaction; of one that came unasked the stronger feeling grows a little, if it is
+# strong.
 USE = """
 WITH shown AS (
     SELECT DISTINCT ON (found.memory_id) found.id, found.memory_id, found.reasons ? 'flashback' AS is_unasked
@@ -165,24 +132,3 @@ def reinforce(
     with connection.cursor() as cursor:
         cursor.execute(USE, parameters)
         return int(cursor.rowcount)
-
-
-class Felt(NamedTuple):
-    """A memory that came to mind at a moment, with its joy and aversion."""
-
-    at: datetime
-    joy: float
-    aversion: float
-
-
-def mood(felt: Iterable[Felt], now: datetime) -> float:
-    """Return a mood from -1, all aversion, to 1, all joy; 0 where nothing was felt, or long ago.
-
-    Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each came to mind.
-    """
-    weighed = [
-        (exp2(-days_between(memory.at, now) / HALF_DAYS), memory.joy - memory.aversion) for memory in felt
-    ]
-    return sum(weight * feeling for weight, feeling in weighed) / (
-        CALM_WEIGHT + sum(weight for weight, _ in weighed)
-    )

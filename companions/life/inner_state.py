@@ -23,7 +23,7 @@ from companions.access import lock
 from companions.conversations.revisions import Piece, compare
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
-from memory.emotion import CALM_WEIGHT, HALF_DAYS, Emotion
+from memory.emotion import Emotion
 from memory.scoring.policy import days_between, require
 from text.strings import shorten, split_sentences, storable
 
@@ -208,8 +208,10 @@ def compare_texts(before: str, after: str) -> list[list[Piece]]:
 
 # -- the mood of a session: what came to mind in it, on top of the inner state
 
+MOOD_HALF_LIFE = timedelta(hours=3)
+CALM_WEIGHT = 1.0  # as much as one neutral memory just called to mind: no single one sways the whole
 MOOD_WINDOW = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
-# A long session has thousands of them, and every turn waits for this; the formula is that of memory.emotion.mood.
+# A long session has thousands of them, and every turn waits for this.
 SESSION_MOOD = """
 SELECT coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0))
 FROM companions_message message
@@ -229,6 +231,8 @@ WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(except_
 def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | None = None) -> float:
     """Return the mood (-1 to 1) that what came to mind in this session, except for that message, makes on top of the
     valence of the inner state.
+
+    It is Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each came to mind.
     """
     parameters = {
         "session": session_id,
@@ -236,7 +240,7 @@ def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | No
         "now": now,
         "since": now - MOOD_WINDOW,
         "calm": CALM_WEIGHT,
-        "half_seconds": timedelta(days=HALF_DAYS).total_seconds(),
+        "half_seconds": MOOD_HALF_LIFE.total_seconds(),
     }
     with connection.cursor() as cursor:
         cursor.execute(SESSION_MOOD, parameters)

@@ -17,6 +17,7 @@ from companions.access import lock
 from companions.errors import LostOwnershipError
 from companions.life import timers
 from companions.life.eligibility import find_refusal
+from companions.life.inner_state import get_feeling_now
 from companions.models import Companion, Message, Waking
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.turn_prompt import RULES, Line, compose_tool_result, load_last_time, render_system
@@ -106,7 +107,7 @@ class WakingContext:
 def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     """Return the prompt with what was done already in this waking; what stands in it is in `context.shown` then."""
     pinned = load_pinned_context(context.companion.pk)
-    context.mood = pinned.feeling_at(now).valence
+    context.mood = get_feeling_now(pinned.inner_state, now).valence
     last_time = load_last_time(context.companion)
     context.shown |= {*pinned.sources, *(message.pk for message in context.causes)}
     context.shown |= last_time.ids if last_time else set()

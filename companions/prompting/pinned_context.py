@@ -10,7 +10,7 @@ from uuid import UUID
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Q
 
-from companions.life.inner_state import Feeling, fade
+from companions.life.inner_state import get_feeling_now
 from companions.models import InnerState
 from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate
@@ -59,14 +59,6 @@ class PinnedContext:
         """Return what it says of the person and the companion, sentence by sentence and line by line."""
         lines = [line for pinned in (*self.slots, *self.blocks) for line in pinned.text.splitlines()]
         return [*self.self_concept, *self.profile, *filter(str.strip, lines)]
-
-    def feeling_at(self, now: datetime) -> Feeling:
-        """Return what is left by then of the feeling in which the inner state was written."""
-        state = self.inner_state
-        if state is None:
-            return Feeling()
-        felt = Feeling.clamped(state.valence, state.arousal, state.emotion, state.intensity)
-        return fade(felt, state.made_at, now)
 
 
 NOTHING_PINNED = PinnedContext()
@@ -137,7 +129,7 @@ def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> lis
     """Return the inner state's text, within so many tokens, and the mood by now; nothing where there is none."""
     if pinned.inner_state is None:
         return []
-    text, mood = pinned.inner_state.text, pinned.feeling_at(now)
+    text, mood = pinned.inner_state.text, get_feeling_now(pinned.inner_state, now)
     words = f"How you feel inside, in your own words: {quoted(beginning(text, tokens))}"
     return [*([words] if text else []), f"Your mood by now: {mood.text}"]
 

@@ -15,7 +15,7 @@ from companions.conversations.editing import reword
 from companions.deletion.deletion import remove
 from companions.errors import ReplyStateError
 from companions.events import REDIS_UNAVAILABLE, publish, render_heard, tell_companion
-from companions.models import Companion, Message, Reply
+from companions.models import Companion, Reply
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
 from jobs.background import in_thread
@@ -117,19 +117,15 @@ def keep_heard(reply: Reply, until: int, now: datetime) -> Reply | None:
         if found:
             _trim(found)
     elif found.answer and (text := cut_to_words(found.text, until)) != found.text:
-        _cut_answer(companion, found, found.answer, text, now)
+        if text:
+            reword(companion, found.answer, text, now)
+        else:
+            remove(companion, now, messages=[found.answer])
+            found.answer = None
+        found.state, found.text = State.STOPPED, text
+        found.save(update_fields=["state", "text"])
+        _trim(found)
     return found
-
-
-def _cut_answer(companion: Companion, reply: Reply, answer: Message, text: str, now: datetime) -> None:
-    if text:
-        reword(companion, answer, text, now)
-    else:
-        remove(companion, now, messages=[answer])
-        reply.answer = None
-    reply.state, reply.text = State.STOPPED, text
-    reply.save(update_fields=["state", "text"])
-    _trim(reply)
 
 
 def _trim(reply: Reply) -> None:

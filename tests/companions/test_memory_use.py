@@ -27,10 +27,10 @@ from companions.replies.context import (
 from companions.replies.lifecycle import Said, claim, finish, process_name, start, strengthen_shown, take_over
 from companions.replies.turn import end_lost
 from companions.tools import call
-from memory.emotion import Felt, mood
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact
 from tests.fixtures.rest import Api
+from tests.memory.feelings import Felt, mood
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()

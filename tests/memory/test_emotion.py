@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.emotion import Depth, Feeling, Reaction, depth, reaction_to
+from memory.emotion import Depth, Reaction, depth, reaction_to
+from tests.memory.feelings import Feeling
 
 FEELINGS = st.builds(Feeling, st.floats(0, 1), st.floats(0, 1))
 

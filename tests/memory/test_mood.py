@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.emotion import Felt, mood
 from tests.memory.conftest import DAY
+from tests.memory.feelings import Felt, mood
 
 HOURS = st.floats(0, 10_000)
 SHARES = st.floats(0, 1)

@@ -6,11 +6,12 @@ from uuid import uuid4
 import pytest
 
 from companions.models import Companion, Reply
-from memory.emotion import Feeling, reaction_to, reinforce
+from memory.emotion import reaction_to, reinforce
 from memory.models import Memory, Recall, Recalled
 from memory.recall.recall import Found, record
 from memory.scoring import by_name
 from tests.memory.conftest import DAY, Say
+from tests.memory.feelings import Feeling
 
 pytestmark = pytest.mark.django_db
 LATER = DAY + timedelta(days=3)

@@ -116,7 +116,16 @@ class MiniLM:
 
     @cached_property
     def _session(self) -> "InferenceSession":
-        return _start_session(self.write_graph())
+        """A session of the graph; each run takes one thread, the caller's."""
+        path = self.write_graph()
+        from onnxruntime import InferenceSession, SessionOptions  # a third of a second
+
+        options = SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = ERRORS_ONLY
+        options.enable_cpu_mem_arena = False  # it would keep what the longest batch took
+        options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
+        return InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
     def _read_weights(self) -> dict[str, Floats]:
         path = self._folder / "model.safetensors"
@@ -149,18 +158,6 @@ class MiniLM:
             yield first, last
             first = max(_find_word_start(words, last - OVERLAP_TOKENS), first + 1)
         yield first, len(words)
-
-
-def _start_session(path: Path) -> "InferenceSession":
-    """Return a session of the graph at `path`; each run takes one thread, the caller's."""
-    from onnxruntime import InferenceSession, SessionOptions  # a third of a second
-
-    options = SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = ERRORS_ONLY
-    options.enable_cpu_mem_arena = False  # it would keep what the longest batch took
-    options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
-    return InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def _find_word_start(words: Sequence[int | None], at: int) -> int:
