@@ -77,8 +77,7 @@ def depth(recalls: int) -> Depth:
 
 # What a reply was shown sits deeper afterwards.
 # Locked in the order of their ids, as whoever embeds does: else the two could wait for each other for ever.
-# A memory that was asked for feels by the reaction; of one that came unasked the stronger feeling grows a little, if it is
-# strong.
+# What was asked for feels by the reaction; of what came unasked the stronger feeling grows a little, if it is strong.
 USE = """
 WITH shown AS (
     SELECT DISTINCT ON (found.memory_id) found.id, found.memory_id, found.reasons ? 'flashback' AS is_unasked
