@@ -5,10 +5,10 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from companions.access import lock
 from companions.face.portraits import delete_unused_pictures
 from companions.memories import consolidation
 from companions.models import Prompt, Waking
+from companions.models.companion import lock
 from memory.consolidation import runs
 from memory.documents import gists
 

@@ -8,8 +8,9 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
-from companions.access import get_companion, lock
+from companions.access import get_companion
 from companions.api.schemas import Text
+from companions.models.companion import lock
 from memory import core_memory
 from memory.models import Block, Slot
 from memory.models.core_memory import SLOT_CHARACTERS, By

@@ -5,12 +5,12 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from companions.access import hold
 from companions.conversations.messages import check_text
 from companions.deletion.traces import delete_memories, scrub
 from companions.deletion.withdrawal import delete_empty_pages, withdraw_corrected
 from companions.errors import ReplyStateError, TextError
 from companions.models import Companion, Message, Reply, Session
+from companions.models.companion import hold
 from memory.models import Memory, Recall
 from memory.store import correct
 

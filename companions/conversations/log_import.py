@@ -11,11 +11,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.usage import NO_TOKENS
-from companions.access import hold
 from companions.conversations.emotion_tags import without_tags
 from companions.conversations.messages import load_path, say_all
 from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.models import Closing, Companion, Conversation, Job, Message, Session
+from companions.models.companion import hold
 from memory.embedding import unembedded
 
 SESSION_GAP = timedelta(hours=8)

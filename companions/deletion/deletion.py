@@ -11,7 +11,6 @@ from uuid import UUID
 from django.db import transaction
 from django.dispatch import Signal
 
-from companions.access import hold, lock
 from companions.deletion.traces import delete_memories, find_continued, scrub
 from companions.deletion.withdrawal import (
     Dependents,
@@ -22,6 +21,7 @@ from companions.deletion.withdrawal import (
     withdraw,
 )
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Waking
+from companions.models.companion import hold, lock
 from database.queries import delete_whole, lift_statement_timeout
 from memory.models import Memory
 

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from companions.access import lock
 from companions.errors import PortraitError
 from companions.models import Companion, Picture, Portrait
+from companions.models.companion import lock
 from files import contents
 from files.models import StoredFile
 from files.pictures import picture

@@ -19,9 +19,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from companions.access import lock
 from companions.conversations.revisions import Piece, compare
 from companions.models import Companion, InnerState, Waking
+from companions.models.companion import lock
 from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion
 from memory.scoring.policy import days_between, require

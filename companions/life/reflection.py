@@ -17,9 +17,9 @@ from django.db import connection, transaction
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
-from companions.access import lock
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.models import Companion, InnerState, Life, Message, Session
+from companions.models.companion import lock
 from companions.sessions.transcript import (
     build_talk,
     measure_room,

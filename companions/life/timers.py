@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from companions.access import hold, lock
 from companions.errors import ScheduleError, TimerError
 from companions.life import schedules
 from companions.life.schedules import Cron, Once
 from companions.models import Companion, Message, Timer, Waking
+from companions.models.companion import hold, lock
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
 from jobs.background import enqueue
 from text.strings import is_storable

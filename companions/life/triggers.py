@@ -14,7 +14,6 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import translation
 from django.utils.translation import gettext
 
-from companions.access import hold
 from companions.life.eligibility import (
     Outreach,
     find_outreach_refusal,
@@ -24,6 +23,7 @@ from companions.life.eligibility import (
     load_outreach,
 )
 from companions.models import Companion, Life, Waking
+from companions.models.companion import hold
 from memory.models import Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
 from text.dates import days_ahead, days_told, in_year

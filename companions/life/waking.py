@@ -13,7 +13,6 @@ from django.db.models import F
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from companions.access import hold, lock
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
@@ -22,6 +21,7 @@ from companions.life.eligibility import Reason, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
 from companions.life.waking_context import WakingContext
 from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
+from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from providers.errors import ProviderError

@@ -13,12 +13,12 @@ from django.db import transaction
 from django.db.models import Max, Q
 
 from accounts.usage import Payer
-from companions.access import lock
 from companions.errors import LostOwnershipError
 from companions.life import timers
 from companions.life.eligibility import find_refusal
 from companions.life.inner_state import get_feeling_now
 from companions.models import Companion, Message, Waking
+from companions.models.companion import lock
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.turn_prompt import RULES, Line, compose_tool_result, load_last_time, render_system
 from jobs.lease import Lease

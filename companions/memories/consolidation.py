@@ -10,8 +10,8 @@ from django.db.models import Prefetch, QuerySet
 
 from accounts.models import User
 from accounts.models.user import list_time_zones
-from companions.access import lock
 from companions.models import Companion
+from companions.models.companion import lock
 from memory.consolidation import runs
 from memory.consolidation.undo import settle, undo
 from memory.models import Change, Consolidation

@@ -10,10 +10,10 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from companions.access import hold, lock
 from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
 from companions.deletion.withdrawal import build_scope, clear_summaries, conceal, find_reminders
 from companions.models import Closing, Companion, Message, Session
+from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError

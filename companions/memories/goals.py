@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from companions.access import lock
 from companions.errors import PursuitError
 from companions.models import Companion
+from companions.models.companion import lock
 from memory.goals import PURSUED, update_goal
 from memory.models import Memory, Pursuit
 

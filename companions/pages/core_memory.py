@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
-from companions.access import get_block, get_companion, get_slot, lock
+from companions.access import get_block, get_companion, get_slot
 from companions.models import Companion
+from companions.models.companion import lock
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
 from memory.core_memory import (

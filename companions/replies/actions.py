@@ -10,12 +10,12 @@ from functools import partial
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from companions.access import hold
 from companions.conversations.editing import reword
 from companions.deletion.deletion import remove
 from companions.errors import ReplyStateError
 from companions.events import REDIS_UNAVAILABLE, publish, render_heard, tell_companion
 from companions.models import Companion, Reply
+from companions.models.companion import hold
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
 from jobs.background import in_thread

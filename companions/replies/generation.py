@@ -15,11 +15,11 @@ from django.db import transaction
 from accounts.admission import places
 from accounts.models import ModelCall
 from companions import tools
-from companions.access import lock
 from companions.conversations.emotion_tags import Expressions, Felt
 from companions.errors import LostOwnershipError
 from companions.events import render_recalled
 from companions.models import Prompt, Reply
+from companions.models.companion import lock
 from companions.prompting.turn_prompt import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, get_round_offers, prepare, record_call

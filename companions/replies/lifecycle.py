@@ -24,12 +24,12 @@ from django.utils.translation import gettext as _
 from accounts.errors import GateError
 from accounts.models import ModelCall
 from accounts.usage import admit
-from companions.access import hold, lock
 from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import load_session_mood
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
+from companions.models.companion import hold, lock
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
 from companions.prompting.turn_prompt import TEMPLATE, change_window, move_window
 from companions.replies.broadcast import Place, seal_stream, take_unbroken

@@ -10,11 +10,11 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.usage import NO_TOKENS, waits_until
-from companions.access import hold
 from companions.deletion import delete_messages
 from companions.life.inner_state import revise
 from companions.life.reflection import read_feeling
 from companions.models import Closing, InnerState, Job, Message, Session
+from companions.models.companion import hold
 from companions.sessions import digests
 from companions.sessions.drafts import Draft, Material, gather, load_known, write_draft
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages

@@ -9,9 +9,9 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.usage import waits_until
-from companions.access import hold
 from companions.deletion import forget_many
 from companions.models import Companion, Session
+from companions.models.companion import hold
 from companions.sessions.drafts import Draft, Material, load_known, write_draft
 from companions.sessions.transcript import select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at

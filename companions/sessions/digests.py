@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
-from companions.access import lock
 from companions.models import Closing, Message, Session
+from companions.models.companion import lock
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.sessions.drafts import is_new
 from companions.sessions.transcript import (

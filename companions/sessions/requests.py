@@ -5,8 +5,8 @@ from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 
-from companions.access import lock
 from companions.models import Closing, Companion, Job, Message, Session
+from companions.models.companion import lock
 from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY
 

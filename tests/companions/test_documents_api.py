@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from companions.access import lock
 from companions.models import Companion, Prompt, Reply
+from companions.models.companion import lock
 from companions.replies.lifecycle import start
 from config.asgi_layers import BodyLimit
 from jobs.lease import MAX_ATTEMPTS

@@ -5,9 +5,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from companions.access import lock
 from companions.memories.editing import give_document
 from companions.models import Companion
+from companions.models.companion import lock
 from memory.documents.gists import write_gists
 from memory.models import Document
 

@@ -12,9 +12,9 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.signals import post_delete, post_save, pre_delete
 from django.dispatch import receiver
 
-from companions.access import hold
 from companions.deletion.deletion import messages_hidden
 from companions.models import Companion, Message, Reply
+from companions.models.companion import hold
 from files.contents import read_content, store_content
 from files.errors import FilesError
 from files.models import StoredFile

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from companions.access import lock
 from companions.deletion import forget
 from companions.memories.editing import delete_document, give_document, set_private
 from companions.models import Companion, Message, Session
+from companions.models.companion import lock
 from memory.core_memory import set_slot, write_block
 from memory.documents.gists import write_gists
 from memory.models import Block, Memory, Slot

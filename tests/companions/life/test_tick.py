@@ -8,9 +8,9 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from companions.access import lock
 from companions.life.timers import MAX_ATTEMPTS, begin_wakings, cancel, claim_timers, set_timer
 from companions.models import Companion, Timer, Waking
+from companions.models.companion import lock
 
 NINE = datetime(2026, 5, 4, 7, tzinfo=UTC)  # nine in Berlin
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

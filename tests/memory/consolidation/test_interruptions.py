@@ -11,9 +11,9 @@ from django.db import connection
 
 from accounts.models import ModelCall
 from companions import deletion
-from companions.access import lock
 from companions.memories import consolidation
 from companions.models import Companion
+from companions.models.companion import lock
 from jobs.lease import LEASE_TIME, RETRY_DELAY
 from memory.consolidation import runs
 from memory.embedding import embed_waiting

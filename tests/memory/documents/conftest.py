@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from companions.access import lock
 from companions.memories.editing import give_document
 from companions.models import Companion
+from companions.models.companion import lock
 from memory.documents.gists import write_gists
 from memory.models import Document
 

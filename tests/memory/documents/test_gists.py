@@ -7,10 +7,10 @@ import orjson
 import pytest
 
 from accounts.models import ModelCall, User
-from companions.access import lock
 from companions.deletion import delete_companion
 from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
+from companions.models.companion import lock
 from companions.tasks import write_waiting_gists
 from jobs.lease import MAX_ATTEMPTS, MAX_BACKOFF_MINUTES
 from memory.documents.gists import choose_fitting, find_due, render_request, system_prompt, write_gists

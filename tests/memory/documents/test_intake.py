@@ -2,9 +2,9 @@
 
 import pytest
 
-from companions.access import lock
 from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
+from companions.models.companion import lock
 from memory.documents import intake
 from memory.errors import DocumentError
 from memory.models import Document, Memory, Page

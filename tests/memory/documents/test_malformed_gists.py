@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from companions.access import lock
+from companions.models.companion import lock
 from memory.documents.gists import write_gists
 from memory.models import Memory
 from tests.fixtures.malformed import HOPELESS, PARTLY, READABLE, SOME

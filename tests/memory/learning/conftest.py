@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from companions.access import lock
 from companions.models import Companion
+from companions.models.companion import lock
 from memory.learning.answers import Learnt
 from memory.learning.talk import Line, Talk
 from memory.learning.verdicts import learn
