@@ -60,7 +60,7 @@ class Companion(models.Model):
 # -- one writer at a time for each companion
 
 
-def lock(companion_id: UUID) -> bool:
+def lock(companion_id: uuid.UUID) -> bool:
     """Return whether the companion is there; it is nobody else's to change until the transaction ends.
 
     The lock lets rows be added that point at the companion (FOR NO KEY UPDATE).
@@ -69,7 +69,7 @@ def lock(companion_id: UUID) -> bool:
     return row.values_list("pk", flat=True).first() is not None
 
 
-def hold(companion_id: UUID) -> Companion | None:
+def hold(companion_id: uuid.UUID) -> Companion | None:
     """Return the companion with its user and conversation, locked.
 
     Locked first and read afterwards: what a locking query has joined is as it was before the lock was waited for.
