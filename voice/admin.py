@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Count
 from django.utils.translation import gettext_lazy as _
 
-from safety.admin import PrivateAdmin, link_to, moment
+from safety.admin import PrivateAdmin, link, moment
 from voice.models import Recording, Speech, Spoken, Voice
 
 
@@ -24,9 +24,7 @@ class VoiceAdmin(PrivateAdmin):
     ordering = ("-pk",)
     fields = ("owner", "of_companion", "speed", "reads_aloud", "of_reference", "consented_at")
 
-    @admin.display(description=_("reference recording"))
-    def of_reference(self, voice: Voice) -> str:
-        return link_to("files.storedfile", voice.reference_id)
+    of_reference = link("reference", _("reference recording"))
 
 
 @admin.register(Speech)
@@ -47,9 +45,7 @@ class SpeechAdmin(PrivateAdmin):
     def used(self, speech: Any) -> int:
         return int(speech.uses)
 
-    @admin.display(description=_("file"))
-    def of_file(self, speech: Speech) -> str:
-        return link_to("files.storedfile", speech.file_id)
+    of_file = link("file", _("file"))
 
 
 @admin.register(Spoken)
@@ -62,17 +58,10 @@ class SpokenAdmin(PrivateAdmin):
     ordering = ("-pk",)
     fields = ("id", "owner", "of_companion", "of_reply", "of_message", "number", "of_speech")
 
-    @admin.display(description=_("reply"))
-    def of_reply(self, spoken: Spoken) -> str:
-        return link_to("companions.reply", spoken.reply_id)
+    of_reply = link("reply", _("reply"))
+    of_message = link("message", _("message"))
 
-    @admin.display(description=_("message"))
-    def of_message(self, spoken: Spoken) -> str:
-        return link_to("companions.message", spoken.message_id)
-
-    @admin.display(description=_("speech"))
-    def of_speech(self, spoken: Spoken) -> str:
-        return link_to("voice.speech", spoken.speech_id)
+    of_speech = link("speech", _("speech"))
 
 
 @admin.register(Recording)
@@ -91,10 +80,5 @@ class RecordingAdmin(PrivateAdmin):
         "created_at",
     )
 
-    @admin.display(description=_("message"))
-    def of_message(self, recording: Recording) -> str:
-        return link_to("companions.message", recording.message_id)
-
-    @admin.display(description=_("file"))
-    def of_file(self, recording: Recording) -> str:
-        return link_to("files.storedfile", recording.file_id)
+    of_message = link("message", _("message"))
+    of_file = link("file", _("file"))

@@ -39,7 +39,7 @@ from memory.models import (
     Revision,
     Slot,
 )
-from safety.admin import PrivateAdmin, link_to, moment, number
+from safety.admin import PrivateAdmin, link, moment, number
 
 BELOW: tuple[type[Model], ...] = (
     *(Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
@@ -127,9 +127,7 @@ class PictureAdmin(PrivateAdmin):
     ordering = ("-pk",)
     fields = ("id", "owner", "of_companion", "emotion", "of_file")
 
-    @admin.display(description=_("file"))
-    def of_file(self, picture: Picture) -> str:
-        return link_to("files.storedfile", picture.file_id)
+    of_file = link("file", _("file"))
 
 
 @admin.register(Memory)

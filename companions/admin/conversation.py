@@ -17,7 +17,7 @@ from companions.deletion import delete_message
 from companions.models import Closing, Conversation, Message, Reply, Session
 from companions.sessions.requests import try_again
 from memory.models import Memory
-from safety.admin import PrivateAdmin, link_to, marks, moment, number, state
+from safety.admin import PrivateAdmin, link, link_to, marks, moment, number, state
 
 MESSAGES_PER_PAGE = 50
 
@@ -39,9 +39,7 @@ class ConversationAdmin(PrivateAdmin):
     fields = ("id", "owner", "of_companion", "head", "created_at")
     private_template = "admin/companions/said.html"
 
-    @admin.display(description=_("newest message"))
-    def of_head(self, conversation: Conversation) -> str:
-        return link_to("companions.message", conversation.head_id)
+    of_head = link("head", _("newest message"))
 
     def private(self, request: HttpRequest, thing: Conversation) -> dict[str, Any]:
         return {"said": paginate_messages(thing.messages.all(), request)}
@@ -101,10 +99,7 @@ class ClosingAdmin(ActionAdmin):
     )
 
     shown_state = state(CLOSING_COLOURS)
-
-    @admin.display(description=_("session"))
-    def of_session(self, closing: Closing) -> str:
-        return link_to("companions.session", closing.session_id)
+    of_session = link("session", _("session"))
 
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Closing]) -> None:

@@ -13,7 +13,7 @@ from companions.admin.actions import ActionAdmin
 from companions.admin.reply import mark_lines, pretty
 from companions.life import timers, waking
 from companions.models import Delivery, InnerState, Life, Timer, Waking
-from safety.admin import PrivateAdmin, link_to, moment, state
+from safety.admin import PrivateAdmin, link, link_to, moment, state
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
 WAKING_COLOURS = {
@@ -87,10 +87,7 @@ class WakingAdmin(LifeActionAdmin):
     private_template = "admin/companions/waking.html"
 
     shown_state = state(WAKING_COLOURS)
-
-    @admin.display(description=_("timer"))
-    def of_timer(self, waking: Waking) -> str:
-        return link_to("companions.timer", waking.timer_id)
+    of_timer = link("timer", _("timer"))
 
     @admin.display(description=_("message"))
     def of_message(self, waking: Waking) -> str:
@@ -168,6 +165,4 @@ class DeliveryAdmin(PrivateAdmin):
         *("attempted_at", "ended_at", "error"),
     )
 
-    @admin.display(description=_("message"))
-    def of_message(self, delivery: Delivery) -> str:
-        return link_to("companions.message", delivery.message_id)
+    of_message = link("message", _("message"))

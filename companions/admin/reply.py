@@ -16,7 +16,7 @@ from accounts.models import ModelCall
 from companions.events import describe_failure
 from companions.models import Prompt, Reply
 from memory.emotion import Emotion
-from safety.admin import PrivateAdmin, link_to, moment, state
+from safety.admin import PrivateAdmin, link, moment, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +221,7 @@ class PromptAdmin(PrivateAdmin):
     fields = ("id", "owner", "of_companion", "reply", "round", "shown_count", "created_at")
     private_template = "admin/companions/prompt.html"
 
-    @admin.display(description=_("reply"))
-    def of_reply(self, prompt: Prompt) -> str:
-        return link_to("companions.reply", prompt.reply_id)
+    of_reply = link("reply", _("reply"))
 
     @admin.display(description=_("things shown"), ordering="shown_count")
     def shown_count(self, prompt: Any) -> int:

@@ -13,7 +13,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.schemas import IdempotencyKey, ListOut, Text, check_storable, list_rows
+from companions.api.schemas import IdempotencyKey, ListOut, Text, check_storable, describe_form, list_rows
 from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
 from companions.models import Companion
@@ -112,7 +112,7 @@ def get_companion(request: SignedInRequest, companion_id: UUID) -> Companion:
 @router.patch(COMPANION, response=CompanionOut, operation_id="change_companion", summary="Change it")
 def change_companion(request: SignedInRequest, companion_id: UUID, body: CompanionPatch) -> Companion:
     companion = access.get_companion(request.user, companion_id)
-    changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    changes = body.dict(exclude_none=True)
     if "recall_policy" in changes or "recall_parameters" in changes:
         policy = changes.setdefault("recall_policy", companion.recall_policy)
         kept = companion.recall_parameters if policy == companion.recall_policy else {}
@@ -161,20 +161,7 @@ class MovedOut(Schema):
     operation_id="import_digital_life",
     response={201: MovedOut},
     summary="Make a companion of DigitalLife's eight fields: as JSON, or as a file",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": {"type": "object"}},
-                "multipart/form-data": {
-                    "schema": {
-                        "type": "object",
-                        "properties": {"file": {"type": "string", "format": "binary"}},
-                    }
-                },
-            },
-        }
-    },
+    openapi_extra=describe_form([], json={"type": "object"}, file={"type": "string", "format": "binary"}),
 )
 def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, Any]]:
     body = read_upload(request)

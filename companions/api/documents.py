@@ -14,12 +14,12 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.usage import Payer, admit_work
 from companions import access
-from companions.api.schemas import FilledText, IdempotencyKey, ListOut, list_rows
+from companions.api.schemas import FilledText, IdempotencyKey, ListOut, describe_form, list_rows
 from companions.memories import editing
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from memory.documents.gists import state_of, with_progress
 from memory.documents.intake import read_file
-from memory.documents.lookup import MAX_PAGES, LookedUp, Question, look_up
+from memory.documents.lookup import MAX_PAGES, Question, look_up
 from memory.embedding import embed_cue
 from memory.errors import DocumentError
 from memory.models import Document, Page
@@ -98,28 +98,12 @@ class LookedUpsOut(Schema):
     results: list[LookedUpOut]
 
 
-DOCUMENT_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": DocumentIn.model_json_schema()},
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        "title": {"type": "string", "description": "Without it the file's name."},
-                        "file": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "Plain text or Markdown.",
-                        },
-                    },
-                    "required": ["file"],
-                }
-            },
-        },
-    }
-}
+DOCUMENT_BODY = describe_form(
+    ["file"],
+    json=DocumentIn.model_json_schema(),
+    title={"type": "string", "description": "Without it the file's name."},
+    file={"type": "string", "format": "binary", "description": "Plain text or Markdown."},
+)
 
 
 @router.post(
@@ -234,17 +218,17 @@ def look_up_originals(request: SignedInRequest, companion_id: UUID, body: LookUp
         names=companion.names,
         with_private=True,
     )
-    return {"results": [_looked_up_out(original) for original in look_up(companion.pk, asked, body.limit)]}
-
-
-def _looked_up_out(original: LookedUp) -> Out:
-    return {
-        "kind": original.memory.kind,
-        "title": original.title,
-        "gist": original.memory.text,
-        "score": original.score,
-        "document_id": original.page.document_id if original.page else None,
-        "number": original.page.number if original.page else None,
-        "text": original.page.text if original.page else None,
-        "said": original.said,
-    }
+    results = [
+        {
+            "kind": original.memory.kind,
+            "title": original.title,
+            "gist": original.memory.text,
+            "score": original.score,
+            "document_id": original.page.document_id if original.page else None,
+            "number": original.page.number if original.page else None,
+            "text": original.page.text if original.page else None,
+            "said": original.said,
+        }
+        for original in look_up(companion.pk, asked, body.limit)
+    ]
+    return {"results": results}

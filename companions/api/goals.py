@@ -58,10 +58,10 @@ class PursuitPatch(Schema):
 def list_pursuits(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfWhichIn]
 ) -> Out:
-    wanted = {"kind": which.kind, "pursuit__status": which.status}
     rows = goals.load_memories(get_companion(request.user, companion_id))
-    filters = {name: value for name, value in wanted.items() if value is not None}
-    found, next_cursor = paginate(rows.filter(**filters), "learnt_at", query)
+    rows = rows.filter(kind=which.kind) if which.kind else rows
+    rows = rows.filter(pursuit__status=which.status) if which.status else rows
+    found, next_cursor = paginate(rows, "learnt_at", query)
     return {"items": [_pursuit_out(memory.pursuit, memory) for memory in found], "next": next_cursor}
 
 

@@ -201,15 +201,11 @@ def get_life_settings(request: SignedInRequest, companion_id: UUID) -> Life:
 )
 def change_life_settings(request: SignedInRequest, companion_id: UUID, body: LifePatch) -> Life:
     life = get_companion(request.user, companion_id).life
-    changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    changes = body.dict(exclude_none=True)
     for name, value in changes.items():
-        setattr(
-            life,
-            name,
-            value.replace(tzinfo=None, second=0, microsecond=0) if isinstance(value, time) else value,
-        )
-    if changes:
-        life.save(update_fields=list(changes))
+        is_time = isinstance(value, time)
+        setattr(life, name, value.replace(tzinfo=None, second=0, microsecond=0) if is_time else value)
+    life.save(update_fields=list(changes))
     return life
 
 

@@ -1,4 +1,3 @@
-from collections.abc import Iterable
 from datetime import datetime
 from time import perf_counter
 from typing import Annotated, Self
@@ -28,7 +27,7 @@ from memory.models import Memory, Recall
 from memory.recall.candidates import MemoryFilter
 from memory.recall.novelty import ALIKE, MAX_OBSERVATIONS, Novelty, find_novel
 from memory.recall.ranking import MAX_FOUND
-from memory.recall.recall import Found, recall, record
+from memory.recall.recall import recall, record
 from memory.store import correct, keep_fact
 
 router = Router(tags=["memories"])
@@ -329,7 +328,20 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
     )
     prefetch_related_objects([result.memory for result in found], "message", "sources")
     with translation.override(companion.user.language or "en"):
-        return {"results": _results_out(found)}
+        results = [
+            {
+                "id": result.memory.pk,
+                "kind": result.memory.kind,
+                "text": result.memory.text,
+                "happened_at": result.memory.happened_at,
+                "score": result.score,
+                "reasons": result.reasons,
+                "why": describe_reasons(result.reasons, result.memory.text),
+                "sources": get_sources(result.memory),
+            }
+            for result in found
+        ]
+    return {"results": results}
 
 
 @router.post(
@@ -347,19 +359,3 @@ def delete_memories(request: SignedInRequest, companion_id: UUID, body: DeleteIn
     if body.confirm.strip() != companion.name.strip():
         raise CompanionsError("not_confirmed", _("This is not its name."))
     return {"deleted": deletion.forget_every(companion.pk, body.kinds, now, with_messages=body.with_messages)}
-
-
-def _results_out(found: Iterable[Found]) -> list[Out]:
-    return [
-        {
-            "id": result.memory.pk,
-            "kind": result.memory.kind,
-            "text": result.memory.text,
-            "happened_at": result.memory.happened_at,
-            "score": result.score,
-            "reasons": result.reasons,
-            "why": describe_reasons(result.reasons, result.memory.text),
-            "sources": get_sources(result.memory),
-        }
-        for result in found
-    ]

@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import ListOut
+from companions.api.schemas import ListOut, describe_form
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
 from companions.face.portraits import (
@@ -64,27 +64,11 @@ class FeltIn(Schema):
     intensity: float = Field(1.0, ge=0, le=1, allow_inf_nan=False)
 
 
-PICTURE_FORM: Out = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        "file": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "PNG, JPEG, WebP or GIF, at most 10 MB.",
-                        },
-                        "emotion": {"type": "string", "description": "Without it: always."},
-                    },
-                    "required": ["file"],
-                }
-            }
-        },
-    }
-}
+PICTURE_FORM = describe_form(
+    ["file"],
+    file={"type": "string", "format": "binary", "description": "PNG, JPEG, WebP or GIF, at most 10 MB."},
+    emotion={"type": "string", "description": "Without it: always."},
+)
 
 
 @router.get(

@@ -55,6 +55,16 @@ def list_rows(rows: QuerySet[Any], time_field: str, query: PageIn) -> dict[str, 
     return {"items": items, "next": next_cursor}
 
 
+def describe_form(
+    required: list[str], json: dict[str, Any] | None = None, **fields: dict[str, str]
+) -> dict[str, Any]:
+    """Return the OpenAPI description of a form with these fields, in whose place `json` may be sent."""
+    schema = {"type": "object", "properties": fields} | ({"required": required} if required else {})
+    content = {"application/json": {"schema": json}} if json else {}
+    content |= {"multipart/form-data": {"schema": schema}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
 class MessageOut(Schema):
     id: UUID
     role: str

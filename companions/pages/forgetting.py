@@ -111,12 +111,8 @@ class LookForm(forms.Form):
 def forgetting(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """What a rule would make of the companion's memories; GET never writes, POST keeps the rule."""
     companion = get_companion(request.user, companion_id)
-    if request.method == "POST":
-        return _save(request, companion)
-    return _preview(request, companion, request.GET)
-
-
-def _save(request: SignedInRequest, companion: Companion) -> HttpResponse:
+    if request.method != "POST":
+        return _preview(request, companion, request.GET)
     chosen = _read_policy(companion, request.POST)
     if chosen is None or not chosen.is_valid():
         return _preview(request, companion, request.POST)

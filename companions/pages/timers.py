@@ -180,23 +180,19 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     form = TimerForm(companion, timezone.now(), request.POST)
     if "look" in request.POST:
         return _page(request, companion, form, 200 if form.is_valid() else UNPROCESSABLE)
-    if not form.is_valid() or not _set_timer(companion, form):
-        return _page(request, companion, form, UNPROCESSABLE)
-    messages.success(request, _("The timer is set."))
-    return redirect("timers", companion_id)
-
-
-def _set_timer(companion: Companion, form: TimerForm) -> bool:
-    """Set it; return whether it was, else the form's errors say why."""
-    assert form.schedule is not None  # noqa: S101 (it is valid)
-    note = form.cleaned_data["note"]
-    admit_to(companion.user, "timers", form.now)
-    try:
-        work.set_timer(companion, form.schedule.text, note, by=Timer.By.USER, now=form.now, is_asked_for=True)
-    except TimerError as error:
-        form.add_error("note" if error.code in ("bad_note", "note_too_long") else None, str(error.detail))
-        return False
-    return True
+    if form.is_valid() and form.schedule:
+        note = form.cleaned_data["note"]
+        admit_to(companion.user, "timers", form.now)
+        try:
+            work.set_timer(
+                companion, form.schedule.text, note, by=Timer.By.USER, now=form.now, is_asked_for=True
+            )
+        except TimerError as error:
+            form.add_error("note" if error.code in ("bad_note", "note_too_long") else None, str(error.detail))
+        else:
+            messages.success(request, _("The timer is set."))
+            return redirect("timers", companion_id)
+    return _page(request, companion, form, UNPROCESSABLE)
 
 
 @post_view

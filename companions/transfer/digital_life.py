@@ -1,8 +1,7 @@
 """The eight fields as DigitalLife writes them. What is in another form is refused, and the place is named."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -214,11 +213,10 @@ def _check_links(mind: Mind) -> None:
 
 def find_ignored(mind: Mind) -> list[str]:
     """Return the places of the first twenty fields that DigitalLife does not have; they are passed over."""
-    return list(islice(_find_unknown(mind), MAX_IGNORED))
-
-
-def _find_unknown(mind: Mind) -> Iterator[str]:
-    yield from mind.model_extra or {}
-    for name in ("longTermMemory", "shortTermMemory", "archivedMemory"):
-        for number, row in enumerate(getattr(mind, name)):
-            yield from (f"{name}[{number}].{extra}" for extra in row.model_extra or {})
+    of_rows = (
+        f"{name}[{number}].{extra}"
+        for name in ("longTermMemory", "shortTermMemory", "archivedMemory")
+        for number, row in enumerate(getattr(mind, name))
+        for extra in row.model_extra or {}
+    )
+    return list(islice(chain(mind.model_extra or {}, of_rows), MAX_IGNORED))

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Change, Consolidation, Pursuit
-from safety.admin import PrivateAdmin, link_to, moment, number, state
+from safety.admin import PrivateAdmin, link, moment, number, state
 
 COLOURS = {
     Consolidation.State.DONE: "success",
@@ -57,13 +57,8 @@ class ChangeAdmin(PrivateAdmin):
     )
     private_template = "admin/memory/change.html"
 
-    @admin.display(description=_("night"))
-    def of_night(self, change: Change) -> str:
-        return link_to("memory.consolidation", change.consolidation_id)
-
-    @admin.display(description=_("memory"))
-    def of_memory(self, change: Change) -> str:
-        return link_to("memory.memory", change.memory_id)
+    of_night = link("consolidation", _("night"))
+    of_memory = link("memory", _("memory"))
 
     def private(self, request: HttpRequest, thing: Change) -> dict[str, Any]:
         return {"deed": thing}
@@ -86,9 +81,7 @@ class PursuitAdmin(PrivateAdmin):
     )
     private_template = "admin/memory/pursuit.html"
 
-    @admin.display(description=_("memory"))
-    def of_memory(self, pursuit: Pursuit) -> str:
-        return link_to("memory.memory", pursuit.memory_id)
+    of_memory = link("memory", _("memory"))
 
     def private(self, request: HttpRequest, thing: Pursuit) -> dict[str, Any]:
         return {"lines": [thing.memory], "parts": [thing.parent] if thing.parent else []}

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Block, DiaryEntry, Learning, Retraction, Revision, Slot
-from safety.admin import PrivateAdmin, link_to, marks, moment, number
+from safety.admin import PrivateAdmin, link, marks, moment, number
 
 
 def length_of(field: str) -> Func:
@@ -113,13 +113,8 @@ class RetractionAdmin(PrivateAdmin):
     list_filter = ("made_at",)
     fields = ("owner", "of_companion", "of_memory", "of_reply", "made_at")
 
-    @admin.display(description=_("memory"))
-    def of_memory(self, thing: Retraction) -> str:
-        return link_to("memory.memory", thing.memory_id)
-
-    @admin.display(description=_("reply"))
-    def of_reply(self, thing: Retraction) -> str:
-        return link_to("companions.reply", thing.reply_id)
+    of_memory = link("memory", _("memory"))
+    of_reply = link("reply", _("reply"))
 
 
 class CoreMemoryAdmin(PrivateAdmin):

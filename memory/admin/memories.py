@@ -17,7 +17,7 @@ from django.utils.translation import pgettext_lazy
 from memory.documents.gists import DONE_WITH
 from memory.models import Document, Embedding, Memory, Page, Recall, Recalled
 from memory.recall.traits import terms
-from safety.admin import PrivateAdmin, link_to, marks, moment, number
+from safety.admin import PrivateAdmin, link, marks, moment, number
 
 RECALLS_PER_PAGE = 20
 
@@ -120,13 +120,8 @@ class RecalledAdmin(PrivateAdmin):
     fields = ("id", "owner", "recall", "memory", "rank", "score", "shown")
     private_template = "admin/memory/recalled.html"
 
-    @admin.display(description=_("recall"))
-    def of_recall(self, found: Recalled) -> str:
-        return link_to("memory.recall", found.recall_id)
-
-    @admin.display(description=_("memory"))
-    def of_memory(self, found: Recalled) -> str:
-        return link_to("memory.memory", found.memory_id)
+    of_recall = link("recall", _("recall"))
+    of_memory = link("memory", _("memory"))
 
     @admin.display(description=pgettext_lazy("memory", "used"), boolean=True, ordering="is_used")
     def shown(self, found: Recalled) -> bool:
@@ -159,9 +154,7 @@ class EmbeddingAdmin(PrivateAdmin):
     def refused(self, embedding: Any) -> bool:
         return bool(embedding.is_refused)
 
-    @admin.display(description=_("memory"))
-    def of_memory(self, embedding: Embedding) -> str:
-        return link_to("memory.memory", embedding.memory_id)
+    of_memory = link("memory", _("memory"))
 
 
 @admin.register(Document)
@@ -213,6 +206,4 @@ class PageAdmin(PrivateAdmin):
     ordering = ("-pk",)
     fields = ("id", "owner", "of_companion", "document", "number", "memory", "call")
 
-    @admin.display(description=_("document"))
-    def of_document(self, page: Page) -> str:
-        return link_to("memory.document", page.document_id)
+    of_document = link("document", _("document"))

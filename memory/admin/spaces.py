@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Case, Count, Exists, IntegerField, Model, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
-from accounts.admin import PlainLookups
+from accounts.admin import PlainLookups, ReadOnly
 from memory.embedding.spaces import IDENTITY, count_served, embedder_of, known_wanted_space, next_edition
 from memory.errors import WidestError
 from memory.models import Memory, Space
@@ -28,7 +28,7 @@ from safety.models import AuditEntry
 
 
 @admin.register(Space)
-class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The spaces that vectors lie in. Kith makes them itself; one that is not wanted and serves nobody can go."""
 
     list_display = (
@@ -92,7 +92,12 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             context = {**self.admin_site.each_context(request), "space": space, "opts": self.opts}
             return TemplateResponse(request, "admin/memory/embed_again.html", context)
         try:
-            made = _begin_again(request, space)
+            asked = embedder_of(space)
+            width = asked.width if asked else space.width  # asked for before a transaction begins
+            with transaction.atomic():
+                made = next_edition(space, width)
+                record(request.user, AuditEntry.Deed.CHANGED, Space, made.pk)  # type: ignore[arg-type]
+                transaction.on_commit(embed_waiting.delay, robust=True)
         except (ProviderError, WidestError) as error:
             messages.error(request, str(error))
             return redirect("admin:memory_space_change", space.pk)
@@ -101,15 +106,9 @@ class SpaceAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     # -- removing
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         is_idle = obj is None or not (obj.is_wanted or obj.serves)
-        return is_idle and bool(super().has_delete_permission(request, obj))
+        return is_idle and bool(super(ReadOnly, self).has_delete_permission(request, obj))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return the spaces alone, and how many vectors go with them."""
@@ -143,17 +142,6 @@ def alarms() -> list[dict[str, Any]]:
         {"sentence": describe_alarm(space), "link": reverse("admin:memory_space_change", args=[space.pk])}
         for space in strange
     ]
-
-
-def _begin_again(request: HttpRequest, space: Space) -> Space:
-    """Return the next edition, on record; its server is asked before a transaction begins."""
-    asked = embedder_of(space)
-    width = asked.width if asked else space.width
-    with transaction.atomic():
-        made = next_edition(space, width)
-        record(request.user, AuditEntry.Deed.CHANGED, Space, made.pk)  # type: ignore[arg-type]
-        transaction.on_commit(embed_waiting.delay, robust=True)
-    return made
 
 
 def _by_id(numbers: Mapping[int, int]) -> Case:

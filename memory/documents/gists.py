@@ -61,10 +61,11 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     if document is None or not waiting:
         lease.release(None)
         return 0
-    return _ask_and_keep(document, waiting, now, lock) if _may_spend(document, now) else 0
-
-
-def _ask_and_keep(document: Document, waiting: Sequence[Page], now: datetime, lock: Lock) -> int:
+    if tomorrow := waits_until(
+        document.companion.user, now
+    ):  # the other half of the day's tokens is for talk
+        _row(document).update(next_at=tomorrow, error=NO_TOKENS)
+        return 0
     limits = settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS
     pages = choose_fitting(waiting, *limits)
     payer = Payer(document.companion.user_id, document.companion_id)
@@ -124,14 +125,6 @@ def _memory(document: Document, page: Page, gist: str, now: datetime) -> Memory:
 def _row(document: Document) -> QuerySet[Document]:
     """Return the document's own row, if it is there."""
     return Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
-
-
-def _may_spend(document: Document, now: datetime) -> bool:
-    """Return whether half of the person's tokens of today are left, for the other half is for talk; else put it off."""
-    tomorrow = waits_until(document.companion.user, now)
-    if tomorrow:
-        _row(document).update(next_at=tomorrow, error=NO_TOKENS)
-    return tomorrow is None
 
 
 def _put_off(document: Document, code: str, now: datetime) -> None:

@@ -100,7 +100,8 @@ def _check_text(text: str) -> str:
         raise _too_large()
     if not text.strip():
         raise DocumentError("empty_document", _("There is nothing in it to read."))
-    if not is_storable(text) or _is_binary(text):
+    controls = sum(character < " " and character not in SHOWN for character in text)
+    if not is_storable(text) or controls * 100 > len(text):  # machine code is strewn with them
         raise DocumentError("not_text", _("This is no text that Kith can read."))
     return text
 
@@ -110,12 +111,6 @@ def _too_large() -> DocumentError:
     most = f"{MAX_CHARACTERS:,}"
     detail = _("A document can have %(most)s characters. Give it in parts.") % {"most": most}
     return DocumentError("document_too_large", detail, 413)
-
-
-def _is_binary(text: str) -> bool:
-    """Return whether the text is strewn with control characters, as machine code is and no writing."""
-    controls = sum(character < " " and character not in SHOWN for character in text)
-    return controls * 100 > len(text)
 
 
 def read_file(pieces: Iterable[bytes]) -> str:

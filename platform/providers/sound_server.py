@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec
 
 import aiohttp
 import httpx2
@@ -15,11 +16,30 @@ from providers.clients import get_http_client
 from providers.errors import ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, extract_message, make_error, redact, translate_error
 
-T = TypeVar("T")
+P = ParamSpec("P")
+Request = Callable[P, Coroutine[Any, Any, bytes]]
 
 MAX_BYTES = 50_000_000
 MAX_SHOWN_CHARACTERS = 500
 FIRST_ERROR_STATUS = 400
+
+
+def _retry_if_disconnected(request: Request[P]) -> Request[P]:
+    """Make the request once more where the server had closed the kept connection meanwhile."""
+
+    @wraps(request)
+    async def retrying(*args: P.args, **kwargs: P.kwargs) -> bytes:
+        try:
+            return await request(*args, **kwargs)
+        except ProviderUnavailable as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, aiohttp.ServerDisconnectedError):
+                cause = cause.__cause__ or cause.__context__
+            if cause is None:
+                raise
+        return await request(*args, **kwargs)
+
+    return retrying
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +62,9 @@ class SoundServer:
         """The address without /v1, for servers whose other pages lie beside it."""
         return self.base_url.removesuffix("/v1")
 
+    @_retry_if_disconnected
     async def request(self, method: str, url: str, **content: Any) -> bytes:
         """Return the body of the answer; ProviderUnavailable or ProviderRefused with the server's words else."""
-        return await retry_if_disconnected(lambda: self._request(method, url, **content))
-
-    async def request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:
-        """Return the body of the streaming response that `create` makes of the SDK's `audio`."""
-        return await retry_if_disconnected(lambda: self._request_by_sdk(create))
-
-    async def _request(self, method: str, url: str, **content: Any) -> bytes:
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         headers |= content.pop("headers", {})
         async with self._bound():
@@ -65,7 +79,9 @@ class SoundServer:
                     words = body[:MAX_SHOWN_CHARACTERS].decode(errors="replace")
                 raise make_error(response.status_code, redact(words, self.api_key))
 
-    async def _request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:
+    @_retry_if_disconnected
+    async def request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:
+        """Return the body of the streaming response that `create` makes of the SDK's `audio`."""
         sdk = openai.AsyncOpenAI(  # costs next to nothing and is not to be closed
             base_url=self.base_url,
             api_key=self.api_key or "none",
@@ -92,19 +108,6 @@ class SoundServer:
             raise translate_error(error, self.api_key) from error
         except httpx2.InvalidURL as error:
             raise ProviderUnavailable(f"{self.base_url} is no address: {error}") from error
-
-
-async def retry_if_disconnected(call: Callable[[], Awaitable[T]]) -> T:
-    """Return what the call gives; it is made once more where the server had closed the kept connection meanwhile."""
-    try:
-        return await call()
-    except ProviderUnavailable as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, aiohttp.ServerDisconnectedError):
-            cause = cause.__cause__ or cause.__context__
-        if cause is None:
-            raise
-    return await call()
 
 
 async def _read_bounded(response: httpx2.Response) -> bytes:

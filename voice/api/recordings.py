@@ -10,7 +10,7 @@ from ninja import Field, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
-from companions.api.schemas import ClientId, FilledText, IdempotencyKey, MessageOut
+from companions.api.schemas import ClientId, FilledText, IdempotencyKey, MessageOut, describe_form
 from companions.events import render_saved
 from companions.pagination import PageQuery, paginate
 from files.uploads import read_upload
@@ -22,12 +22,6 @@ from voice.models import Recording
 router = Router(tags=["voice"])
 transcriptions = Router(tags=["voice"])
 Out = dict[str, Any]
-
-
-def describe_form(required: list[str], **fields: dict[str, str]) -> dict[str, Any]:
-    """Return the OpenAPI description of a form with these fields."""
-    schema = {"type": "object", "properties": fields, "required": required}
-    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
 
 
 SOUND = describe_form(

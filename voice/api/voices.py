@@ -9,10 +9,10 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
+from companions.api.schemas import describe_form
 from companions.models import Companion
 from files.uploads import read_upload
 from jobs.background import in_thread
-from voice.api.recordings import describe_form
 from voice.models import MAX_SPEED, MIN_SPEED
 from voice.speech import voices
 
@@ -66,8 +66,7 @@ async def get_voice(request: SignedInRequest, companion_id: UUID) -> Out:
 )
 async def change_voice(request: SignedInRequest, companion_id: UUID, body: VoicePatch) -> Out:
     companion = await in_thread(get_companion, request.user, companion_id)
-    changes = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    if changes:
+    if changes := body.dict(exclude_none=True):
         await in_thread(voices.change_voice, companion, **changes)
     return await _describe(companion)
 

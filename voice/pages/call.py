@@ -7,13 +7,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.life import inner_state
 from companions.models import Companion
+from companions.pages.shortcuts import page_view
 from jobs.background import in_thread
 from providers.transcription import is_offered
 from voice.pages.refusals import refusals_as_json
@@ -55,9 +55,7 @@ def call_words(name: str) -> dict[str, str]:
     }
 
 
-@require_safe
-@login_required
-@never_cache
+@page_view
 def call(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     context = {

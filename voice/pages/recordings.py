@@ -5,19 +5,17 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import CompanionsError
 from companions.events import render_saved
+from companions.pages.shortcuts import form_view, post_view
 from files.uploads import read_upload
 from jobs.background import in_thread
 from voice.hearing import (
@@ -33,8 +31,7 @@ from voice.models import Recording
 from voice.pages.refusals import refusals_as_json
 
 
-@require_POST
-@login_required
+@post_view
 @refusals_as_json
 async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """201 with what was heard; also where nothing could be heard now, with why: the recording is kept."""
@@ -45,8 +42,7 @@ async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     return JsonResponse(await try_to_transcribe(recording, timezone.now, language), status=201)
 
 
-@require_POST
-@login_required
+@post_view
 @refusals_as_json
 async def transcribe(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
     """Try again to hear what is in it."""
@@ -55,8 +51,7 @@ async def transcribe(request: SignedInRequest, companion_id: UUID, recording_id:
     return JsonResponse(as_json(await transcribe_recording(recording, timezone.now, language)))
 
 
-@require_POST
-@login_required
+@post_view
 @refusals_as_json
 async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
     """201 with the frame that a socket would have had."""
@@ -66,8 +61,7 @@ async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID)
     return JsonResponse(render_saved(started.message, started.reply), status=201)
 
 
-@require_POST
-@login_required
+@post_view
 def delete(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
     """Delete the sound for good; a message that it became stays, as text."""
     recording = get_recording(request.user, companion_id, recording_id)
@@ -85,9 +79,7 @@ class TranscriptForm(forms.Form):
         return text.replace("\r\n", "\n")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@never_cache
+@form_view
 def correct(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
     """Show what was heard in a recording that was sent, to be put right; then do it."""
     recording = get_recording(request.user, companion_id, recording_id)

@@ -8,19 +8,17 @@ from asgiref.sync import async_to_sync
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
 from companions.access import get_companion
 from companions.models import Companion
+from companions.pages.shortcuts import form_view, post_view
 from files.uploads import read_upload
 from jobs.background import in_thread
 from voice.models import MAX_SPEED, MIN_SPEED, Voice
@@ -78,9 +76,7 @@ class ReferenceForm(forms.Form):
         return int(settings.REFERENCE_SECONDS)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@never_cache
+@form_view
 def voice(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":
@@ -94,8 +90,7 @@ def voice(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     return redirect("voice", companion_id)
 
 
-@require_POST
-@login_required
+@post_view
 def reference(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Take in a recording that the voice is to imitate."""
     companion = get_companion(request.user, companion_id)
@@ -112,16 +107,14 @@ def reference(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     return redirect("voice", companion_id)
 
 
-@require_POST
-@login_required
+@post_view
 def reference_delete(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     remove_reference(get_companion(request.user, companion_id))
     messages.success(request, _("The recording is deleted."))
     return redirect("voice", companion_id)
 
 
-@require_POST
-@login_required
+@post_view
 def reads_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Have answers read aloud, or not: what stands in `reads_aloud`."""
     change_voice(
@@ -130,8 +123,7 @@ def reads_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@require_POST
-@login_required
+@post_view
 @refusals_as_json
 async def sample(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """A sentence in the voice that the form would choose."""

@@ -24,7 +24,7 @@ from accounts.admin import PlainLookups
 from accounts.models import SoundCall, User
 from accounts.models.user import list_time_zones
 from safety import operators
-from safety.admin.private import PrivateAdmin, link_to, moment
+from safety.admin.private import PrivateAdmin, link, moment, number
 from safety.audit import record
 from safety.models import AuditEntry, OperatorAccess
 
@@ -97,7 +97,8 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     change_password_form = AdminPasswordChangeForm
     list_display: Any = (
         *("email", "name", "is_active", "is_staff", "language", "time_zone"),
-        *("last_login", "date_joined", "characters_spoken", "seconds_heard"),
+        *("last_login", "date_joined"),
+        *(number("characters_spoken", _("characters spoken (30 days)")), "seconds_heard"),
     )
     list_filter = ("is_active", "is_staff", "is_superuser", "language")
     search_fields = ("email", "name")
@@ -114,10 +115,6 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return annotate_sound(super().get_queryset(request), timezone.now() - SOUND_PERIOD)
-
-    @admin.display(description=_("characters spoken (30 days)"), ordering="characters_spoken")
-    def characters_spoken(self, person: Any) -> int:
-        return int(person.characters_spoken)
 
     @admin.display(description=_("seconds heard (30 days)"), ordering="seconds_heard")
     def seconds_heard(self, person: Any) -> int:
@@ -162,12 +159,8 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         with transaction.atomic():
             before = self.get_object(request, unquote(id))
             response = super().user_change_password(request, id, form_url)
-            person = (
-                User.objects.filter(pk=before.pk).exclude(password=before.password).first()
-                if before
-                else None
-            )
-            if person:
+            changed = User.objects.filter(pk=before.pk).exclude(password=before.password) if before else ()
+            for person in changed:
                 operators.record_password_set(get_operator(request), person, timezone.now())
         return response
 
@@ -248,6 +241,4 @@ class OperatorAccessAdmin(PrivateAdmin):
     ordering = ("-at",)
     fields = ("owner", "by", "email", "is_address_changed", "at")
 
-    @admin.display(description=_("operator"))
-    def by(self, access: OperatorAccess) -> str:
-        return link_to("accounts.user", access.operator_id)
+    by = link("operator", _("operator"))

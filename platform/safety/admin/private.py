@@ -26,7 +26,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.views import ChangeList
 
-from accounts.admin import PlainLookups
+from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import User
 from database.queries import lift_statement_timeout
 from safety.audit import record, record_search
@@ -46,6 +46,17 @@ def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -
         return "–"
     address = reverse(f"admin:{model.replace('.', '_').lower()}_change", args=[pk])
     return format_html('<a class="kith-id" href="{}">{}</a>', address, shown or str(pk)[:8])
+
+
+def link(field: str, description: Any) -> Callable[[Any, Any], str]:
+    """Return a column that leads to what the thing's foreign key refers to, as a method of its admin."""
+
+    @admin.display(description=description)
+    def shown(self: Any, thing: Any) -> str:
+        key = thing._meta.get_field(field)
+        return link_to(key.related_model._meta.label, getattr(thing, key.attname))
+
+    return shown
 
 
 def moment(name: str, description: Any) -> Callable[[Any], str]:
@@ -97,7 +108,7 @@ class PrivateChangeList(ChangeList):  # type: ignore[misc]
         return queryset.defer(*words)
 
 
-class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of a model that holds people's words.
 
     Every page of it, opened by whom it may be, writes an AuditEntry before anything is shown. Its lists hold no words
@@ -178,9 +189,7 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     def owner(self, thing: Any) -> str:
         return link_to("accounts.user", thing.owner_id, thing.owner_email)
 
-    @admin.display(description=_("companion"))
-    def of_companion(self, thing: Any) -> str:
-        return link_to("companions.companion", thing.companion_id)
+    of_companion = link("companion", _("companion"))
 
     @admin.display(description=_("id"), ordering="pk")
     def short_id(self, thing: Any) -> str:
@@ -225,14 +234,8 @@ class PrivateAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     # -- rights
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return self.is_erasable and bool(super().has_delete_permission(request, obj))
+        return self.is_erasable and bool(super(ReadOnly, self).has_delete_permission(request, obj))
 
     # -- deleting
 

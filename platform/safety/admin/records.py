@@ -9,7 +9,7 @@ from unfold.admin import ModelAdmin
 from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import ModelCall, SoundCall
 from files.models import StoredFile
-from safety.admin.private import PrivateAdmin, link_to, moment
+from safety.admin.private import PrivateAdmin, link, link_to, moment
 from safety.audit import read_search
 from safety.models import AuditEntry, ContinuousUse, Notice
 
@@ -57,9 +57,7 @@ class ModelCallAdmin(PrivateAdmin):
     list_filter = ("outcome", "purpose", "is_estimated", "started_at", "model")
     date_hierarchy = "started_at"
 
-    @admin.display(description=_("reply"))
-    def of_reply(self, call: ModelCall) -> str:
-        return link_to("companions.reply", call.reply_id)
+    of_reply = link("reply", _("reply"))
 
 
 @admin.register(StoredFile)
