@@ -99,15 +99,13 @@ def restore_revision(companion: Companion, revision: Revision, now: datetime) ->
 # -- documents: each all of it or nothing
 
 
-def give_document(
-    companion: Companion, title: str, text: str, now: datetime, id: UUID | None = None
-) -> Document:
+def give_document(companion: Companion, title: str, text: str, now: datetime) -> Document:
     """Store the document with its pages and return it; their gists follow. DocumentError."""
     given = split_text(companion.pk, title, text)
     with transaction.atomic():
         if not lock(companion.pk):
             raise DocumentError("no_such_companion", _("There is no such companion of yours."), 404)
-        document = store_document(companion.pk, given, now, id)
+        document = store_document(companion.pk, given, now)
         enqueue("companions.tasks.write_gists", str(document.pk))
     return document
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import regex
 from django.db import transaction
@@ -56,14 +56,13 @@ def split_text(companion_id: UUID, title: str, text: str) -> Given:
 
 
 @transaction.atomic
-def store_document(companion_id: UUID, given: Given, now: datetime, id: UUID | None = None) -> Document:
+def store_document(companion_id: UUID, given: Given, now: datetime) -> Document:
     """Store the document with its pages, whose gists wait; DocumentError.
 
     Call it while the companion is locked, so that no two together are more than a companion can have.
     """
     _require_room(companion_id)
     document = Document.objects.create(
-        id=id or uuid4(),
         companion_id=companion_id,
         title=given.title,
         characters=len(given.text),

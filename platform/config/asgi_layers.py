@@ -20,6 +20,7 @@ from django.utils import timezone
 from accounts.admission import address_of, arriving, step_aside, visiting
 from accounts.errors import GateError, RefusedError
 from companions.replies.turn import beat_on, drain
+from files.uploads import FORM_OVERHEAD_BYTES
 from jobs.background import in_request_thread
 from providers.clients import aclose_clients
 
@@ -27,7 +28,6 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
-FORM_OVERHEAD_BYTES = 100_000  # the parts of a form around a file
 # Python's 700, 10, 10 stops all streams of a busy process for 50 ms every other second.
 COLLECTOR_THRESHOLDS = (20_000, 20, 50)
 # Python would take six on two cores: too few to wait for a database and look at anything else besides.

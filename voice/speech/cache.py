@@ -24,6 +24,7 @@ from voice.speech.spoken_text import Source, read_text
 from voice.speech.synthesis import CONTENT_TYPE
 
 GRACE = timedelta(hours=1)  # what was made a moment ago is about to be noted
+SWEEP_BATCH = 1000
 log = structlog.get_logger(__name__)
 
 
@@ -143,7 +144,7 @@ def delete_speech_file(instance: Speech, **_: object) -> None:
     StoredFile.objects.filter(pk=instance.file_id).delete()
 
 
-def sweep_speech(now: datetime, limit: int = 1000) -> int:
+def sweep_speech(now: datetime) -> int:
     """Delete speech that nothing uses or that is older than KITH_SPEECH_DAYS; return how many that were.
 
     Files without a row are of processes that died before they could say what they are: speech, and recordings that
@@ -151,11 +152,11 @@ def sweep_speech(now: datetime, limit: int = 1000) -> int:
     """
     is_old = Q(created_at__lt=now - timedelta(days=settings.SPEECH_DAYS))
     is_unused = Q(spoken=None, created_at__lt=now - GRACE)
-    deleted = sum(_delete(speech) for speech in Speech.objects.filter(is_old | is_unused)[:limit])
+    deleted = sum(_delete(speech) for speech in Speech.objects.filter(is_old | is_unused)[:SWEEP_BATCH])
     is_speech = Q(kind=StoredFile.Kind.SPEECH, speech=None)
     is_imitated = Exists(Voice.objects.filter(reference=OuterRef("pk")))
     is_reference = Q(~is_imitated, kind=StoredFile.Kind.REFERENCE)
-    lone = StoredFile.objects.filter(is_speech | is_reference, created_at__lt=now - GRACE)[:limit]
+    lone = StoredFile.objects.filter(is_speech | is_reference, created_at__lt=now - GRACE)[:SWEEP_BATCH]
     for file in lone:
         file.delete()
     return deleted + len(lone)

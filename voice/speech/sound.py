@@ -17,7 +17,7 @@ from providers.sound import Sound
 from providers.speech import Engine, SpeechRequest, get_engine
 from voice.errors import NoEngineError, SpeakingError
 from voice.models import Voice
-from voice.provider_calls import Clock, ConcurrencyLimit, make_once
+from voice.provider_calls import ConcurrencyLimit, make_once
 from voice.speech import cache
 from voice.speech.sentences import Sentence, split_sentences
 from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS, FeltSentence, Source, wait_for_sentence
@@ -56,10 +56,7 @@ class _Order:
 
 
 async def speak_sentence(
-    source: Source,
-    number: int,
-    wait_seconds: float = WAIT_TIMEOUT_SECONDS,
-    clock: Clock = timezone.now,
+    source: Source, number: int, wait_seconds: float = WAIT_TIMEOUT_SECONDS
 ) -> SentenceSpeech | None:
     """Return the sound of the sentence of that number, from 0; None where all is said before it.
 
@@ -70,8 +67,8 @@ async def speak_sentence(
         felt = await wait_for_sentence(source, number, wait_seconds)
         if felt is None:
             return None
-        order = await in_thread(_prepare_sentence, source, felt, clock())
-        content, seconds = order.cached or await _share_making(source, felt, order, clock)
+        order = await in_thread(_prepare_sentence, source, felt, timezone.now())
+        content, seconds = order.cached or await _share_making(source, felt, order)
         return SentenceSpeech(felt.sentence, content, seconds, felt.emotion, felt.intensity)
 
 
@@ -104,24 +101,22 @@ def describe_for_browser(companion: Companion, voice: Voice, felt: FeltSentence)
     }
 
 
-async def _share_making(
-    source: Source, felt: FeltSentence, order: _Order, clock: Clock
-) -> tuple[bytes, float]:
+async def _share_making(source: Source, felt: FeltSentence, order: _Order) -> tuple[bytes, float]:
     """Make it, or wait for whoever makes the same; each notes what it was spoken for."""
     is_mine = False
 
     async def make() -> tuple[bytes, float]:
         nonlocal is_mine
         is_mine = True
-        sound = await synthesise(source.companion, order.settings.engine, order.request, clock)
+        sound = await synthesise(source.companion, order.settings.engine, order.request)
         content = await encode(sound)
         # It is heard before it is kept.
-        run_in_background(store(source, felt.sentence, order.digest, content, sound.seconds, clock()))
+        run_in_background(store(source, felt.sentence, order.digest, content, sound.seconds, timezone.now()))
         return content, sound.seconds
 
     made = await make_once((source.companion_id, order.digest), make)
     if not is_mine:
-        await in_thread(cache.note_spoken, source, felt.sentence, order.digest, None, clock())
+        await in_thread(cache.note_spoken, source, felt.sentence, order.digest, None, timezone.now())
     return made
 
 
@@ -132,9 +127,7 @@ async def store(
     await in_thread(cache.store, source, sentence, digest, content, seconds, now)
 
 
-async def speak_text(
-    companion: Companion, text: str, voice: Voice | None = None, clock: Clock = timezone.now
-) -> tuple[bytes, float]:
+async def speak_text(companion: Companion, text: str, voice: Voice | None = None) -> tuple[bytes, float]:
     """Return the text as an MP3 in the companion's voice, or in the one given, and its seconds; it is not kept.
 
     Raise NoEngineError, SpeakingError (`nothing_to_say` where nothing of it is said aloud), GateError.
@@ -144,8 +137,8 @@ async def speak_text(
         raise SpeakingError("nothing_to_say", _("There is nothing in this that could be read aloud."))
     step_aside()
     with TEXT_LIMIT.of(companion.user_id):
-        speaking, requests = await in_thread(_prepare_text, companion, sentences, voice, clock())
-        tasks = [asyncio.create_task(synthesise(companion, speaking, request, clock)) for request in requests]
+        speaking, requests = await in_thread(_prepare_text, companion, sentences, voice, timezone.now())
+        tasks = [asyncio.create_task(synthesise(companion, speaking, request)) for request in requests]
         try:
             sound = _join(await asyncio.gather(*tasks))
         finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from asyncio import Semaphore
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
@@ -23,7 +24,7 @@ from providers.speech import Engine, SpeechRequest
 from providers.speech import synthesise as ask_engine
 from voice.errors import SpeakingError
 from voice.models import Voice
-from voice.provider_calls import Clock, recorded_call
+from voice.provider_calls import recorded_call
 from voice.speech.spoken_text import FeltSentence
 
 CONTENT_TYPE = "audio/mpeg"
@@ -78,33 +79,31 @@ class VoiceSettings:
         return [replace(request, reference=content) for request in requests]
 
 
-async def synthesise(
-    companion: Companion, engine: Engine, request: SpeechRequest, clock: Clock = timezone.now
-) -> Sound:
+async def synthesise(companion: Companion, engine: Engine, request: SpeechRequest) -> Sound:
     """Return the sentence as the engine speaks it, in its own voice where it refuses the one that is asked for.
 
     Raise SpeakingError where it does not speak, GateError. A task that is cancelled stops the engine.
     """
     try:
         try:
-            return await _call_engine(companion, engine, request, clock)
+            return await _call_engine(companion, engine, request)
         except ProviderRefused:  # another engine may have had that voice
             if not request.voice:
                 raise
-        return await _call_engine(companion, engine, replace(request, voice=""), clock)
+        return await _call_engine(companion, engine, replace(request, voice=""))
     except ProviderError as error:
         words = _("This could not be read aloud just now. The words are all there; try again in a moment.")
         raise SpeakingError("speech_unavailable", words, status=503) from error
 
 
-async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequest, clock: Clock) -> Sound:
+async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequest) -> Sound:
     """Ask the gate once more in one's turn: many that came at once were each let in while none was counted yet."""
-    async with _get_slot(companion.user_id):
-        await in_thread(admit_speech, companion.user, len(request.text), clock())
+    async with _get_slots().setdefault(companion.user_id, Semaphore(max(1, settings.SPEECH["at_once"]))):
+        await in_thread(admit_speech, companion.user, len(request.text), timezone.now())
         async with recorded_call(
             companion.user_id,
             SoundCall.Capability.SPEECH,
-            clock,
+            timezone.now,
             provider=engine.place,
             model=engine.model or engine.name,
             companion_id=companion.pk,
@@ -116,17 +115,9 @@ async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequ
 
 
 @one_per_loop
-def _get_slots() -> WeakValueDictionary[int, asyncio.Semaphore]:
+def _get_slots() -> WeakValueDictionary[int, Semaphore]:
+    """Return the few places that each person has at the engine from this process."""
     return WeakValueDictionary()
-
-
-def _get_slot(user_id: int) -> asyncio.Semaphore:
-    """Return the lock of the few places that one person has at the engine from this process."""
-    slots = _get_slots()
-    slot = slots.get(user_id)
-    if slot is None:
-        slot = slots[user_id] = asyncio.Semaphore(max(1, settings.SPEECH["at_once"]))
-    return slot
 
 
 async def encode(sound: Sound) -> bytes:

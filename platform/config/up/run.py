@@ -108,7 +108,14 @@ class Run:
             self._start(chosen.program)
         write_private_file(self.home / RUNNING_FILE, self.environment)
         self._prepare()
-        self._serve()
+        say("Starting web and worker ...")
+        for program in (web_program(self.port), worker_program(with_beat=True)):
+            self._start(program)
+        self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
+        say(f"Logs are in {self.home / 'logs'}.")
+        if not os.environ.get("EMAIL_URL"):
+            say(f"E-mail is not sent but kept in {self.home / 'mail'} (set EMAIL_URL to send it).")
+        say(f"Kith is ready at http://127.0.0.1:{self.port}")
 
     def stay(self) -> None:
         """Keep everything running until StoppedError."""
@@ -143,16 +150,6 @@ class Run:
             process.wait()
         if process.returncode:
             raise UpError(f"Kith could not be prepared: {last_line(log)} (more in {log})")
-
-    def _serve(self) -> None:
-        say("Starting web and worker ...")
-        for program in (web_program(self.port), worker_program(with_beat=True)):
-            self._start(program)
-        self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
-        say(f"Logs are in {self.home / 'logs'}.")
-        if not os.environ.get("EMAIL_URL"):
-            say(f"E-mail is not sent but kept in {self.home / 'mail'} (set EMAIL_URL to send it).")
-        say(f"Kith is ready at http://127.0.0.1:{self.port}")
 
     def _start(self, program: Program) -> None:
         malloc = {name: value for name, value in MALLOC.items() if name not in os.environ}

@@ -57,7 +57,12 @@ class Tail:
     def look(self, now: float) -> None:
         """Read on; `now` is in seconds of a clock that never goes back."""
         with suppress(FileNotFoundError):
-            self.untold += [line for line in self._read_lines() if self.complaint.search(line)]
+            with self.path.open("rb") as file:
+                file.seek(self.read_bytes)
+                new, newline, _ = file.read().rpartition(b"\n")
+            self.read_bytes += len(new) + len(newline)
+            lines = new.decode(errors="replace").splitlines()
+            self.untold += [line for line in lines if self.complaint.search(line)]
             if self.read_bytes > LOG_BYTES:
                 shutil.copyfile(self.path, _previous(self.path))
                 with self.path.open("r+b") as file:  # its writers append, so they go on at the new end
@@ -68,13 +73,6 @@ class Tail:
             say(f"{self.name}: {count}{_short(self.untold[-1])} (more in {self.path})")
             self.untold.clear()
             self.told_at = now
-
-    def _read_lines(self) -> list[str]:
-        with self.path.open("rb") as file:
-            file.seek(self.read_bytes)
-            new, newline, _ = file.read().rpartition(b"\n")
-        self.read_bytes += len(new) + len(newline)
-        return new.decode(errors="replace").splitlines()
 
 
 def _short(line: str) -> str:
