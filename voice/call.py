@@ -88,7 +88,16 @@ class CallConsumer(CompanionConsumer):
             await super().receive(text_data)
         elif self.is_open and not await self.is_too_fast():
             self.wait_for_frames()
-            await self._take(bytes_data)
+            announced, self.announced = self.announced, None
+            with translation.override(self.user.language or "en"):
+                if announced is None:
+                    await self.send_error("bad_frame", _("Bytes come after a frame call.utterance."), None)
+                    return
+                try:
+                    self.said.put_nowait(Utterance(announced.client_id, announced.language, bytes_data))
+                except asyncio.QueueFull:
+                    detail = _("What you said before is still being listened to. Wait a moment.")
+                    await self.send_error("too_many_waiting", detail, announced.client_id)
 
     def read_frame(self, text: str | None) -> Frame:
         return read_frame(text, CALL_FRAMES)
@@ -103,19 +112,6 @@ class CallConsumer(CompanionConsumer):
                 await break_off(reply, frame.until, timezone.now(), keep=keep_heard_aloud)
             case _:
                 await super().handle_frame(frame)
-
-    async def _take(self, content: bytes) -> None:
-        """Put what was said to what waits to be listened to, in its order."""
-        announced, self.announced = self.announced, None
-        with translation.override(self.user.language or "en"):
-            if announced is None:
-                await self.send_error("bad_frame", _("Bytes come after a frame call.utterance."), None)
-                return
-            try:
-                self.said.put_nowait(Utterance(announced.client_id, announced.language, content))
-            except asyncio.QueueFull:
-                detail = _("What you said before is still being listened to. Wait a moment.")
-                await self.send_error("too_many_waiting", detail, announced.client_id)
 
     async def _hear_all(self) -> None:
         """Listen to one utterance after another, until cancelled."""

@@ -69,18 +69,16 @@ class CompanionAdmin(PrivateAdmin):
     private_template = "admin/companions/companion.html"
 
     def private(self, request: HttpRequest, thing: Companion) -> dict[str, Any]:
-        return super().private(request, thing) | {"below": [_link_to_list(model, thing) for model in BELOW]}
-
-
-def _link_to_list(model: type[Model], companion: Companion) -> dict[str, Any]:
-    """The list of what a companion has of one kind: its name, its address and how many there are."""
-    opts = model._meta
-    address = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
-    return {
-        "name": opts.verbose_name_plural,
-        "url": f"{address}?companion__id__exact={companion.pk}",
-        "count": model._base_manager.filter(companion=companion).count(),
-    }
+        query = {"companion__id__exact": thing.pk}
+        below = [
+            {
+                "name": model._meta.verbose_name_plural,
+                "url": reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist", query=query),
+                "count": model._base_manager.filter(companion=thing).count(),
+            }
+            for model in BELOW
+        ]
+        return super().private(request, thing) | {"below": below}
 
 
 @admin.register(Job)

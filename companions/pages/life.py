@@ -66,7 +66,7 @@ MAX_TIMERS = 5
 BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LogLine:
     """A line of the log, with what was said, or what it would have said."""
 
@@ -114,16 +114,14 @@ def _load_log(companion: Companion, cursor: str | None) -> dict[str, Any]:
     with_place = ended.select_related("message__session__diary_entry")
     rows = [(with_place, "due_at"), (log.load_reflections(companion), "made_at")]
     found, following = list_page(rows, cursor, PAGE_SIZE)
-    logged = [_log_line(companion, row) for row in found]
+    logged = []
+    for row in found:
+        line = LogLine(log.write_entry(companion, row))
+        if isinstance(row, Waking):
+            is_held = row.outcome == Waking.Outcome.HELD and row.reason in BY_RULE
+            line.message, line.withheld = getattr(row, "message", None), row.text if is_held else ""
+        logged.append(line)
     return {"logged": logged, "following": following, "today": timezone.localdate()}
-
-
-def _log_line(companion: Companion, row: Waking | InnerState) -> LogLine:
-    entry = log.write_entry(companion, row)
-    if isinstance(row, InnerState):
-        return LogLine(entry)
-    is_held = row.outcome == Waking.Outcome.HELD and row.reason in BY_RULE
-    return LogLine(entry, getattr(row, "message", None), row.text if is_held else "")
 
 
 @page_view

@@ -135,17 +135,13 @@ def compare_revisions(request: SignedInRequest, companion_id: UUID, about: Revis
     companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
     newest = get_object_or_404(every[:1]).number
     usual = {"a": str(max(newest - 1, 1)), "b": str(newest)}
-    numbers = sorted(_parse_number(request.GET.get(name, number)) for name, number in usual.items())
-    earlier, later = (get_object_or_404(every, number=number) for number in numbers)
+    asked = [request.GET.get(name, number) for name, number in usual.items()]
+    if not all(text.isascii() and text.isdigit() and len(text) < 10 for text in asked):
+        raise Http404
+    earlier, later = (get_object_or_404(every, number=number) for number in sorted(map(int, asked)))
     lines = compare(*([sentence["text"] for sentence in revision.sentences] for revision in (earlier, later)))
     context = _context(companion, about, earlier=earlier, later=later, lines=lines)
     return render(request, "understanding/compare.html", context)
-
-
-def _parse_number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise Http404
-    return int(text)
 
 
 @form_view

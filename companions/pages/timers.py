@@ -103,18 +103,17 @@ class TimerForm(forms.Form):
         own = FIELDS[cleaned["kind"]]
         for name in {name for names in FIELDS.values() for name in names} & set(self.errors) - set(own):
             del self.errors[name]
-        if not set(own) & set(self.errors):
-            self._set_schedule(cleaned, own[0])
-        return cleaned
-
-    def _set_schedule(self, cleaned: dict[str, Any], field: str) -> None:
+        if set(own) & set(self.errors):
+            return cleaned
+        field = own[0]
         if not cleaned[field]:
             self.add_error(field, self.fields[field].error_messages["required"])
-            return
+            return cleaned
         try:
             self.schedule = schedules.parse_new(_write_schedule(cleaned), self.now, self.zone)
         except TimerError as error:
             self.add_error(field, str(error.detail))
+        return cleaned
 
     @cached_property
     def upcoming(self) -> list[datetime]:

@@ -131,15 +131,11 @@ def decode(held: bytes) -> str:
     for encoding in encodings[:1] or (() if is_binary else GUESSES):
         with suppress(UnicodeDecodeError):
             text = held.decode(encoding)
-            if encoding != "gb18030" or _is_writing(text):
+            seen = text[:20_000]
+            is_writing = not PRIVATE.search(seen) and len(WRITTEN.findall(seen)) >= MOSTLY * len(seen)
+            if encoding != "gb18030" or is_writing:  # a guess, which may have made anything of the bytes
                 return text.replace("\r\n", "\n").replace("\r", "\n")
     detail = _(
         "This is no text that Kith can read: give plain text or Markdown, in UTF-8, UTF-16 or GB 18030."
     )
     raise DocumentError("not_text", detail)
-
-
-def _is_writing(text: str) -> bool:
-    """Return whether a guessed encoding made writing of the bytes: by its first 20,000 characters."""
-    seen = text[:20_000]
-    return not PRIVATE.search(seen) and len(WRITTEN.findall(seen)) >= MOSTLY * len(seen)

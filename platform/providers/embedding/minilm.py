@@ -111,7 +111,14 @@ class MiniLM:
         if not path.is_file():
             from providers.embedding.minilm_graph import write_graph  # with onnx and the weights, 60 MB
 
-            write_graph(self._read_weights(), path)
+            source = self._folder / "model.safetensors"
+            with source.open("rb") as weights:
+                found = hashlib.file_digest(weights, "sha256").hexdigest()
+            if found != self._sha256:
+                raise ProviderRefused(
+                    f"{source} is not the published model: its sha256 is {found}, not {self._sha256}"
+                )
+            write_graph(load_file(source), path)
         return path
 
     @cached_property
@@ -126,16 +133,6 @@ class MiniLM:
         options.enable_cpu_mem_arena = False  # it would keep what the longest batch took
         options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
         return InferenceSession(path, options, providers=["CPUExecutionProvider"])
-
-    def _read_weights(self) -> dict[str, Floats]:
-        path = self._folder / "model.safetensors"
-        with path.open("rb") as weights:
-            found = hashlib.file_digest(weights, "sha256").hexdigest()
-        if found != self._sha256:
-            raise ProviderRefused(
-                f"{path} is not the published model: its sha256 is {found}, not {self._sha256}"
-            )
-        return load_file(path)
 
     def _encode(self, rows: Sequence[Sequence[int]]) -> Floats:
         """Return (n, 384) for n rows of token ids, [CLS] and [SEP] among them: each row's mean, with length 1."""

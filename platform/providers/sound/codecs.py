@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -106,11 +106,7 @@ def read_isolated(
         head, samples = run_in_sandbox([*command, str(max_seconds)], content, timeout_seconds)
     except SandboxError as error:
         raise SoundError("no_sound", str(error)) from None
-    return _check(head, samples, max_seconds)
-
-
-def _check(head: dict[str, Any], samples: bytes, max_seconds: float) -> Sound:
-    """Return the sound that the child wrote, which is not believed either: whoever took it over would write it."""
+    # What the child wrote is not believed either: whoever took it over would write it.
     if head.get("code") in SENTENCES:
         raise SoundError(head["code"], str(head.get("said", ""))[:500])
     try:

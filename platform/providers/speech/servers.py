@@ -183,7 +183,14 @@ class F5:
         return list(self._references)
 
     async def speak(self, request: SpeechRequest) -> bytes:
-        reference = self._choose_reference(request)
+        if request.reference is not None:
+            reference = Reference(request.reference_text, content=request.reference)
+        elif chosen := choose_reference(self._references, request.voice, self._voice):
+            reference = chosen.open()
+        else:
+            raise ProviderRefused(
+                "F5-TTS needs a reference recording, and there is none in SPEECH_REFERENCES"
+            )
         fields = {
             "ref_text": reference.text,
             "gen_text": F5_BRACKETED.sub("", request.text).strip(),
@@ -193,16 +200,6 @@ class F5:
         # A fixed name: the server writes its file under whatever name it is given.
         files = {"audio": ("ref.wav", reference.content, "audio/wav")}
         return await self._server.request("POST", f"{self._server.root}/api", data=fields, files=files)
-
-    def _choose_reference(self, request: SpeechRequest) -> Reference:
-        if request.reference is not None:
-            return Reference(request.reference_text, content=request.reference)
-        reference = choose_reference(self._references, request.voice, self._voice)
-        if reference is None:
-            raise ProviderRefused(
-                "F5-TTS needs a reference recording, and there is none in SPEECH_REFERENCES"
-            )
-        return reference.open()
 
 
 class GptSovits:
