@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from providers.chat.events import Messages
-from providers.rehearsal.prompt import Known, Material, Said
+from providers.rehearsal.prompt import Material, Said
 from providers.rehearsal.words import (
     HAN,
     MARKS,
@@ -81,7 +81,7 @@ def write_form(task: str, messages: Messages, *, swallows: bool = False) -> str:
 
 
 def _swallow(material: Material) -> Iterator[Form]:
-    known = {memory.text: memory.number for memory in material.read_known("known")}
+    known = {text: number for number, text in material.read_known("known").items()}
     for line in material.said:
         quoted = [] if line.is_user else [*QUOTED.findall(line.text), *cut_parts(line.text)]
         for text in dict.fromkeys(quoted):
@@ -128,11 +128,11 @@ def _digest(material: Material) -> Form:
     return {"summary": "\n".join(dict.fromkeys(entries))[:MAX_SUMMARY] or "…", "memories": memories}
 
 
-def _write_memory(group: list[Sentence], known: list[Known]) -> Form:
+def _write_memory(group: list[Sentence], known: dict[int, str]) -> Form:
     sentence, kind, same = group[0], find_kind(group[0].text), _find_same(group[0], known)
     return {
-        "verdict": "reinforce" if same else "add",
-        "of": same.number if same else None,
+        "verdict": "add" if same is None else "reinforce",
+        "of": same,
         "kind": kind,
         "text": sentence.cite("{} said: ", "{}说："),
         "sources": list(dict.fromkeys(told.line.number for told in group))[:20],
@@ -144,9 +144,10 @@ def _write_memory(group: list[Sentence], known: list[Known]) -> Form:
     }
 
 
-def _find_same(sentence: Sentence, known: list[Known]) -> Known | None:
-    names = {sentence.line.name}
-    alike = (old for old in known if measure_likeness(sentence.terms, count_terms(old.text, names)) >= SAME)
+def _find_same(sentence: Sentence, known: dict[int, str]) -> int | None:
+    """Return the number of what says the same."""
+    terms = {number: count_terms(text, {sentence.line.name}) for number, text in known.items()}
+    alike = (number for number in known if measure_likeness(sentence.terms, terms[number]) >= SAME)
     return next(alike, None)
 
 
@@ -183,9 +184,9 @@ def _describe(material: Material, name: str, *, is_user: bool) -> list[Form]:
     """Return the earlier sentences of one side, and the most telling of what it says of itself."""
     known = material.read_known(name)
     groups = _group_statements(material, is_user=is_user)
-    new = [group[0] for group in groups if not _find_same(group[0], known)]
+    new = [group[0] for group in groups if _find_same(group[0], known) is None]
     new = sorted(new, key=lambda sentence: -sentence.weight)[:MAX_NEW_SENTENCES]
-    entries = [_write_sentence(old.text, keeps=old.number) for old in known]
+    entries = [_write_sentence(text, keeps=number) for number, text in known.items()]
     for sentence in new:
         text = sentence.cite("{} says: ", "{}说自己：") if is_user else sentence.text
         entries.append(_write_sentence(text, sentence))
@@ -233,7 +234,7 @@ def _write_gists(material: Material) -> Form:
 
 def _consolidate(material: Material) -> Form:
     """Merge the memories that say the same in the same words."""
-    facts = [(known.number, count_terms(known.text)) for known in material.read_known("known")]
+    facts = [(number, count_terms(text)) for number, text in material.read_known("known").items()]
     merges: dict[int, list[int]] = {}
     merged: set[int] = set()
     for (number, terms), (other, other_terms) in combinations(facts[:MAX_COMPARED], 2):

@@ -143,14 +143,6 @@ class Said:
     text: str
 
 
-@dataclass(frozen=True)
-class Known:
-    """A numbered memory or sentence."""
-
-    number: int
-    text: str
-
-
 class Material:
     """All that a request for a form gives in the blocks of its last message; what it lacks is empty."""
 
@@ -179,10 +171,10 @@ class Material:
             line for block in self._blocks if block["name"] == name for line in block["text"].splitlines()
         ]
 
-    def read_known(self, name: str) -> list[Known]:
-        """Return the numbered lines of a block: `known`, `self` or `profile`."""
+    def read_known(self, name: str) -> dict[int, str]:
+        """Return the lines of a block by their numbers: `known`, `self` or `profile`."""
         lines = filter(None, map(NUMBERED.match, self._lines(name)))
-        return [Known(int(line["number"]), unquote(line["text"])) for line in lines]
+        return {int(line["number"]): unquote(line["text"]) for line in lines}
 
     @cached_property
     def user_text(self) -> str:

@@ -22,7 +22,6 @@ from providers.rehearsal.words import (
     GREETING,
     MARKS,
     QUESTION,
-    count_terms,
     find_emotion,
     is_chinese,
     rank_by_likeness,
@@ -130,9 +129,7 @@ def _say(talk: Talk) -> str:
         return _tell(talk, talk.remembered[0])
     if talk.is_chinese:
         return f"你说“{talk.question[:60]}”，我在听。再多说一点好吗？"
-    longest = max(count_terms(talk.question), key=len, default="")
-    words = (word.strip(MARKS) for word in talk.question.split() if longest and longest in word.lower())
-    word = next(words, "")
+    word = max((word.strip(MARKS) for word in talk.question.split()), key=len, default="")
     return f"I am listening. Tell me more about “{word}”." if word else "I am listening. Go on?"
 
 
