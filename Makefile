@@ -27,7 +27,7 @@ check: dev ## all that must hold before a change goes in: format, lint, types, m
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m config.up.embedded $(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py makemigrations --check --dry-run
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 bench: dev ## measure latency, load and idle memory on this machine

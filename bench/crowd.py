@@ -19,7 +19,7 @@ import httpx2
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
 
-from config.up.embedded import Embedded
+from tests.fixtures.embedded import Embedded
 from tests.fixtures.live import Live
 
 PEOPLE, EACH = 100, 5

@@ -24,9 +24,9 @@ import pytest
 import redis
 from asgiref.sync import SyncToAsync
 
-from config.up.embedded import Embedded
 from tests.browser.chromium import CHROMIUM
 from tests.fixtures.databases import copy_database
+from tests.fixtures.embedded import Embedded
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = {"browser": 0, "crowd": 1, "up": 1, "processes": 2}  # by folder, and which worker begins with it

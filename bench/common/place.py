@@ -13,10 +13,10 @@ from pathlib import Path
 import django
 import psutil
 
-from config.up.embedded import Embedded, wait_until
 from config.up.ports import find_free_port, is_healthy
 from config.up.processes import Child, Program, die_with_parent
 from config.up.terminal import UpError
+from tests.fixtures.embedded import Embedded, wait_until
 
 ROOT = Path(__file__).absolute().parents[2]
 

@@ -17,8 +17,8 @@ import httpx2
 from websockets.sync.client import connect
 
 from bench.memorybank.people import Person
-from config.up.embedded import Embedded
 from config.up.ports import find_free_port
+from tests.fixtures.embedded import Embedded
 
 if TYPE_CHECKING:
     from bench.memorybank.__main__ import Live

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from config.up.embedded import Embedded
+from tests.fixtures.embedded import Embedded
 from tests.fixtures.live import Live
 
 ROOT = Path(__file__).resolve().parents[2]

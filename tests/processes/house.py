@@ -18,12 +18,12 @@ from django.db.models import Model, QuerySet
 
 from accounts.models import Token, User
 from companions.models import Message, Reply
-from config.up.embedded import Embedded
 from config.up.home import SECRET_MAKERS
 from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
 from config.up.run import web_program, worker_program
 from providers.tls import get_tls_context
+from tests.fixtures.embedded import Embedded
 from tests.fixtures.push_service import PushService
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.processes.person import Person

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import redis
 
-from config.up.embedded import Embedded
+from tests.fixtures.embedded import Embedded
 
 pytestmark = pytest.mark.processes
 
@@ -82,5 +82,5 @@ def test_a_stale_lock_file_that_names_a_living_process_is_cleared(services: Embe
 
 def test_a_command_is_lent_both_services_and_its_status_comes_back() -> None:
     asked = "import os, psycopg, sys; psycopg.connect(os.environ['DATABASE_URL']); sys.exit(7)"
-    lent = [sys.executable, "-m", "config.up.embedded", sys.executable, "-c", asked]
+    lent = [sys.executable, "-m", "tests.fixtures.embedded", sys.executable, "-c", asked]
     assert subprocess.run(lent).returncode == 7

@@ -6,12 +6,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config.up.embedded import wait_until
 from config.up.home import load_secrets
 from config.up.ports import find_free_port
 from config.up.postgres import Postgres
 from config.up.processes import Child
 from config.up.stores import choose_stores
+from tests.fixtures.embedded import wait_until
 
 pytestmark = pytest.mark.processes
 
