@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -12,6 +13,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import Invitation, User
+from accounts.signup import AccountAdapter
 from tests.accounts.visits import sign_up, who
 from tests.fixtures.people import PASSWORD
 
@@ -187,8 +189,15 @@ def test_a_form_with_errors_leaves_the_invitation_open(visitor: Client, settings
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_with_one_invitation_one_gets_in(settings: Settings) -> None:
+def test_of_two_with_one_invitation_one_gets_in(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.KITH_SIGNUP = "invite"
+    both_may, save_user = Barrier(2), AccountAdapter.save_user
+
+    def meet_and_save(*arguments: Any, **named: Any) -> User:
+        both_may.wait(10)
+        return save_user(*arguments, **named)
+
+    monkeypatch.setattr(AccountAdapter, "save_user", meet_and_save)
     settings.ACCOUNT_RATE_LIMITS = False  # whose count takes one after the other
     invitation = Invitation.objects.create()
     refused, let_in = race(f"?invite={invitation.code}", ["carol@example.org", "dave@example.org"])
