@@ -118,25 +118,22 @@ class CallConsumer(CompanionConsumer):
         while True:
             said = await self.said.get()
             with translation.override(self.user.language or "en"):
-                await self._hear_one(said)
-
-    async def _hear_one(self, said: Utterance) -> None:
-        try:
-            started = await hear(self.companion, said)
-            if started is None:
-                await self.send_frame({"type": "call.nothing", "client_id": said.client_id})
-            elif not started.is_new:  # a new one is told to everyone, here too
-                await self.send_frame(render_saved(started.message, started.reply))
-        except RefusedError as error:
-            await self.send_error(error.code, str(error.detail), said.client_id)
-        except DATABASE_UNAVAILABLE:
-            detail = _("Kith's database does not answer right now. Send it again in a moment.")
-            await self.send_error("database_away", detail, said.client_id)
-        except Exception:  # the outermost loop: the next utterance is listened to all the same
-            log.exception("utterance_failed", companion_id=str(self.companion.pk))
-            await self.send_error(
-                "internal_error", _("Something went wrong here. Say it again."), said.client_id
-            )
+                try:
+                    started = await hear(self.companion, said)
+                    if started is None:
+                        await self.send_frame({"type": "call.nothing", "client_id": said.client_id})
+                    elif not started.is_new:  # a new one is told to everyone, here too
+                        await self.send_frame(render_saved(started.message, started.reply))
+                except RefusedError as error:
+                    await self.send_error(error.code, str(error.detail), said.client_id)
+                except DATABASE_UNAVAILABLE:
+                    detail = _("Kith's database does not answer right now. Send it again in a moment.")
+                    await self.send_error("database_away", detail, said.client_id)
+                except Exception:  # the outermost loop: the next utterance is listened to all the same
+                    log.exception("utterance_failed", companion_id=str(self.companion.pk))
+                    await self.send_error(
+                        "internal_error", _("Something went wrong here. Say it again."), said.client_id
+                    )
 
 
 @transaction.atomic

@@ -36,13 +36,7 @@ def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
         detail = _("A companion can hold %(limit)s messages.") % {"limit": f"{settings.MESSAGES_EACH:,}"}
         raise LimitError("too_many_messages", detail)
     companion = creation.create(user, name=mind.selfName, persona="", greeting="", tint=TINT, now=now)
-    _import_texts(companion, mind, now)
-    _SessionImport(companion, mind, now).run()
-    return companion
-
-
-def _import_texts(companion: Companion, mind: Mind, now: datetime) -> None:
-    """Keep the first twenty sentences as self-concept and user profile, the rest as facts."""
+    # The first twenty sentences become self-concept and user profile, the rest facts.
     for about, text in (
         (Revision.About.SELF_CONCEPT, mind.memoryAboutSelf),
         (Revision.About.USER_PROFILE, mind.memoryAboutUser),
@@ -53,6 +47,8 @@ def _import_texts(companion: Companion, mind: Mind, now: datetime) -> None:
             revise(companion.pk, about, first, Revision.By.IMPORT, now)
         for sentence in sentences[MAX_SENTENCES:]:
             keep_fact(companion.pk, sentence, now, now, zone=companion.user.zone)
+    _SessionImport(companion, mind, now).run()
+    return companion
 
 
 @dataclass

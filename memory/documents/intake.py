@@ -50,7 +50,19 @@ def split_text(companion_id: UUID, title: str, text: str) -> Given:
 
     Call it before the companion is locked: a long text takes seconds.
     """
-    title, text = _check_title(title), _check_text(text)
+    if any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in title):
+        raise DocumentError("bad_title", _("A title cannot hold control characters."))
+    title = title.strip()
+    if not 1 <= len(title) <= TITLE_CHARACTERS:
+        detail = _("A title has 1 to %(most)d characters.") % {"most": TITLE_CHARACTERS}
+        raise DocumentError("bad_title", detail)
+    if len(text) > MAX_CHARACTERS:
+        raise _too_large()
+    if not text.strip():
+        raise DocumentError("empty_document", _("There is nothing in it to read."))
+    controls = sum(character < " " and character not in SHOWN for character in text)
+    if not is_storable(text) or controls * 100 > len(text):  # machine code is strewn with them
+        raise DocumentError("not_text", _("This is no text that Kith can read."))
     _require_room(companion_id)
     return Given(title, text, split_into_pages(text))
 
@@ -80,29 +92,6 @@ def _require_room(companion_id: UUID) -> None:
     if Document.objects.filter(companion_id=companion_id).count() >= MAX_DOCUMENTS:
         detail = _("A companion can keep %(most)d documents. Delete one first.") % {"most": MAX_DOCUMENTS}
         raise DocumentError("too_many_documents", detail, 409)
-
-
-def _check_title(title: str) -> str:
-    """Return the title without blanks at its ends; DocumentError where it is empty, too long or not plain text."""
-    if any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in title):
-        raise DocumentError("bad_title", _("A title cannot hold control characters."))
-    title = title.strip()
-    if not 1 <= len(title) <= TITLE_CHARACTERS:
-        detail = _("A title has 1 to %(most)d characters.") % {"most": TITLE_CHARACTERS}
-        raise DocumentError("bad_title", detail)
-    return title
-
-
-def _check_text(text: str) -> str:
-    """Return the text as it came; DocumentError where it is blank, too long, or no text."""
-    if len(text) > MAX_CHARACTERS:
-        raise _too_large()
-    if not text.strip():
-        raise DocumentError("empty_document", _("There is nothing in it to read."))
-    controls = sum(character < " " and character not in SHOWN for character in text)
-    if not is_storable(text) or controls * 100 > len(text):  # machine code is strewn with them
-        raise DocumentError("not_text", _("This is no text that Kith can read."))
-    return text
 
 
 def _too_large() -> DocumentError:

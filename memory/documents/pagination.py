@@ -48,11 +48,6 @@ BREAKS = tuple(
 Places = NDArray[np.int64]
 
 
-def count_words(text: str) -> float:
-    """Return how many words a text has, about."""
-    return sum(UNITS[match.lastgroup or "word"] for match in PART.finditer(text)) / WORD
-
-
 def split_into_pages(text: str) -> list[str]:
     """Return the text's pages, 280 to 600 words each; joined they are the text. A short or empty text is one page."""
     starts = [0, *_find_starts(text)]

@@ -11,7 +11,7 @@ from companions.models import Companion
 from files.contents import store_content
 from files.models import StoredFile
 from providers.errors import ProviderError
-from providers.sound import Sound, SoundError, read_isolated, wav
+from providers.sound import SoundError, read_isolated, wav
 from providers.speech import get_engine, get_engine_name
 from voice.errors import SpeakingError
 from voice.models import Voice
@@ -77,7 +77,12 @@ def set_reference(companion: Companion, content: bytes, text: str, consent: str,
     if not consent.strip():
         raise SpeakingError("no_consent", _("Say first that the owner of this voice has agreed."))
     with LIMIT.of(companion.user_id):
-        sound = _read_reference(content)
+        try:
+            sound = read_isolated(content, settings.REFERENCE_SECONDS)
+        except SoundError as error:
+            raise SpeakingError(error.code, error.sentence) from error
+    if sound.is_silent or sound.seconds < MIN_REFERENCE_SECONDS:
+        raise SpeakingError("silent", _("There is no voice to be heard in this recording."))
     kind, content = StoredFile.Kind.REFERENCE, wav(sound)
     file = store_content(
         companion.user, content, kind, "audio/wav", now, companion=companion, seconds=sound.seconds
@@ -88,16 +93,6 @@ def set_reference(companion: Companion, content: bytes, text: str, consent: str,
 def delete_reference(companion: Companion) -> Voice:
     """Return the voice without its recording, which is gone."""
     return _replace_reference(companion, None, "", "", None)
-
-
-def _read_reference(content: bytes) -> Sound:
-    try:
-        sound = read_isolated(content, settings.REFERENCE_SECONDS)
-    except SoundError as error:
-        raise SpeakingError(error.code, error.sentence) from error
-    if sound.is_silent or sound.seconds < MIN_REFERENCE_SECONDS:
-        raise SpeakingError("silent", _("There is no voice to be heard in this recording."))
-    return sound
 
 
 @transaction.atomic

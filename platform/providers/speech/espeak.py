@@ -44,25 +44,23 @@ class Espeak:
         return list(dict.fromkeys([self._voice, *VOICES]))
 
     async def speak(self, request: SpeechRequest) -> bytes:
-        text = request.text.replace("[[", "[ [").replace("\0", " ")  # in [[ ]] espeak reads phonemes
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await run_program(PROGRAM, self._build_arguments(request), text)
-        except TimeoutError:
-            raise ProviderUnavailable(f"{PROGRAM} took longer than {self._seconds:g} seconds") from None
-
-    def _build_arguments(self, request: SpeechRequest) -> list[str]:
         pitch, pace = EMOTIONS.get(request.emotion, (0, 1.0))
         speed = request.speed * (1 + (pace - 1) * request.intensity)
         voice = request.voice if request.voice in VOICES else self._voice
         language = detect_language(request.text, request.language)
         name = RENAMED_LANGUAGES.get(language) or (language if language in LANGUAGES.split() else "en-us")
-        return [
+        arguments = [
             *("-v", f"{name}+{voice}"),
             *("-s", str(round(WORDS_A_MINUTE * speed))),
             *("-p", str(round(PITCH + pitch * request.intensity))),
             *("-b", "1", "--stdin", "--stdout"),
         ]
+        text = request.text.replace("[[", "[ [").replace("\0", " ")  # in [[ ]] espeak reads phonemes
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await run_program(PROGRAM, arguments, text)
+        except TimeoutError:
+            raise ProviderUnavailable(f"{PROGRAM} took longer than {self._seconds:g} seconds") from None
 
 
 async def run_program(program: str, arguments: Sequence[str], text: str) -> bytes:
