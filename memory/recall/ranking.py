@@ -331,7 +331,11 @@ def rank(
     fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in memories.items()}
     fits = diversify(fits, found.talks)
     recalled = [memory.pk for memory in memories.values() if memory.times_recalled]
-    uses = _load_uses(candidates.companion_id, recalled) if recalled else {}
+    uses: dict[UUID, list[datetime]] = defaultdict(list)  # when each was shown in a reply
+    if recalled:
+        shown = Recalled.objects.of(candidates.companion_id).filter(memory__in=recalled, is_used=True)
+        for id, at in shown.values_list("memory_id", "recall__at"):
+            uses[id].append(at)
     rows = {
         place: Remembered.at(
             now,
@@ -403,12 +407,3 @@ def explain(
         "factors": {name: round(value, 3) for name, value in factors.items()},
         **({"bearing": round(float(floor.bearing[place]), 3)} if floor else {}),
     }
-
-
-def _load_uses(companion_id: UUID, ids: list[UUID]) -> dict[UUID, list[datetime]]:
-    """Return when each of the memories was shown in a reply."""
-    times: dict[UUID, list[datetime]] = defaultdict(list)
-    events = Recalled.objects.of(companion_id).filter(memory__in=ids, is_used=True)
-    for id, at in events.values_list("memory_id", "recall__at"):
-        times[id].append(at)
-    return times

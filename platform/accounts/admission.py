@@ -124,7 +124,11 @@ class Places:
             if turn.done() and not turn.cancelled():  # it was served in the same moment
                 self.release(whose)
             else:
-                self._forget(whose, turn)
+                waiting = self._waiting.get(whose, deque())
+                if turn in waiting:
+                    waiting.remove(turn)
+                if not waiting:
+                    self._waiting.pop(whose, None)
             raise
 
     def release(self, whose: str) -> None:
@@ -160,13 +164,6 @@ class Places:
                     self._waiting[whose] = turns  # behind all others
                 return True
         return False
-
-    def _forget(self, whose: str, turn: asyncio.Future[None]) -> None:
-        turns = self._waiting.get(whose, deque())
-        if turn in turns:
-            turns.remove(turn)
-        if not turns:
-            self._waiting.pop(whose, None)
 
 
 @one_per_loop
