@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 import regex
-import snowballstemmer
+import Stemmer
 
 from memory.language import any_word_of, pattern_of, words_of
 from text.dates import read_dates
@@ -47,8 +47,8 @@ class _Stemmers(threading.local):
     """The stemmers of one thread: each keeps its word while it works."""
 
     def __init__(self) -> None:
-        self.english = snowballstemmer.stemmer("english")
-        self.russian = snowballstemmer.stemmer("russian")
+        self.english = Stemmer.Stemmer("english")
+        self.russian = Stemmer.Stemmer("russian")
 
 
 _stemmers = _Stemmers()
