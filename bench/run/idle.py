@@ -29,9 +29,9 @@ SENTENCE = "Day {day}: my cat Pim was afraid of the thunder, and I baked bread f
 
 
 @contextmanager
-def running_kith(home: Path, port: int) -> Iterator[tuple[psutil.Process, float]]:
-    """Run Kith on `home`: the runner's process, and the seconds until it was ready."""
-    environment = {**os.environ, "KITH_HOME": str(home), "PORT": str(port), "KITH_REHEARSAL": "1"}
+def running_kith(home: Path, port: int, **settings: str) -> Iterator[tuple[psutil.Process, float]]:
+    """Run Kith on `home`: the runner's process, and the seconds until it was ready. `settings` are its environment's."""
+    environment = {**os.environ, "KITH_HOME": str(home), "PORT": str(port), "KITH_REHEARSAL": "1", **settings}
     for name in ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE"):
         environment.pop(name, None)
     began = time.monotonic()
@@ -55,36 +55,40 @@ def _wait_until_ready(process: subprocess.Popen[bytes], log: Path, began: float)
         time.sleep(0.05)
 
 
-def live_through(home: Path, port: int) -> None:
-    """Have ten turns with a new companion, and close the session."""
-    environment = {**os.environ, "KITH_HOME": str(home), "PORT": str(port)}
+class Person:
+    """Somebody with an account on the running Kith, who uses its API."""
 
-    def manage(*arguments: str) -> str:
+    def __init__(self, home: Path, port: int) -> None:
+        self._environment = {**os.environ, "KITH_HOME": str(home), "PORT": str(port)}
+        self._url = f"http://127.0.0.1:{port}/api/v1"
+        self._manage("create_account", "someone@example.org", "--password", "a-long-enough-password")
+        self._token = self._manage("create_token", "someone@example.org")
+
+    def _manage(self, *arguments: str) -> str:
         command = [sys.executable, "manage.py", *arguments]
         return subprocess.run(
-            command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+            command, cwd=ROOT, env=self._environment, check=True, capture_output=True, text=True
         ).stdout.strip()
 
-    manage("create_account", "someone@example.org", "--password", "a-long-enough-password")
-    token = manage("create_token", "someone@example.org")
-
-    def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/api/v1{path}", json.dumps(body).encode(), headers
-        )
-        with urllib.request.urlopen(request, timeout=120) as response:
+    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the answer to a POST of the body, or without one to a GET."""
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        content = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._url}{path}", content, headers)
+        with urllib.request.urlopen(request, timeout=600) as response:
             answer: dict[str, Any] = json.loads(response.read() or b"{}")
         return answer
 
-    companion = post("/companions", {"name": "Mira"})["id"]
+
+def live_through(home: Path, port: int) -> None:
+    """Have ten turns with a new companion, and close the session."""
+    person = Person(home, port)
+    companion = person.ask("/companions", {"name": "Mira"})["id"]
     for day in range(TURNS):
-        state = post(f"/companions/{companion}/messages", {"text": SENTENCE.format(day=day)})["reply"][
-            "state"
-        ]
-        if state != "done":
+        said = person.ask(f"/companions/{companion}/messages", {"text": SENTENCE.format(day=day)})
+        if (state := said["reply"]["state"]) != "done":
             raise RuntimeError(f"A reply ended as {state}.")
-    post(f"/companions/{companion}/close", {})
+    person.ask(f"/companions/{companion}/close", {})
 
 
 def measure_memory(runner: psutil.Process, home: Path) -> dict[str, float]:
