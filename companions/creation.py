@@ -17,7 +17,15 @@ from companions.models import Companion, Conversation, Life, Message
 
 @transaction.atomic
 def create(
-    user: User, *, name: str, persona: str, greeting: str, tint: int, now: datetime, id: UUID | None = None
+    user: User,
+    *,
+    name: str,
+    persona: str,
+    greeting: str,
+    tint: int,
+    now: datetime,
+    example_dialogue: str = "",
+    id: UUID | None = None,
 ) -> Companion:
     """The companion, ready to be talked to; LimitError where the person has as many as can be."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -25,7 +33,13 @@ def create(
         detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
         raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
     companion = Companion.objects.create(
-        id=id or uuid4(), user=user, name=name, persona=persona, greeting=greeting, tint=tint
+        id=id or uuid4(),
+        user=user,
+        name=name,
+        persona=persona,
+        greeting=greeting,
+        example_dialogue=example_dialogue,
+        tint=tint,
     )
     conversation = Conversation.objects.create(companion=companion, read_until=now)
     Life.objects.create(companion=companion)
@@ -40,7 +54,7 @@ def create(
                 session=session,
                 role=Message.Role.ASSISTANT,
                 author=name,
-                text=greeting,
+                text=companion.expand(greeting, nameless=_("you")),
                 said_at=now,
             ),
             now,

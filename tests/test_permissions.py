@@ -129,6 +129,7 @@ BODIES: dict[str, object] = {
         **{name: [] for name in ("longTermMemory", "shortTermMemory", "archivedMemory")},
     },
     "recall": {"cue": "hello"},
+    "change_me": {"about": "I repair clocks."},
     "find_news": {"observations": ["hello"]},
     "correct_recording": {"text": "Hello"},
     "send_recording": {"text": "Hello"},
@@ -156,6 +157,7 @@ FORMS["set_voice_reference"] = {**FORMS["add_recording"], "consent": lambda: "It
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "get_reply_speech", "reply_speech"), "?wait=0")
 ONES_OWN = {"list_companions", "create_companion", "import_digital_life", "count_unread", "list_notices"}
+ONES_OWN |= {"get_me", "change_me"}
 ONES_OWN |= {"list_files", "get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
 IN_THE_WRONG_STATE = {
     "retry_reply",

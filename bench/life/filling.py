@@ -7,14 +7,15 @@ from django.db import connection
 
 EACH = 50  # as many as one companion may have
 PEOPLE = """
-INSERT INTO accounts_user (password, is_superuser, is_staff, is_active, date_joined, email, name, time_zone, language)
-SELECT '!', false, false, true, %(now)s, 'n' || n || '@example.org', '', 'Europe/Berlin', ''
+INSERT INTO accounts_user (password, is_superuser, is_staff, is_active, date_joined, email, name, about,
+                           time_zone, language)
+SELECT '!', false, false, true, %(now)s, 'n' || n || '@example.org', '', '', 'Europe/Berlin', ''
   FROM generate_series(1, %(people)s) n
 """
 COMPANIONS = """
-INSERT INTO companions_companion (id, user_id, name, persona, greeting, tint, recall_policy,
+INSERT INTO companions_companion (id, user_id, name, persona, greeting, example_dialogue, tint, recall_policy,
                                   recall_parameters, idle_hours, created_at)
-SELECT gen_random_uuid(), id, 'Juno', '', '', 40, 'kith', '{}', 8, %(now)s FROM accounts_user
+SELECT gen_random_uuid(), id, 'Juno', '', '', '', 40, 'kith', '{}', 8, %(now)s FROM accounts_user
 """
 TIMERS = """
 INSERT INTO companions_timer (id, companion_id, schedule, name, note, by, is_asked_for, state, due_at, look_at,

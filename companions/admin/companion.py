@@ -53,7 +53,7 @@ class CompanionAdmin(PrivateAdmin):
 
     owner_path = "user"
     search_ids = ("pk",)
-    words = ("name", "persona", "greeting")
+    words = ("name", "persona", "greeting", "example_dialogue")
     annotations = {"persona_length": Length("persona"), "greeting_length": Length("greeting")}
     list_display = (
         "short_id",

@@ -54,12 +54,14 @@ Parameters = Annotated[
         description="Those of the rule's numbers that are not as usual; another rule begins with its usual ones."
     ),
 ]
+EXAMPLE_DIALOGUE = "Lines that show how it speaks, as in a character card: {{user}}: … and {{char}}: …"
 
 
 class CompanionIn(Schema):
     name: Name
     persona: Text = Field("", max_length=20_000)
     greeting: Text = Field("", max_length=4_000)
+    example_dialogue: Text = Field("", max_length=8_000, description=EXAMPLE_DIALOGUE)
     tint: int = Field(40, ge=0, le=359, description="A hue in degrees.")
 
 
@@ -67,6 +69,7 @@ class CompanionPatch(Schema):
     name: Name | None = None
     persona: Text | None = Field(None, max_length=20_000)
     greeting: Text | None = Field(None, max_length=4_000)
+    example_dialogue: Text | None = Field(None, max_length=8_000, description=EXAMPLE_DIALOGUE)
     tint: int | None = Field(None, ge=0, le=359)
     recall_policy: Policy | None = None
     recall_parameters: Parameters | None = None
@@ -77,6 +80,7 @@ class CompanionOut(Schema):
     name: str
     persona: str
     greeting: str
+    example_dialogue: str
     tint: int
     recall_policy: Policy
     recall_parameters: dict[str, float]

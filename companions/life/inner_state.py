@@ -163,9 +163,8 @@ def seed(companion: Companion, now: datetime) -> InnerState:
     before = get_newest(companion.pk)
     if before:
         return before
-    text, feeling = compose_first_words(
-        companion.name, companion.persona, companion.greeting, get_language(companion)
-    )
+    persona, greeting = companion.expand(companion.persona), companion.expand(companion.greeting)
+    text, feeling = compose_first_words(companion.name, persona, greeting, get_language(companion))
     return revise(companion.pk, text, feeling, by=InnerState.By.SEED, now=now)
 
 

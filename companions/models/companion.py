@@ -8,6 +8,7 @@ from accounts.models import User
 from accounts.models.user import OwnedQuerySet
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
+from text.placeholders import expand_placeholders
 
 
 class CompanionQuerySet(OwnedQuerySet["Companion"]):
@@ -15,13 +16,17 @@ class CompanionQuerySet(OwnedQuerySet["Companion"]):
 
 
 class Companion(models.Model):
-    """One user's companion: name, persona, greeting and tint."""
+    """One user's companion: name, persona, greeting, example dialogue and tint.
+
+    In its three texts `{{char}}` and `{{user}}` stand for the names of the two; `expand` puts them in.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="companions", verbose_name=_("user"))
     name = models.CharField(_("name"), max_length=80)
     persona = models.TextField(_("persona"), blank=True, max_length=20_000)
     greeting = models.TextField(_("greeting"), blank=True, max_length=4_000)
+    example_dialogue = models.TextField(_("example dialogue"), blank=True, max_length=8_000)
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
     recall_policy = models.CharField(_("what comes to mind"), max_length=32, choices=CHOICES, default=DEFAULT)
     recall_parameters = models.JSONField(_("the curve's parameters"), default=dict, blank=True)
@@ -47,6 +52,10 @@ class Companion(models.Model):
     def names(self) -> dict[str, str]:
         """What the two who talk are called."""
         return {"user": self.user.name, "companion": self.name}
+
+    def expand(self, text: str, nameless: str = "the person") -> str:
+        """Return the text with the names of the two in place of `{{char}}` and `{{user}}`; `nameless` for none."""
+        return expand_placeholders(text, char=self.name, user=self.user.name or nameless)
 
     @property
     def policy(self) -> Policy:

@@ -1,5 +1,6 @@
 import uuid
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -37,7 +38,8 @@ class Session(models.Model):
     """The stretch of a conversation until it is closed; at most one is open.
 
     `summary` tells what was said up to `summarised_until`, both sides' words. The prompt leaves out the oldest `unsent`
-    messages, by the pressure that the last turn's prompt put on the context (a share of it). `scratch` ends with it.
+    messages, by the pressure that the last turn's prompt put on the context (a share of it). `scratch` ends with it, and
+    so do the groups of tools that were asked for, in the order in which they came.
     While a batch of it is learnt from, or after that has failed, nobody else tries before `digest_at`. In one of a
     `waking` nothing was said: it stands behind a page that the companion wrote into its diary by itself.
     """
@@ -55,6 +57,9 @@ class Session(models.Model):
     digest_at = models.DateTimeField(_("next digest"), null=True, blank=True)
     digest_attempts = models.PositiveSmallIntegerField(_("failed digests"), default=0)
     scratch = models.TextField(_("scratch"), blank=True, max_length=4000)
+    tool_groups = ArrayField(
+        models.CharField(max_length=20), verbose_name=_("further tools asked for"), default=list, blank=True
+    )
     waking = models.ForeignKey(
         "companions.Waking",
         models.SET_NULL,

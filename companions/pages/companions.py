@@ -33,7 +33,7 @@ from companions.transfer.digital_life_import import import_mind
 
 
 class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Who a companion is: its name, persona, greeting and one of the twelve tints."""
+    """Who a companion is: its name, persona, greeting, example dialogue and one of the twelve tints."""
 
     tint = forms.TypedChoiceField(
         label=gettext_lazy("Colour"),
@@ -44,15 +44,20 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Companion
-        fields: tuple[str, ...] = ("name", "persona", "greeting", "tint")
+        fields: tuple[str, ...] = ("name", "persona", "greeting", "example_dialogue", "tint")
         widgets: ClassVar[dict[str, Any]] = {
             "name": forms.TextInput(attrs={"autocomplete": "off"}),
             "persona": forms.Textarea(attrs={"rows": 7}),
             "greeting": forms.Textarea(attrs={"rows": 3}),
+            "example_dialogue": forms.Textarea(attrs={"rows": 5}),
         }
         help_texts = {
             "persona": gettext_lazy("Who it is and how it speaks. It is read before every answer."),
             "greeting": gettext_lazy("The first thing it says to you. It may stay empty."),
+            "example_dialogue": gettext_lazy(
+                "A few lines that show how it speaks, such as “{{user}}: Hello!” and “{{char}}: Oh. You again.”"
+                " In all of these texts {{user}} stands for your name and {{char}} for its own."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -151,7 +156,7 @@ def new(request: SignedInRequest) -> HttpResponse:
                     choose_features(companion, picked.face, {})
                 return redirect("talk", companion.pk)
     else:
-        fields = ("name", "persona", "greeting", "tint")
+        fields = ("name", "persona", "greeting", "tint")  # of a starting character
         form = CompanionForm(initial={name: getattr(picked, name) for name in fields} if picked else {})
     context = {"form": form, "characters": characters, "picked": picked}
     return render(request, "companions/new.html", context, status=UNPROCESSABLE if form.is_bound else 200)

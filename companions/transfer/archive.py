@@ -98,6 +98,7 @@ async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
     It is read batch by batch, so that what is said meanwhile may stand in one list and not in another.
     """
     head = {"format": "kith", "version": VERSION, "exported_at": now, "companion": _row(companion)}
+    head["person"] = {"name": companion.user.name, "about": companion.user.about}
     yield orjson.dumps(head)[:-1]
     for name, (model, way) in SECTIONS.items():
         yield f',\n"{name}":['.encode()

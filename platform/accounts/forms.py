@@ -1,5 +1,5 @@
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from allauth.account import forms as allauth
 from django import forms
@@ -90,7 +90,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What a person says of themselves: name, time zone, language."""
+    """What a person says of themselves: name, a description in their own words, time zone, language."""
 
     time_zone = forms.ChoiceField(
         label=_("Time zone"), choices=lambda: [(zone, zone) for zone in list_time_zones()]
@@ -101,7 +101,11 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = User
-        fields = ("name", "time_zone", "language")
+        fields = ("name", "about", "time_zone", "language")
+        widgets: ClassVar[dict[str, Any]] = {"about": forms.Textarea(attrs={"rows": 4})}
+        help_texts: ClassVar[dict[str, Any]] = {
+            "about": _("Who you are, in your own words. Your companions read it before every answer."),
+        }
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -15,6 +15,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.responses import Response
 from redis.exceptions import RedisError
 
+from accounts import api as account
 from accounts.authentication import BearerToken
 from accounts.errors import RefusedError
 from companions.api import (
@@ -63,6 +64,7 @@ for router in voice.of_companions:
     api.add_router("/companions", router)
 for router in voice.by_themselves:
     api.add_router("", router)
+api.add_router("", account.router)
 
 
 @functools.cache

@@ -168,3 +168,11 @@ def test_a_token_is_made_for_as_long_as_is_chosen(at_home: Client) -> None:
 def test_the_page_says_that_a_token_has_expired(at_home: Client, alice: User) -> None:
     Token.objects.issue(alice, "old", timezone.now() - timedelta(days=1))
     assert "expired " in at_home.get("/settings/").content.decode()
+
+
+def test_the_settings_page_takes_a_description(at_home: Client, alice: User) -> None:
+    fields = {"name": "Alice", "about": "I repair clocks.", "time_zone": "Europe/Berlin", "language": ""}
+    assert send(at_home, "/settings/profile/", **fields).status_code == 302
+    alice.refresh_from_db()
+    assert alice.about == "I repair clocks."
+    assert "I repair clocks." in at_home.get("/settings/").content.decode()

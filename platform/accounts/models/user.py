@@ -39,6 +39,7 @@ class User(AbstractUser):
     last_name = None  # type: ignore[assignment]
     email = models.EmailField(_("e-mail address"))
     name = models.CharField(_("what companions call you"), max_length=80, blank=True)
+    about = models.TextField(_("about you"), blank=True, max_length=2_000)
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
     language = models.CharField(_("language"), max_length=16, blank=True)
     messages_per_minute = models.PositiveIntegerField(
