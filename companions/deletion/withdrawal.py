@@ -22,9 +22,12 @@ from memory.deletion import (
     remove_derived,
 )
 from memory.models import DiaryEntry, Memory
+from text.strings import split_sentences
 
 NONE: frozenset[UUID] = frozenset()
 GONE = "gone"  # why a waking does not happen
+DRAWN_FROM_TALK = {InnerState.By.REFLECTION, InnerState.By.CLOSING}
+TOLD_AGAIN_SHARE = 0.6  # of a sentence's words, above which it is carried over
 WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}
 
 
@@ -117,12 +120,47 @@ def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> froz
 
 
 def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
-    """Return from the first on that comes of it every inner state: each goes on from the one before."""
+    """Return the inner states that rest on it: those drawn from it, and what later ones carried over from those.
+
+    Each goes on from the one before, but a later one that tells nothing of it, nor again what only a state that goes
+    had told, stands by itself.
+    """
     mine = InnerState.objects.filter(companion=scope.companion_id)
     seen = Q(seen__overlap=list(scope.all_messages))
     drawn = mine.filter(seen | Q(waking__in=found.wakings) | Q(pk__in=found.states)).order_by("number")
-    first = next((state.number for state in drawn if _comes_of(state, scope)), None)
-    return NONE if first is None else _ids(mine.filter(number__gte=first))
+    coming = {state.pk: state.number for state in drawn if _comes_of(state, scope)}
+    if not coming:
+        return NONE
+    first = min(coming.values())
+    before = mine.filter(number__lt=first).order_by("-number").values_list("text", flat=True).first() or ""
+    known, carried, gone = scope.read(before), frozenset[str](), set[UUID]()
+    later = list(mine.filter(number__gte=first).order_by("number"))
+    texts = _load_texts({id for state in later for id in state.seen} - scope.all_messages)
+    for state in later:
+        own = [before, *(texts[id] for id in state.seen if id in texts)]
+        has_own = bool(state.seen) or state.by not in DRAWN_FROM_TALK
+        if (
+            state.pk in coming
+            or (gone and not has_own)
+            or scope.tells(state.text, own)
+            or _tells_again(state.text, carried, scope, own)
+        ):
+            gone.add(state.pk)
+            carried |= scope.read(state.text) - known
+        else:
+            known |= scope.read(state.text)
+    return frozenset(gone)
+
+
+def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: Collection[str]) -> bool:
+    """Return whether a sentence of the text mostly says what was carried over, and its own messages do not."""
+    new = carried.difference(*map(scope.read, own))
+    sentences = map(scope.read, split_sentences(text) if new else ())
+    return any(len(words & new) > TOLD_AGAIN_SHARE * len(words) for words in sentences)
+
+
+def _load_texts(ids: Collection[UUID]) -> dict[UUID, str]:
+    return dict(Message.objects.filter(pk__in=ids).values_list("pk", "text"))
 
 
 def _comes_of(state: InnerState, scope: DeletionScope) -> bool:

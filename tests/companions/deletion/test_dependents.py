@@ -116,22 +116,37 @@ def test_all_that_was_done_in_such_a_waking_is_taken_back(
     assert set(Timer.objects.filter(waking=waking).values_list("state", "note")) == {("cancelled", "")}
 
 
-def test_from_the_first_inner_state_that_saw_it_on_all_go(mira: Companion, said: list[Message]) -> None:
+def test_an_inner_state_that_rests_on_it_goes_and_one_that_does_not_stays(
+    mira: Companion, said: list[Message]
+) -> None:
     seed = inner_state.get_newest(mira.pk)
     early = felt(mira, "I like tea.", said[2])
-    felt(mira, f"Alice told me of {MARKER}.", said[0], said[2])
-    after = felt(mira, "It stays with me.")
+    gone = felt(mira, f"Alice told me of {MARKER}. A locker hides something precious.", said[0], said[2])
+    again = felt(mira, "A locker hides something precious. The rain is soft.", said[4])
+    after = felt(mira, "The rain makes me quiet.", said[4])
     shown = woken(
-        mira, shown=[after.pk], state="done", thought=f"Still {MARKER}.", outcome="silent", look_at=None
+        mira, shown=[gone.pk], state="done", thought=f"Still {MARKER}.", outcome="silent", look_at=None
     )
     calm = woken(mira, shown=[early.pk], state="done", thought="Tea.", outcome="silent", look_at=None)
     delete_message(said[0], LATER)
-    assert list(InnerState.objects.filter(companion=mira).order_by("number")) == [seed, early]
+    assert again not in InnerState.objects.filter(companion=mira)
+    assert list(InnerState.objects.filter(companion=mira).order_by("number")) == [seed, early, after]
     assert tables_with(MARKER) == {}
     calm.refresh_from_db()
     assert calm.thought == "Tea."
     shown.refresh_from_db()
     assert (shown.thought, shown.note, shown.outcome) == ("", "look around", "silent")
+
+
+def test_one_deleted_message_of_three_sessions_leaves_the_inner_state_as_it_is(
+    mira: Companion, said: list[Message]
+) -> None:
+    felt(mira, f"Alice trusts me with {MARKER}.", *said[:2])
+    felt(mira, "I think of her tea.", *said[2:4])
+    last = felt(mira, "Rain and a book: I am at ease.", *said[4:])
+    delete_message(said[0], LATER)
+    assert inner_state.get_newest(mira.pk) == last
+    assert tables_with(MARKER) == {}
 
 
 def states(companion: Companion) -> list[tuple[str, bool]]:
