@@ -37,6 +37,7 @@ from companions.replies.lifecycle import (
     take_over,
 )
 from jobs.background import TASKS, in_thread, in_thread_with_retry, run_in_background
+from providers.slots import note_pause, note_talks
 
 log = structlog.get_logger(__name__)
 MAX_CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up
@@ -74,6 +75,7 @@ async def send(
 async def _take_up(started: Started, except_socket: str) -> None:
     """Tell of the message and make its reply, though the one who sent it may be gone."""
     saved = render_saved(started.message, started.reply)
+    await note_talks([started.message.companion_id])
     telling = tell_companion(started.message.companion_id, saved, except_socket)
     if started.has_turn and not Running.is_draining:
         await make(started.reply, timezone.now, telling)
@@ -113,6 +115,8 @@ async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = Non
         try:
             if telling:
                 await telling
+            else:
+                await note_talks([reply.companion_id])
             generation.said.code = "internal_error"
             try:
                 state = await generation.run()
@@ -122,6 +126,7 @@ async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = Non
                 await _end(generation, state)
         finally:
             del Running.generations[reply.pk]
+            await note_pause(reply.companion_id)
     waiting = Reply.objects.waiting().filter(companion=reply.companion_id).order_by("created_at")
     if next_id := await in_thread_with_retry(waiting.values_list("pk", flat=True).first):
         spawn(next_id, clock)
@@ -183,6 +188,7 @@ async def beat_on(clock: Clock) -> None:
 async def beat(clock: Clock, *, has_missed: bool = False) -> None:
     """Beat once. After a missed beat nothing is taken over: others may have missed theirs, and renew first."""
     await renew_leases(clock())
+    await note_talks({generation.turn.companion.pk for generation in Running.generations.values()})
     if not has_missed:
         for reply_id in await in_thread(take_over, clock()):
             run_in_background(end_lost(reply_id, clock))

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.setting_rules import (
     break_after,
+    count_slots,
     encryption_keys,
     private_storage,
     require_strong_secret,
@@ -340,6 +341,11 @@ CHAT_RETRIES = env.int("LLM_RETRIES", 2)
 #:   that is left for its answer
 CONTEXT_TOKENS = env.int("LLM_CONTEXT_TOKENS", 8192)
 ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
+#: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `16`; `15` | how many requests the
+#:   chat server answers at once (`0`: nobody waits); learning and the like take a slot that no talk has wanted for so
+#:   many seconds
+LLM_SLOTS = env.int("LLM_SLOTS", count_slots(CHAT))
+LLM_QUIET_SECONDS = env.float("LLM_QUIET_SECONDS", 15.0)
 
 
 #: `EMBEDDING_BASE_URL`, `EMBEDDING_API_KEY`, `EMBEDDING_MODEL` | built in | any OpenAI-compatible embedding

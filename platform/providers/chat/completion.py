@@ -5,6 +5,7 @@ import atexit
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.conf import settings
 from providers.chat.events import Messages, Piece, Thought, ToolCall, Usage
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderError, ProviderUnavailable
+from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
 MAX_CHARACTERS = 200_000  # of answer and reasoning together
@@ -32,7 +34,7 @@ class Completion:
 def complete(
     messages: Messages, tools: Messages = (), *, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> Completion:
-    """Return the model's answer to the messages; the calling thread waits for it.
+    """Return the model's answer to the messages; the calling thread waits for it, and for a pause in the talk.
 
     Of the tool calls the first TOOL_CALLS are given, as the model wrote them. Raises ProviderUnavailable, also where the
     answer does not end in time, ProviderRefused, and MalformedError where it has no end.
@@ -53,7 +55,8 @@ def metered_completion(
     completion, began = Completion(), perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
     try:
-        run_in_background(_collect(completion, messages, tools, form, timeout_seconds))
+        collect = partial(_collect, completion, messages, tools, form, timeout_seconds)
+        run_in_background(run_in_pause(collect, min(timeout_seconds, MAX_WAIT_SECONDS)))
         yield completion
         failed = None
     except ProviderError as error:
@@ -91,6 +94,7 @@ async def _collect(
     pieces: list[str] = []
     thoughts: list[str] = []
     characters = 0
+    completion.calls.clear()
     try:
         async with (
             asyncio.timeout(timeout_seconds),

@@ -1,0 +1,119 @@
+"""Slots of the chat server: whoever talks goes first, and calls in the background wait for the talk to pause.
+
+A talk holds a slot from its message until a little after its answer. Background calls take what is left, one a slot, and
+give it up when a talk wants it. Counted in Redis over all processes; what its process no longer renews lapses, and
+without Redis nobody waits.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from jobs.background import one_per_loop
+
+LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
+LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours
+MAX_WAIT_SECONDS = 240.0  # with the longest answer less than a job's lease (jobs.lease)
+TALKS, CALLS = "kith:slots:talks", "kith:slots:calls"
+UNAVAILABLE = (RedisError, OSError)
+
+PRUNE = """
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+for _, key in ipairs(KEYS) do redis.call('ZREMRANGEBYSCORE', key, '-inf', now) end
+"""
+NOTE_TALKS = f"""{PRUNE}
+for number = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[number]) end
+redis.call('EXPIRE', KEYS[1], math.ceil(ARGV[1]) + 1)
+"""
+TAKE = f"""{PRUNE}
+if redis.call('ZCARD', KEYS[1]) + redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
+return 1
+"""
+# Where talks want more slots than are left, the calls give theirs up, each by its place among them.
+RENEW = f"""{PRUNE}
+redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
+if redis.call('ZCARD', KEYS[1]) + redis.call('ZRANK', KEYS[2], ARGV[3]) >= tonumber(ARGV[1]) then return 0 end
+return 1
+"""
+
+
+@one_per_loop
+def _redis() -> Redis:
+    return Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
+
+
+async def _eval(script: str, *arguments: object) -> bool:
+    return bool(await _redis().eval(script, 2, TALKS, CALLS, *map(str, arguments)))
+
+
+# -- talks
+
+
+async def note_talks(whose: Iterable[object], seconds: float = LEASE_SECONDS) -> None:
+    """Keep a slot for each of these talks, by their companions' ids, for so many seconds from now."""
+    if settings.LLM_SLOTS and (ids := list(whose)):
+        with suppress(*UNAVAILABLE):
+            await _eval(NOTE_TALKS, seconds, *ids)
+
+
+async def note_pause(whose: object) -> None:
+    """Keep the talk's slot only for the little while in which its person may go on."""
+    await note_talks([whose], settings.LLM_QUIET_SECONDS)
+
+
+# -- calls in the background
+
+
+async def run_in_pause(
+    call: Callable[[], Coroutine[Any, Any, None]], wait_seconds: float = MAX_WAIT_SECONDS
+) -> None:
+    """Run the call once there is a slot for it; broken off where a talk wants the slot, it is run anew after that.
+
+    After `wait_seconds` in all it is run to its end without a slot.
+    """
+    if not settings.LLM_SLOTS:
+        await call()
+        return
+    deadline = time.monotonic() + wait_seconds
+    while time.monotonic() < deadline:
+        id = uuid.uuid4().hex
+        try:
+            is_taken = await _eval(TAKE, settings.LLM_SLOTS, LEASE_SECONDS, id)
+        except UNAVAILABLE:
+            break
+        if not is_taken:
+            await asyncio.sleep(LOOK_SECONDS)
+            continue
+        try:
+            if await _run_holding(id, call, deadline):
+                return
+        finally:
+            with suppress(*UNAVAILABLE):
+                await _redis().zrem(CALLS, id)
+    await call()
+
+
+async def _run_holding(id: str, call: Callable[[], Coroutine[Any, Any, None]], deadline: float) -> bool:
+    """Return whether the call came to its end; False where it gave its slot up to a talk."""
+    running = asyncio.ensure_future(call())
+    try:
+        while not (await asyncio.wait({running}, timeout=LOOK_SECONDS))[0]:
+            is_wanted = False
+            with suppress(*UNAVAILABLE):
+                is_wanted = not await _eval(RENEW, settings.LLM_SLOTS, LEASE_SECONDS, id)
+            if is_wanted and time.monotonic() < deadline:
+                return False
+        await running
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+    return True

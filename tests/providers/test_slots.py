@@ -1,0 +1,157 @@
+"""Background calls of the chat model wait for the talk to pause, one a slot; whoever talks never waits for them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import pytest
+from django.conf import settings as kith
+from redis.asyncio import Redis
+
+from config.setting_rules import count_slots
+from providers.slots import CALLS, TALKS, note_pause, note_talks, run_in_pause
+
+Call = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Calls:
+    """Calls that go on until they are let go; how often each began, and how many were under way at most."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = self.under_way = self.most = 0
+        self.may_end = asyncio.Event()
+
+    async def call(self) -> None:
+        self.begun += 1
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await self.may_end.wait()
+            self.ended += 1
+        finally:
+            self.under_way -= 1
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not holds():
+                await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+def calls() -> Calls:
+    return Calls()
+
+
+@pytest.fixture(autouse=True)
+async def redis(settings: Any) -> AsyncIterator[Redis]:
+    settings.LLM_SLOTS, settings.LLM_QUIET_SECONDS = 1, 0.3
+    async with Redis.from_url(kith.REDIS_URL) as client:
+        await client.delete(TALKS, CALLS)
+        yield client
+        await client.delete(TALKS, CALLS)
+
+
+async def test_a_call_waits_until_the_talk_has_paused(calls: Calls) -> None:
+    await note_talks(["mira"])
+    waiting = asyncio.create_task(run_in_pause(calls.call))
+    await asyncio.sleep(0.8)
+    assert calls.begun == 0
+    await note_pause("mira")
+    await calls.until(lambda: calls.begun == 1)
+    calls.may_end.set()
+    await waiting
+    assert calls.ended == 1
+
+
+async def test_one_call_at_a_time_is_made(calls: Calls) -> None:
+    waiting = [asyncio.create_task(run_in_pause(calls.call)) for _ in range(3)]
+    await calls.until(lambda: calls.begun == 1)
+    await asyncio.sleep(0.8)
+    assert calls.begun == 1
+    calls.may_end.set()
+    await asyncio.gather(*waiting)
+    assert (calls.ended, calls.most) == (3, 1)
+
+
+async def test_a_server_of_two_slots_serves_a_talk_and_a_call(calls: Calls, settings: Any) -> None:
+    settings.LLM_SLOTS = 2
+    await note_talks(["mira"])
+    waiting = [asyncio.create_task(run_in_pause(calls.call)) for _ in range(2)]
+    await calls.until(lambda: calls.begun == 1)
+    await asyncio.sleep(0.8)
+    assert calls.begun == 1
+    calls.may_end.set()
+    await asyncio.gather(*waiting)
+    assert calls.most == 1
+
+
+async def test_a_call_gives_way_to_a_talk_and_is_made_anew(calls: Calls) -> None:
+    waiting = asyncio.create_task(run_in_pause(calls.call))
+    await calls.until(lambda: calls.begun == 1)
+    await note_talks(["mira"])
+    await calls.until(lambda: calls.under_way == 0)
+    await note_pause("mira")
+    await calls.until(lambda: calls.begun == 2)
+    calls.may_end.set()
+    await waiting
+    assert (calls.begun, calls.ended) == (2, 1)
+
+
+async def test_who_talks_without_end_is_not_waited_for_without_end(calls: Calls) -> None:
+    await note_talks(["mira"], 60)
+    calls.may_end.set()
+    await run_in_pause(calls.call, wait_seconds=0.6)
+    assert calls.ended == 1
+
+
+async def test_what_a_killed_process_held_lapses(calls: Calls, redis: Redis) -> None:
+    await redis.zadd(CALLS, {"of a killed worker": time.time() + 0.5})
+    await redis.zadd(TALKS, {"of a killed server": time.time() + 0.5})
+    calls.may_end.set()
+    await run_in_pause(calls.call)
+    assert calls.ended == 1
+    assert await redis.zcard(CALLS) == 0
+
+
+async def test_a_cancelled_call_leaves_its_slot(calls: Calls, redis: Redis) -> None:
+    waiting = asyncio.create_task(run_in_pause(calls.call))
+    await calls.until(lambda: calls.begun == 1)
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    assert (calls.under_way, await redis.zcard(CALLS)) == (0, 0)
+
+
+async def test_without_redis_nobody_waits(calls: Calls, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    await note_talks(["mira"])
+    calls.may_end.set()
+    await run_in_pause(calls.call)
+    assert calls.ended == 1
+
+
+async def test_a_failure_is_the_callers_and_leaves_the_slot(redis: Redis) -> None:
+    async def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await run_in_pause(fail)
+    assert await redis.zcard(CALLS) == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "slots"),
+    [
+        ("http://127.0.0.1:11434/v1", 1),
+        ("http://192.168.1.7:8080/v1", 1),
+        ("http://[::1]:8080/v1", 1),
+        ("http://ollama:11434/v1", 1),
+        ("http://localhost:1/v1", 1),
+        ("https://api.example.com/v1", 16),
+        ("http://93.184.216.34/v1", 16),
+        ("", 0),
+    ],
+)
+def test_a_server_at_hand_is_taken_to_answer_one_at_a_time(address: str, slots: int) -> None:
+    assert count_slots({"base_url": address, "is_rehearsal": False}) == slots
+    assert count_slots({"base_url": address, "is_rehearsal": True}) == 0
