@@ -1,0 +1,245 @@
+"""Lines of an answer: who is made to speak in them, emotions in brackets, and stage directions. Pure.
+
+An answer comes in pieces cut anywhere. Of the beginning of a line so much is held back as may be somebody's label.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import regex
+
+from companions.conversations.emotion_tags import Felt
+from memory.emotion import Emotion
+
+MIN_NAME_CHARACTERS = 2  # of Latin letters: a line may well begin with "A:"
+MAX_DIRECTION_CHARACTERS = 160
+EMOTIONS = "|".join(Emotion.values)
+ASSISTANTS = ("assistant", "{{char}}", "助手")
+PERSONS = ("{{user}}", "<user>")
+ROLES = ("user", "human", "用户", "人类")
+FEELING = (
+    r"(?:(?i:emotion|mood|feeling)\s{0,2}[:=]?\s{0,2})?"
+    rf"(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)"
+)
+BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
+FIRST = regex.compile(
+    rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
+)
+FENCE = regex.compile(r"[ ]{0,3}(?:```|~~~)")
+LABELLED = regex.compile(r"\s*(?:[-*•]\s+|\d+[.)]\s+)?[*_]{0,2}[\w'’ -]{1,30}[*_]{0,2}\s?[:：]")
+ENDS_SENTENCE = '.!?…。！？~～”"」\n*'
+NO_DEED = (
+    r"(?!(?i:yes|this|always|perhaps|nothing|something|everything|anything|is|was|has|does|his|its|as|us)\b)"
+)
+DIRECTION = regex.compile(
+    rf"\*(?!\s|\*)(?:{NO_DEED}(?:\p{{L}}+ly )?\p{{L}}+(?:s|ing)\b|\p{{Han}})"
+    rf"[^*\n]{{0,{MAX_DIRECTION_CHARACTERS}}}\*(?!\*)[^\S\n]?"
+    r"|（\p{Han}[^（）\n]{0,40}）[^\S\n]?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the two who talk are called."""
+
+    companion: str
+    person: str
+
+
+@lru_cache(maxsize=500)
+def _compile_label(names: Names) -> "regex.Pattern[str]":
+    """Return what matches a label at a line's beginning, by whose it is: `own`, `person`, or a `role`'s."""
+    own, person = _list_names(names.companion), _list_names(names.person)
+    groups = (("own", (*own, *ASSISTANTS)), ("person", (*person, *PERSONS)), ("role", ROLES))
+    who = "|".join(f"(?P<{group}>{'|'.join(map(regex.escape, words))})" for group, words in groups)
+    after = r"[*_\]]{0,3}(?:[^\S\n]?[(（][^()（）\n]{0,40}[)）])?[*_]{0,2}[^\S\n]{0,2}"
+    titles = "instruction|response|assistant|user|human|system"
+    heading = rf"(?P<heading>\#{{2,6}}[^\S\n]{{0,2}}(?:{titles})[^\S\n]{{0,2}}(?:[:：]|\n))"
+    return regex.compile(
+        rf"[^\S\n]{{0,8}}(?:{heading}|(?:\#{{1,6}}[^\S\n]{{0,2}})?[*_\[]{{0,3}}(?:{who}){after}[:：][*_]{{0,2}}[^\S\n]{{0,4}})",
+        regex.IGNORECASE,
+    )
+
+
+def _list_names(name: str) -> list[str]:
+    """Return the name, and its first word; what is too short to be told from a mere letter is left out."""
+    words = [" ".join(name.split()), *name.split()[:1]]
+    known = dict.fromkeys(word for word in words if len(word) >= MIN_NAME_CHARACTERS or not word.isascii())
+    return sorted(filter(None, known), key=len, reverse=True)
+
+
+class LineReader:
+    """Text and emotions of one answer, without labels, from pieces cut anywhere.
+
+    `has_text` tells whether anything was said before. `is_ended` once another speaks: the answer ends there.
+    """
+
+    def __init__(self, names: Names, has_text: Callable[[], bool], *, keeps_directions: bool = True) -> None:
+        self._label, self._has_text = _compile_label(names), has_text
+        self._keeps_directions = keeps_directions
+        self._held = self._blank = ""  # the beginning of a line, and the blank lines before it
+        self._is_line_start = self._is_first = True
+        self._skips = self._is_code = self._is_list = False
+        self._has_gap = False  # something went behind a blank: none is wanted before what follows
+        self._line = ""  # so much of the line so far as tells what it is
+        self.is_ended = False
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether text is held back."""
+        return bool(self._held.strip())
+
+    def take(self, text: str) -> Iterator[str | Felt]:
+        """Yield what is sure by now."""
+        return self._read(text, is_end=False)
+
+    def end(self, *, is_cut: bool = False) -> Iterator[str | Felt]:
+        """Yield what was held back; without the blank lines at its end where the answer is cut."""
+        yield from self._read("", is_end=True)
+        if self._blank and not is_cut and not self.is_ended and not self._skips:
+            yield self._blank
+
+    def _read(self, piece: str, *, is_end: bool) -> Iterator[str | Felt]:
+        text, at = self._held + piece, 0
+        self._held = ""
+        while at < len(text) and not self.is_ended:
+            before = at
+            if self._is_line_start:
+                found = self._find_line_start(text, at, is_end)
+                if found is None:
+                    break
+                end, given = found
+                if given is not None:
+                    yield given
+                at = end
+                continue
+            for part in self._read_line(text, at, is_end):
+                if isinstance(part, int):
+                    at = part
+                elif isinstance(part, Felt) or not self._skips:
+                    yield part
+            if at == before:
+                break
+        self._held = "" if self.is_ended else text[at:]
+
+    def _find_line_start(self, text: str, at: int, is_end: bool) -> tuple[int, Felt | None] | None:
+        """Return where the line's own words begin, and what is felt; None where more must come to tell."""
+        if text[at] == "\n":
+            self._add_blank("\n")
+            return at + 1, None
+        fence = FENCE.match(text, at, partial=True)
+        if fence and fence.partial and not is_end:
+            return None
+        if fence and not fence.partial:
+            self._is_code = not self._is_code
+        elif not self._is_code:
+            if self._is_first and not self._has_text():
+                found = FIRST.match(text, at, partial=True)
+                if found and not is_end and (found.partial or found.end() == len(text)):
+                    return None
+                if found and not found.partial and text[found.end() : found.end() + 1] != "(":
+                    name = found["name"] or regex.search(rf"(?i){EMOTIONS}", found[0])[0]  # type: ignore[index]
+                    return found.end(), Felt.parse(0, f"{name}{found['rest'] or ''}")
+            label = self._label.match(text, at, partial=True)
+            if label and label.partial and not is_end:
+                return None
+            if label and label["own"] and label.end() == len(text) and not is_end:
+                return None  # signs and blanks may follow that go with it
+            if label and not label.partial and (end := self._take_label(label)) is not None:
+                return end, None
+        self._is_line_start = False
+        self._line = ""
+        return at, None
+
+    def _take_label(self, label: "regex.Match[str]") -> int | None:
+        """Return where what is said begins, behind one's own label; another's ends the answer, or is passed over where
+        nothing was said; None where it is no label but a line of a list.
+        """
+        heading = (label["heading"] or "").casefold()
+        is_own = bool(label["own"]) or "response" in heading or "assistant" in heading
+        if (label["role"] or (is_own and not self._is_first)) and self._is_list:
+            return None
+        is_begun = self._has_text() and not self._is_first
+        is_assistant = bool(heading) or (label["own"] or "").casefold() in ASSISTANTS
+        if is_own and not (is_begun and is_assistant):
+            self._skips = self._is_first = False
+            self._is_line_start = False
+            self._line = ""
+        elif self._has_text() or is_begun:
+            self.is_ended = True
+        else:
+            self._skips = True
+            self._is_line_start = False
+        return label.end()
+
+    def _add_blank(self, text: str) -> None:
+        self._blank += text if self._has_text() else ""
+
+    def _read_line(self, text: str, at: int, is_end: bool) -> Iterator[str | Felt | int]:
+        """Yield the line's words up to its end, or up to what may be an emotion in brackets or a stage direction."""
+        newline = text.find("\n", at)
+        until = len(text) if newline < 0 else newline
+        place = at
+        while not self._is_code and (place := self._find_sign(text, place, until)) < until:
+            found = self._match(text, place, is_end=is_end or newline >= 0)
+            if found is None:
+                place += 1
+                continue
+            yield from self._give(text[at:place])
+            yield place
+            if found.partial:
+                return
+            if found.re is BRACKET:
+                yield Felt.parse(0, f"{found['name']}{found['rest']}")
+            self._has_gap = not (self._line + text[:at])[-1:].strip()
+            at = place = found.end()
+            yield at
+        yield from self._give(text[at:until])
+        yield until
+        if newline >= 0:
+            self._end_line()
+            self._add_blank("\n")
+            self._is_line_start = True
+            yield newline + 1
+
+    def _find_sign(self, text: str, at: int, until: int) -> int:
+        signs = "[【" if self._keeps_directions else "[【*（"
+        places = [place for sign in signs if (place := text.find(sign, at, until)) >= 0]
+        return min(places, default=until)
+
+    def _match(self, text: str, at: int, *, is_end: bool) -> "regex.Match[str] | None":
+        if text[at] in "[【":
+            before = text[at - 1] if at else self._line[-1:]
+            if before and (before.isalnum() or before in "]!`"):
+                return None
+            found = BRACKET.match(text, at, partial=True)
+            if found and not found.partial and found.end() == len(text) and not is_end:
+                return BRACKET.match(text[: found.end() - 1], at, partial=True)  # a link's address may follow
+            if found and not found.partial and text[found.end() : found.end() + 1] in ("(", ":", "["):
+                return None
+        else:
+            said = (self._line + text[max(at - 10, 0) : at]).rstrip(" \t")
+            if said and said[-1] not in ENDS_SENTENCE:
+                return None
+            found = DIRECTION.match(text, at, partial=True)
+        return None if found and found.partial and is_end else found
+
+    def _give(self, text: str) -> Iterator[str]:
+        if self._has_gap:
+            text = text.lstrip(" \t")
+        if not text:
+            return
+        self._has_gap = False
+        self._line = (self._line + text)[-200:] if len(self._line) < 200 else self._line[:100] + text[-100:]
+        blank, self._blank = self._blank, ""
+        if text.strip():
+            self._is_first = False
+        yield blank + text
+
+    def _end_line(self) -> None:
+        """Know whether what follows may be a list of things with labels."""
+        line = self._line.strip()
+        if line:
+            self._is_list = line[-1] in ":：" or (self._is_list and bool(LABELLED.match(line)))
+        self._line = ""

@@ -1,0 +1,133 @@
+"""Loops: a model that says the same again and again is noticed while it does, in bounded memory. Pure.
+
+A loop is a stretch of words (of signs, where a script has no spaces) that stands there several times in a row. What is
+said once more after a whole repetition is held back until it either breaks off, as a refrain does, or is a loop.
+"""
+
+from collections import OrderedDict, deque
+
+import regex
+
+GRAM_TOKENS = 4  # so many alike in a row are looked for
+MAX_PERIOD_TOKENS = 600
+MAX_GRAMS = 4000
+MIN_LOOP_CHARACTERS = 240
+MIN_SIGNS_CHARACTERS = 3000  # without a letter: rows of a table, lines that are drawn
+COPIES = ((300, 4), (100, 5), (0, 6))  # characters that are repeated, and how often in all makes a loop
+ENDED_COPIES = 4  # where the answer ends within them
+MIN_ENDED_CHARACTERS = 100
+TOKEN = regex.compile(
+    r"\n|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}])[\w'’]){1,20}|[^\s\w]"
+)
+
+
+class LoopReader:
+    """Text of one answer up to a loop, from pieces cut anywhere; `is_ended` once it goes round in circles."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, ...], int] = OrderedDict()  # where four words in a row stood last
+        self._tokens: deque[tuple[str, int]] = deque(
+            maxlen=MAX_PERIOD_TOKENS + GRAM_TOKENS + 1
+        )  # with their ends
+        self._count = 0
+        self._period = self._matched = 0  # in words: how far back the same stood, for how many by now
+        self._began = 0  # where the repetition began, in characters
+        self._rest = ""  # a word that may go on
+        self._read = 0  # characters
+        self._given = 0
+        self._waiting: list[str] = []
+        self._hold_from: int | None = None
+        self.is_ended = False
+
+    def take(self, text: str) -> str:
+        """Return what may be given out."""
+        if self.is_ended:
+            return ""
+        self._waiting.append(text)
+        scanned = self._rest + text
+        start = self._read - len(self._rest)
+        self._read += len(text)
+        end = 0
+        for found in TOKEN.finditer(scanned):
+            if found.end() == len(scanned) and found[0][-1].isalnum():
+                break  # it may go on
+            end = found.end()
+            self._note(found[0], start + end)
+            if self.is_ended:
+                break
+        else:
+            end = len(scanned)
+        self._rest = scanned[end:][-40:]
+        return self._give()
+
+    def end(self) -> str:
+        """Return what was held back, if it is no loop."""
+        if self.is_ended:
+            return ""
+        if self._rest:
+            self._note(self._rest, self._read)
+        unit = self._unit_characters()
+        copies = 1 + self._matched / self._period if self._period else 0
+        if self._hold_from is not None and copies >= ENDED_COPIES and unit >= MIN_ENDED_CHARACTERS:
+            self.is_ended = True
+            return self._give()
+        self._hold_from = None
+        return self._give()
+
+    def _give(self) -> str:
+        until = self._read if self._hold_from is None else self._hold_from
+        size = max(until - self._given, 0)
+        if not size:
+            return ""
+        text = "".join(self._waiting)
+        given, rest = text[:size], text[size:]
+        self._given += len(given)
+        self._waiting = [rest] if rest and not self.is_ended else []
+        return given
+
+    def _note(self, word: str, end: int) -> None:
+        """Compare a word, or a sign, which ends at that place, with what stood before."""
+        word = word.casefold()
+        if word.isdigit() and self._tokens and self._tokens[-1][0] == "\n":
+            word = "1"  # the number of a list's entry
+        if self._period and self._look_back(self._period - 1) == word:
+            self._matched += 1
+        else:
+            self._period = self._matched = 0
+            self._hold_from = None
+        self._tokens.append((word, end))
+        self._count += 1
+        if len(self._tokens) >= GRAM_TOKENS:
+            gram = tuple(self._tokens[at][0] for at in range(-GRAM_TOKENS, 0))
+            before = self._seen.pop(gram, None)
+            self._seen[gram] = self._count
+            if len(self._seen) > MAX_GRAMS:
+                self._seen.popitem(last=False)
+            if before is not None and not self._period and self._count - before <= MAX_PERIOD_TOKENS:
+                self._period, self._matched = self._count - before, GRAM_TOKENS
+        if self._period:
+            self._judge(end)
+
+    def _look_back(self, distance: int) -> str:
+        return self._tokens[-1 - distance][0] if distance < len(self._tokens) else ""
+
+    def _end_of(self, distance: int) -> int:
+        return self._tokens[-1 - distance][1] if distance < len(self._tokens) else 0
+
+    def _unit_characters(self) -> int:
+        return self._tokens[-1][1] - self._end_of(self._period) if self._period else 0
+
+    def _judge(self, end: int) -> None:
+        """Hold back what comes after a whole repetition, and end the answer where it is a loop."""
+        if self._matched == GRAM_TOKENS:
+            self._began = self._end_of(GRAM_TOKENS)
+        unit, repeated = self._unit_characters(), end - self._began
+        if self._hold_from is None and self._matched >= self._period:
+            self._hold_from = end
+        copies = next(count for least, count in COPIES if unit >= least)
+        if self._matched < (copies - 1) * self._period or repeated < MIN_LOOP_CHARACTERS:
+            return
+        has_letters = any(
+            self._look_back(at)[0].isalpha() for at in range(min(self._period, len(self._tokens)))
+        )
+        self.is_ended = has_letters or repeated >= MIN_SIGNS_CHARACTERS

@@ -1,0 +1,439 @@
+"""What a model spills among its words: template tokens, reasoning, Kith's own blocks, tool calls as text. Pure.
+
+An answer comes in pieces cut anywhere. Code, in a fence or in backticks, stays as it is, but for Kith's blocks and for
+tool calls.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+import regex
+
+from companions.conversations.text_calls import read_calls
+from memory.emotion import Emotion
+from providers.chat.events import Thought
+from providers.tokens import CONTROL_TOKENS
+
+MAX_FENCE_CHARACTERS = 12  # of backticks in a row
+MAX_INLINE_CHARACTERS = 200  # so far is looked for the end of code in a line
+MAX_CALL_CHARACTERS = 40_000
+EMOTIONS = "|".join(Emotion.values)
+CONTROL = "|".join(f"(?:{regex.escape(first)}{rest})" for first, rest in CONTROL_TOKENS)
+TAG = regex.compile(
+    r"(?P<kith><\s?/?\s?kith[-_][^<>\n]{0,120}>)"
+    r"|(?P<thought>[<\[](?P<closes>/?)(?i:think|thinking|thought|reasoning)[>\]])"
+    r"|(?P<call>(?i:<(?:tool_calls?|function_calls?|minimax:tool_call)>)|<function=[\w.-]{1,64}>|\[TOOL_CALLS\]"
+    r"|<\|(?:python_tag|tool_call|tool_calls_section_begin)\|>|<｜tool▁calls?▁begin｜>)"
+    rf"|(?P<feeling><(?i:{EMOTIONS})(?:[\s:=,]{{1,3}}[\d.,]{{1,5}}%?)?\s?/?>)"
+    r"|(?P<rest>(?i:</(?:tool_calls?|function_calls?|function|tool_response)>))"
+    rf"|(?P<token>{CONTROL}|<\s?\|?/?(?:im_start|im_end|eot_id|endoftext|end_of_turn|start_header_id|end_header_id)\|?>)"
+)
+TICKED = regex.compile(r"`(?P<tag><(?i:emotions?)\b[^`\n<>]{0,60}>)`")
+SPECIAL = regex.compile(r"[<＜\[\]｜`~{]")
+UNMISTAKABLE = regex.compile(
+    r"(?i)<[|｜]\w|</?kith|</?think|</?tool_|<function=|\[/?INST|\[TOOL_|<(?:start|end)_of"
+)
+KITH_END = regex.compile(r"<\s?/\s?kith[-_][^<>\n]{0,120}>")
+THOUGHT_END = regex.compile(r"(?i)[<\[](?P<closes>/?)(?:think|thinking|thought|reasoning)[>\]]")
+CHANNEL_END = regex.compile(r"<\|(?P<closes>)(?:end|start|channel|return)\|>")
+CALL_ENDS = {  # by what a call begins with
+    "<function=": regex.compile(r"(?i)</function>"),
+    "<": regex.compile(r"(?i)</(?:tool_calls?|function_calls?|minimax:tool_call)>"),
+    "[": regex.compile(r"</s>|<\|im_end\|>"),
+}
+CALL_KEY = (
+    r"[\[{]\s{0,20}(?:\{\s{0,20})?\"(?:name|function|function_name|tool|tool_name|type|id|arguments|parameters|"
+    r"tool_calls?)\"\s{0,5}:"
+)
+FENCED_CALL = regex.compile(
+    rf"(?P<ticks>`{{3,12}}|~{{3,12}})[ \t]{{0,5}}(?i:json|tool_calls?|tool_code|tool|function|xml)?"
+    r"[ \t]{0,5}\r?\n\s{0,40}"
+    rf"(?:{CALL_KEY}|<tool_call>|<function=)"
+)
+BARE_CALL = regex.compile(CALL_KEY)
+ROLE = regex.compile(
+    r"(?i)\s*(?P<role>assistant|model|bot|ai|system|user|human|tool|developer|ipython|analysis<\|message\|>|commentary|final)(?:\b|(?<=>))"
+)
+OWN_ROLES = {"assistant", "model", "bot", "ai", "final", "commentary"}
+OTHERS = {"user", "system", "human", "tool", "developer", "environment", "observation", "inst", "sys", "/sys"}
+STARTS = {"im_start", "start_header_id", "start_of_turn", "turn", "start", "channel", "role_start"}
+ENDS = {
+    *(
+        "im_end",
+        "eot_id",
+        "eom_id",
+        "end_of_turn",
+        "endoftext",
+        "end_of_text",
+        "end",
+        "return",
+        "endofturn",
+        "/s",
+        "eos",
+    ),
+    *(
+        "eot",
+        "eop",
+        "end_of_sentence",
+        "end_turn",
+        "user_end",
+        "assistant_end",
+        "/inst",
+        "eos_token",
+        "e~",
+        "endofprompt",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TextCall:
+    """A tool call that was written as text, and the very text."""
+
+    name: str
+    arguments: str
+    source: str
+
+
+Part = str | Thought | TextCall
+
+
+class MarkupReader:
+    """Text, reasoning and tool calls of one answer, from pieces cut anywhere.
+
+    `tools` are the names by which code is known for a call; `has_text` tells whether anything was said before.
+    `is_ended` once another turn begins: the answer ends there.
+    """
+
+    def __init__(self, tools: Collection[str], has_text: Callable[[], bool]) -> None:
+        self._tools, self._has_text = tools, has_text
+        self._read: Callable[[str, int, bool], Iterator[Part | int]] = self._read_text
+        self._held = ""
+        self._is_blank_line, self._ticks = True, 0  # of inline code that is open
+        self._expects_role, self._struck = False, 0
+        self._last, self._has_gap = "", False  # a tag went behind a blank: none is wanted before what follows
+        self._close = THOUGHT_END
+        self._collected: list[str] = []
+        self._size = self._depth = 0
+        self._fence = ""
+        self.is_ended = False
+
+    def take(self, piece: str) -> Iterator[Part]:
+        """Yield what is sure by now; what may become a token is held back."""
+        return self._run(piece, is_end=False)
+
+    def end(self) -> Iterator[Part]:
+        """Yield what was held back, as far as it is text."""
+        yield from self._run("", is_end=True)
+        if not self.is_ended:
+            yield from self._give_collected()
+
+    def _run(self, piece: str, *, is_end: bool) -> Iterator[Part]:
+        text, at = self._held + piece, 0
+        self._held = ""
+        while at < len(text) and not self.is_ended:
+            before, reader = at, self._read
+            for part in reader(text, at, is_end):
+                if isinstance(part, int):
+                    at = part
+                elif part:
+                    yield part
+            if at == before and self._read == reader:
+                break
+        self._held = text[at:] if not self.is_ended and not is_end else ""
+
+    # -- text ----------------------------------------------------------------------------------------------------------
+
+    def _read_text(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        """Yield text up to the first tag, the tag's meaning, and where to go on; nothing where more must come."""
+        if self._expects_role:
+            found = ROLE.match(text, at, partial=True)
+            if found and found.partial and not is_end:
+                return
+            self._expects_role = False
+            if found and not found.partial:
+                yield self._take_role(found["role"].casefold(), found.end())
+                return
+        special = SPECIAL.search(text, at)
+        place = special.start() if special else len(text)
+        if place > at:
+            yield self._note(text[at:place])
+            yield place
+            return
+        sign = text[at]
+        if sign in "`~":
+            yield from self._read_ticks(text, at, is_end)
+        elif sign == "{":
+            yield from self._read_brace(text, at, is_end)
+        else:
+            yield from self._read_tag(text, at, is_end)
+
+    def _take_role(self, role: str, end: int) -> int:
+        if role.startswith("analysis"):
+            self._close, self._read = CHANNEL_END, self._read_thought
+        elif role not in OWN_ROLES:
+            self.is_ended = True
+        return end
+
+    def _note(self, text: str) -> str:
+        """Return the text, without a second blank where a tag was, and know whether its last line is blank.
+
+        A line's end ends code in it.
+        """
+        if self._has_gap:
+            text = text.lstrip(" \t")
+        if not text:
+            return ""
+        self._has_gap, self._last = False, text[-1]
+        _before, newline, line = text.rpartition("\n")
+        if newline:
+            self._ticks, self._is_blank_line = 0, True
+        self._is_blank_line = self._is_blank_line and not line.strip()
+        return text
+
+    def _read_ticks(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        ticked = TICKED.match(text, at, partial=True) if not self._ticks else None
+        if ticked and ticked.partial and not is_end:
+            return
+        if ticked and not ticked.partial:
+            yield ticked["tag"]
+            yield ticked.end()
+            return
+        end = at
+        while end < len(text) and text[end] == text[at] and end - at <= MAX_FENCE_CHARACTERS:
+            end += 1
+        count = end - at
+        if end == len(text) and not is_end and count <= MAX_FENCE_CHARACTERS:
+            return
+        if count >= 3 and self._is_blank_line:
+            found = FENCED_CALL.match(text, at, partial=True)
+            if found and found.partial and not is_end:
+                return
+            self._fence = text[at:end][:MAX_FENCE_CHARACTERS]
+            if found and not found.partial and self._tools:
+                self._read = self._read_fenced_call
+                self._collect(text[at:end])
+            else:
+                self._read = self._read_fence
+                yield self._note(text[at:end])
+            yield end
+            return
+        if text[at] == "`":
+            self._ticks = 0 if self._ticks == count else (self._ticks or count)
+        yield self._note(text[at:end])
+        yield end
+
+    def _read_brace(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        found = None
+        if self._tools and self._is_blank_line and not self._has_text():
+            found = BARE_CALL.match(text, at, partial=True)
+        if found and found.partial and not is_end:
+            return
+        if found and not found.partial:
+            self._read, self._depth = self._read_bare_call, 0
+            yield at
+            return
+        yield self._note("{")
+        yield at + 1
+
+    def _read_tag(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        found = TAG.match(text, at, partial=True)
+        if found is None or (found.partial and is_end and not UNMISTAKABLE.match(text, at)):
+            yield self._note(text[at])
+            yield at + 1
+        elif found.partial:
+            if is_end:
+                yield len(text)
+        elif self._ticks and (end := self._find_code_end(text, found.end(), is_end)) is not None:
+            if end > at:
+                self._ticks = 0
+                yield self._note(text[at:end])
+            yield end or at
+        else:
+            self._ticks = 0
+            yield from self._take_tag(found)
+            self._has_gap = not self._last.strip()
+            yield found.end()
+
+    def _find_code_end(self, text: str, at: int, is_end: bool) -> int | None:
+        """Return where the code of this line ends; 0 where more must come to tell, None where it does not end."""
+        stop = regex.compile(rf"(?<!`)`{{{self._ticks}}}(?!`)|\n").search(
+            text, at, at + MAX_INLINE_CHARACTERS
+        )
+        if stop is None:
+            return None if is_end or len(text) - at > MAX_INLINE_CHARACTERS else 0
+        return None if stop[0] == "\n" else stop.end()
+
+    def _take_tag(self, found: "regex.Match[str]") -> Iterator[Part]:
+        tag = found[0]
+        match found.lastgroup:
+            case "feeling":
+                yield f"<emotion {tag[1:].rstrip('/> ')}>"
+            case "kith":
+                inner = tag.strip("<> ").strip()
+                if "emotion" in inner and not inner.startswith("/"):
+                    yield f"<{inner[5:].rstrip('/')}>"
+                elif not inner.startswith("/") and not inner.endswith("/"):
+                    self._read = self._read_block
+            case "thought" | "closes":
+                if not found["closes"]:
+                    self._close = THOUGHT_END
+                    self._depth = 1
+                    self._read = self._read_thought if self._is_blank_line else self._read_aside
+            case "call":
+                self._collect(tag)
+                kind = "<function=" if tag.startswith("<function=") else tag[0]
+                if kind == "<" and tag[1] in "|｜":
+                    kind = "["
+                self._close, self._read = CALL_ENDS[kind], self._read_call
+            case "token" if tag == "<s>" and self._has_text():  # struck out, in HTML
+                self._struck += 1
+                yield self._note(tag)
+            case "token" if tag == "</s>" and self._struck:
+                self._struck -= 1
+                yield self._note(tag)
+            case "token":
+                self._take_token(tag)
+
+    def _take_token(self, tag: str) -> None:
+        """End the answer where a token ends or begins a turn after something was said; else it merely goes."""
+        name = regex.sub(r"[▁ ]", "_", tag.strip("<>＜＞[]|｜").casefold())
+        if name in OTHERS:
+            self.is_ended = True
+        elif name in ENDS or name in OWN_ROLES:
+            self.is_ended = self._has_text()
+        elif name in STARTS:
+            self.is_ended = self._has_text()
+            self._expects_role = True
+
+    # -- what is not text ----------------------------------------------------------------------------------------------
+
+    def _find_end(self, text: str, at: int, is_end: bool) -> tuple[int, int, bool]:
+        """Return where what is read ends, where reading goes on, and whether it has ended."""
+        found = self._close.search(text, at, partial=True)
+        if found is None or (found.partial and is_end):
+            return len(text), len(text), False
+        return found.start(), (found.start() if found.partial else found.end()), not found.partial
+
+    def _read_thought(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        found = self._close.search(text, at, partial=True)
+        if found is None or (found.partial and is_end):
+            yield Thought(text[at:])
+            yield len(text)
+            return
+        if found.start() > at:
+            yield Thought(text[at : found.start()])
+        if found.partial:
+            yield found.start()
+            return
+        if self._close is CHANNEL_END:
+            self._expects_role = found[0] in ("<|start|>", "<|channel|>")
+            self._read = self._read_text
+        else:
+            self._depth += -1 if found["closes"] else 1
+            if self._depth <= 0:
+                self._read = self._read_text
+        yield found.end()
+
+    def _read_aside(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        """Read what may be reasoning in the middle of a line: it is text after all where it never ends."""
+        until, end, is_closed = self._find_end(text, at, is_end)
+        self._collect(text[at:until])
+        if is_closed:
+            yield Thought("".join(self._collected))
+            self._drop_collected()
+        yield end
+
+    def _read_block(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        self._close = KITH_END
+        _until, end, is_closed = self._find_end(text, at, is_end)
+        if is_closed:
+            self._read = self._read_text
+        yield end
+
+    def _read_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        until, end, is_closed = self._find_end(text, at, is_end)
+        self._collect(text[at:end] if is_closed else text[at:until])
+        if is_closed:
+            yield from self._give_calls()
+        yield end
+
+    def _read_bare_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        """Read a JSON value that stands for itself, up to the brace that closes it."""
+        for sign in regex.finditer(r'\\.|"|[\[{]|[\]}]', text, pos=at, flags=regex.DOTALL):
+            is_quoted = self._depth < 0
+            if sign[0] == '"':
+                self._depth = -self._depth
+            elif not is_quoted and sign[0] in "[{":
+                self._depth += 1
+            elif not is_quoted and sign[0] in "]}":
+                self._depth -= 1
+                if self._depth <= 0:
+                    self._collect(text[at : sign.end()])
+                    yield from self._give_calls_or_text()
+                    yield sign.end()
+                    return
+        end = len(text) - 1 if text.endswith("\\") and not is_end else len(text)
+        self._collect(text[at:end])
+        yield end
+
+    def _read_fenced_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        self._close = regex.compile(rf"\n[ ]{{0,3}}{regex.escape(self._fence)}[`~]*")
+        until, end, is_closed = self._find_end(text, at, is_end)
+        self._collect(text[at:end] if is_closed else text[at:until])
+        if is_closed:
+            yield from self._give_calls_or_text()
+        yield end
+
+    def _read_fence(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+        """Read code: it stays, but for Kith's own blocks."""
+        ending = rf"\n[ ]{{0,3}}{regex.escape(self._fence)}"
+        found = regex.compile(rf"{ending}|{KITH_END.pattern.replace('/', '/?')}").search(
+            text, at, partial=True
+        )
+        until = found.start() if found and not (found.partial and is_end) else len(text)
+        if until > at:
+            yield self._note(text[at:until])
+        if found is None or found.partial:
+            yield until
+            return
+        if found[0].startswith("\n"):
+            self._read = self._read_text
+            yield self._note(found[0])
+        elif "/" not in found[0]:
+            self._read = self._read_block
+        yield found.end()
+
+    # -- what is collected ---------------------------------------------------------------------------------------------
+
+    def _collect(self, text: str) -> None:
+        self._size += len(text)
+        if self._size <= MAX_CALL_CHARACTERS or self._read == self._read_aside:
+            self._collected.append(text)
+
+    def _drop_collected(self) -> None:
+        self._collected, self._size, self._depth, self._read = [], 0, 0, self._read_text
+
+    def _give_calls(self) -> list[Part]:
+        source = "".join(self._collected)
+        self._drop_collected()
+        return [TextCall(name, arguments, source) for name, arguments in read_calls(source)]
+
+    def _give_calls_or_text(self) -> list[Part]:
+        """Return the calls that the code is, if it is nothing else; else the code."""
+        source = "".join(self._collected)
+        calls = read_calls(source)
+        if calls and all(name in self._tools for name, _arguments in calls):
+            return self._give_calls()
+        self._drop_collected()
+        return [self._note(source)]
+
+    def _give_collected(self) -> list[Part]:
+        """Return what was being read as the answer ended."""
+        if self._read == self._read_aside:
+            return [self._note("".join(self._collected))]
+        if self._read == self._read_call:
+            return self._give_calls()
+        if self._collected:
+            return self._give_calls_or_text()
+        return []

@@ -1,0 +1,124 @@
+"""What a model writes, made into what a companion says: cleaned as it streams, or whole. Pure.
+
+In this order: template tokens, reasoning, Kith's own blocks and tool calls (answer_markup), emotions in tags
+(emotion_tags), labels, emotions in brackets and stage directions (answer_lines), loops (answer_loops). What is removed
+here is neither shown nor kept, spoken or learnt from.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from enum import StrEnum
+
+from companions.conversations.answer_lines import LineReader, Names
+from companions.conversations.answer_loops import LoopReader
+from companions.conversations.answer_markup import MarkupReader, TextCall
+from companions.conversations.emotion_tags import Expressions, Felt
+from providers.chat.events import Thought
+
+Part = str | Felt | Thought | TextCall
+
+
+class Cut(StrEnum):
+    """Why an answer ended before the model did."""
+
+    TURN = "turn"  # it went on with somebody else's
+    LOOP = "loop"  # it said the same again and again
+
+
+class AnswerCleaner:
+    """Text, emotions, reasoning and tool calls of one answer, from pieces cut anywhere.
+
+    It goes on after the text that there is. `tools` are the names by which a call is known in code. Once `cut` tells
+    why, the model need not be read any more.
+    """
+
+    def __init__(
+        self, names: Names, text: str = "", tools: Collection[str] = (), *, keeps_directions: bool = True
+    ) -> None:
+        self._length, self._has_text = len(text), False
+        self._markup = MarkupReader(tools, self._has_said)
+        self._expressions = Expressions()
+        self._lines = LineReader(names, self._has_said, keeps_directions=keeps_directions)
+        self._loops = LoopReader()
+        self._trims_start = not text
+        self._waiting: list[Felt] = []
+        self.cut: Cut | None = None
+
+    def take(self, piece: str) -> list[Part]:
+        """Return what is sure by now; what may become a tag or a label is held back."""
+        return self._read(self._markup.take(piece))
+
+    def end(self) -> list[Part]:
+        """Return what was held back."""
+        parts = self._read(self._markup.end())
+        if self.cut is None:
+            parts += self._clean(self._expressions.end())
+        if self.cut is None:
+            parts += self._give(self._lines.end())
+            parts += self._end_loops()
+        return parts
+
+    def _read(self, found: Iterable[str | Thought | TextCall]) -> list[Part]:
+        parts: list[Part] = []
+        for part in found if self.cut is None else ():
+            parts += self._clean(self._expressions.take(part)) if isinstance(part, str) else [part]
+            if self.cut is not None:
+                break
+        if self._markup.is_ended and self.cut is None:
+            parts += self._clean(self._expressions.end())
+        if self._markup.is_ended and self.cut is None:
+            parts += self._give(self._lines.end(is_cut=True))
+            self.cut = self.cut or Cut.TURN
+            parts += self._end_loops()
+        return parts
+
+    def _has_said(self) -> bool:
+        return self._has_text or self._lines.holds_text
+
+    def _clean(self, parts: Iterable[str | Felt]) -> list[Part]:
+        """Return text and emotions without labels and loops; the answer ends where there is one."""
+        cleaned: list[Part] = []
+        for part in parts:
+            if self.cut is None:
+                cleaned += self._give([part] if isinstance(part, Felt) else self._lines.take(part))
+                if self._lines.is_ended and self.cut is None:
+                    self.cut = Cut.TURN
+                    cleaned += self._end_loops()
+        return cleaned
+
+    def _give(self, parts: Iterable[str | Felt]) -> list[Part]:
+        given: list[Part] = []
+        for part in parts:
+            if isinstance(part, Felt):
+                given.append(replace(part, at=self._length))
+                continue
+            text = part if self._has_text or not self._trims_start else part.lstrip()
+            given += self._note(self._loops.take(text))
+            self._has_text = self._has_text or bool(text.strip())
+            if self._loops.is_ended:
+                self.cut = Cut.LOOP
+                break
+        return given
+
+    def _note(self, text: str) -> list[Part]:
+        self._length += len(text)
+        return [text] if text else []
+
+    def _end_loops(self) -> list[Part]:
+        """Return what was held back as it may have been a loop."""
+        rest = self._note(self._loops.end())
+        self.cut = Cut.LOOP if self._loops.is_ended else self.cut
+        return rest
+
+
+def clean_text(
+    text: str, companion: str, person: str, *, keeps_directions: bool = True
+) -> tuple[str, list[Felt]]:
+    """Return what the companion says in a whole text of a model's, and the emotions that it told.
+
+    Empty where nothing is left. `companion` and `person` are what the two are called.
+    """
+    cleaner = AnswerCleaner(Names(companion, person), keeps_directions=keeps_directions)
+    parts = [*cleaner.take(text), *cleaner.end()]
+    words = "".join(part for part in parts if isinstance(part, str)).rstrip()
+    return words, [replace(part, at=min(part.at, len(words))) for part in parts if isinstance(part, Felt)]

@@ -1,0 +1,100 @@
+"""Tool calls that a model wrote as text, in the forms of chat templates: read, and looked for in the prompt. Pure.
+
+<tool_call>{"name": "recall", "arguments": {"cue": "Tiago"}}</tool_call>
+<function=recall>{"cue": "Tiago"}</function>
+[TOOL_CALLS][{"name": "recall", "arguments": {"cue": "Tiago"}}]
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+MAX_CALLS = 16  # of one text
+NAMES = ("name", "function_name", "tool_name", "tool")
+ARGUMENTS = ("arguments", "parameters", "args", "input")
+FUNCTION = re.compile(r"<function=([\w.-]{1,64})>(.*?)(?:</function>|\Z)", re.DOTALL)
+PARAMETER = re.compile(r"<parameter=([\w.-]{1,64})>\n?(.*?)\n?(?:</parameter>|\Z)", re.DOTALL)
+NAMED = re.compile(
+    r"(?:^|\]|>|functions\.)\s*([A-Za-z_][\w-]{0,63})(?::\d+)?\s*(?:\[ARGS\]|<[^<>]{1,40}>)*\s*(?=\{)"
+)
+OPENING = re.compile(r"[\[{]")
+LOOSE = re.compile(r"\\+[nrt]|[\s\\]+")
+DECODER = json.JSONDecoder(strict=False)
+
+
+def read_calls(text: str) -> list[tuple[str, str]]:
+    """Return the calls in the text, each with its name and its arguments as JSON."""
+    return list(_find_calls(text))[:MAX_CALLS]
+
+
+def _find_calls(text: str) -> Iterator[tuple[str, str]]:
+    functions = list(FUNCTION.finditer(text))
+    for function in functions:
+        name, body = function.groups()
+        given = {key: _read_value(value) for key, value in PARAMETER.findall(body)}
+        arguments = given or _decode(body)
+        if isinstance(arguments, dict):
+            yield name, json.dumps(arguments, ensure_ascii=False)
+    if functions:
+        return
+    named = NAMED.search(text)
+    arguments = _decode(text[named.end() :]) if named else None
+    if named and isinstance(arguments, dict) and not any(key in arguments for key in NAMES):
+        yield named[1], json.dumps(arguments, ensure_ascii=False)
+        return
+    found = _decode(text)
+    for call in found if isinstance(found, list) else [found]:
+        if isinstance(call, dict) and (read := _read_call(call)):
+            yield read
+
+
+def _decode(text: str) -> Any:
+    """Return the first JSON object or list of the text; an empty object where nothing stands there, None where it is
+    broken.
+    """
+    opening = OPENING.search(text.replace("[TOOL_CALLS]", " " * len("[TOOL_CALLS]")))
+    if opening is None:
+        return {} if not text.strip() else None
+    try:
+        return DECODER.raw_decode(text, opening.start())[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _read_call(call: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the name and the arguments; None where the object is no call and nothing else."""
+    function = call.get("function")
+    if isinstance(function, dict):
+        call = function
+    elif isinstance(function, str):
+        call = {"name": function, **call}
+    name = next((call[key] for key in NAMES if isinstance(call.get(key), str)), "")
+    arguments = next((call[key] for key in ARGUMENTS if key in call), None)
+    if isinstance(arguments, str):
+        arguments = _read_value(arguments)
+    if not name or not isinstance(arguments, dict):
+        return None
+    return name, json.dumps(arguments, ensure_ascii=False)
+
+
+def stands_in(source: str, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether what the call says stands in a message's text, however it is quoted: then the model only repeats."""
+    said = re.sub(r"</?[\w:|｜▁]+>|\[/?[A-Z_]+\]|`{3,}\w*", "", source)
+    wanted = LOOSE.sub("", said)
+    return len(wanted) > 2 and any(
+        wanted in LOOSE.sub("", _text(message.get("content"))) for message in messages
+    )
+
+
+def _text(content: object) -> str:
+    if isinstance(content, list):
+        return " ".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
