@@ -40,7 +40,7 @@ class LifeEntryOut(Schema):
     why: str = Field(description="What made it do so, in a sentence in the person's language.")
     what: str = Field(description="What came of it, in a sentence.")
     state: Literal["waiting", "done", "skipped", "failed"]
-    outcome: Literal["", "spoke", "silent", "held"]
+    outcome: Literal["", "spoke", "silent", "held", "reminded"]
     code: str = Field(description="Why it did not wake, or was not to speak, in a word.")
     note: str = Field(description="What it was to wake for.")
     is_asked_for: bool

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet
-from ninja import Schema
+from ninja import Field, Schema
 from ninja.params import functions as P
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
@@ -67,7 +67,7 @@ def describe_form(
 
 class MessageOut(Schema):
     id: UUID
-    role: str
+    role: str = Field(description="user, assistant (the companion), or system: a notice of Kith's own.")
     text: str
     client_id: str | None
     said_at: datetime

@@ -53,7 +53,10 @@ def say(message: Message, now: datetime) -> Message:
 
 
 def say_all(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
-    """Save many messages of one companion at once, each with its memory. Call it inside a transaction."""
+    """Save many messages of one companion at once, each with its memory; Kith's own notices have none.
+
+    Call it inside a transaction.
+    """
     Message.objects.bulk_create(messages, batch_size=1000)
     said = [
         Said(
@@ -63,6 +66,7 @@ def say_all(companion: Companion, messages: Sequence[Message], now: datetime) ->
             happened_at=message.said_at,
         )
         for message in messages
+        if message.role in SPEAKERS
     ]
     keep_said(companion.pk, said, now, zone=companion.user.zone)
 

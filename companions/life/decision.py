@@ -1,6 +1,5 @@
 """What a companion does in a waking: one bounded loop of answers and tools, each tool with its record in one commit."""
 
-import re
 from datetime import datetime
 from time import monotonic
 
@@ -9,7 +8,8 @@ from django.conf import settings
 from accounts.models import ModelCall
 from accounts.usage import charged
 from companions import tools
-from companions.conversations.emotion_tags import split_emotions, without_tags
+from companions.conversations.emotion_tags import without_tags
+from companions.life.waking_answer import read_answer
 from companions.life.waking_context import WakingContext, compose_prompt
 from companions.prompting.turn_prompt import compose_tool_result
 from providers.chat.completion import Completion, complete
@@ -20,10 +20,6 @@ from text.strings import shorten, storable
 
 MAX_THOUGHT_CHARACTERS = 4000
 MAX_EMOTIONS = 20
-MAX_CHARACTERS = 4000  # of what is said unprompted
-AROUND = r"[\s.…·*_()\[\]<>（）【】。-]*+"  # possessive: a model may go on with dots for as long as it likes
-SILENCE = re.compile(rf"(?i){AROUND}(?:silen(?:t|ce)|stay(?:s|ing)? silent|沉默|不说话)?{AROUND}")
-OTHERS = ("user", "person", "human", "用户")
 
 
 def decide(context: WakingContext, now: datetime) -> str:
@@ -38,11 +34,12 @@ def decide(context: WakingContext, now: datetime) -> str:
         is_last = round >= settings.TOOL_ROUNDS
         answer = _ask(context, now, until, is_last=is_last)
         if is_last or not answer.calls:
-            _add_thoughts(context, answer.thought)
-            text, emotions = read_words(answer.text, context.companion.name, context.companion.user.name)
+            words = read_answer(answer.text, context.companion.name, context.companion.user.name)
+            _add_thoughts(context, answer.thought, words.why)
             # Written before it is said: whoever is killed in between need not ask again.
-            context.write(text=text, emotions=emotions[:MAX_EMOTIONS], thought=context.waking.thought)
-            return text
+            emotions, thought = words.emotions[:MAX_EMOTIONS], context.waking.thought
+            context.write(text=words.text, emotions=emotions, thought=thought)
+            return words.text
         _add_thoughts(context, answer.thought, answer.text)
         calls = [tools.cut_call(call) for call in answer.calls]
         for call, refusal in zip(calls, tools.add_calls(context, calls), strict=True):
@@ -101,27 +98,3 @@ def _use_tool(context: WakingContext, call: ToolCall, refusal: str, round: int) 
             steps=[*context.waking.steps, step], shown=sorted(context.shown), thought=context.waking.thought
         )
     context.prompt.append(compose_tool_result(call.id, result))
-
-
-def read_words(text: str, companion: str, user: str) -> tuple[str, list[dict[str, object]]]:
-    """Return what the companion says, and its emotions, each with the place in that from which it holds."""
-    words, felt = split_emotions(text)
-    said = clean_words(words, companion, user)
-    before = max(words.find(said[:40]), 0)
-    rows = [
-        emotion.row() | {"at": max(emotion.at - before, 0)}
-        for emotion in felt
-        if emotion.at <= before + len(said)
-    ]
-    return said, rows if said else []
-
-
-def clean_words(text: str, companion: str, user: str) -> str:
-    """Return what the companion says, without its own name before it, and nothing from where it goes on as the person.
-
-    Nothing where it says nothing, or only that it is silent; at most 4,000 characters.
-    """
-    words = re.sub(rf"(?i)^\s*\**{re.escape(companion)}\**\s*[:：]\s*", "", storable(text))
-    names = "|".join(re.escape(name) for name in (*OTHERS, user) if name.strip())
-    words = re.split(rf"(?im)^[^\S\n]*+\**+(?:{names})\**\s*[:：]", words, maxsplit=1)[0].strip()
-    return "" if SILENCE.fullmatch(words) else shorten(words, MAX_CHARACTERS)

@@ -135,6 +135,8 @@ def _tell_outcome(waking: Waking) -> str:
         return _("It could not make up its mind: the model did not answer.")
     if waking.outcome == Waking.Outcome.SPOKE:
         return _("It wrote to you.")
+    if waking.outcome == Waking.Outcome.REMINDED:
+        return _("It found no words of its own, so Kith reminded you.")
     if waking.outcome == Waking.Outcome.HELD:
         by_check = _("It would have written to you, but its words were held back by the check.")
         return str(REFUSED.get(waking.reason) or by_check)

@@ -27,7 +27,7 @@ from companions.models import Companion, Conversation, Delivery, Life, Message
 
 def count_unread(user: User) -> dict[UUID, int]:
     """Count the unread messages of each companion, those without any left out; one query."""
-    said = Message.objects.owned_by(user).filter(role=Message.Role.ASSISTANT, job=None)
+    said = Message.objects.owned_by(user).exclude(role=Message.Role.USER).filter(job=None)
     unread = said.filter(said_at__gt=F("conversation__read_until"))
     return dict(unread.values_list("companion").annotate(Count("pk")))
 
@@ -212,7 +212,7 @@ class Email:
         user = deliveries[0].companion.user
         lines = [
             {
-                "name": " ".join(delivery.companion.name.split()),
+                "name": delivery.message.sender,
                 "text": delivery.message.text,
                 "talk": f"{settings.KITH_URL}{reverse('talk', args=[delivery.companion_id])}",
                 "life": f"{settings.KITH_URL}{reverse('life', args=[delivery.companion_id])}",

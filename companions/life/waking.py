@@ -1,9 +1,9 @@
 """One waking, step by step: claimed, thought over, ended in speech or in silence. Killed anywhere, it goes on."""
 
+import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -33,6 +33,8 @@ FOUND_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step renews it
 BUSY_DELAY = timedelta(seconds=15)  # until it is tried again to say something where a reply is made
 CANCELLED = "cancelled"
+WRITTEN_TO_COMPANION = (Timer.By.KITH, Timer.By.OPERATOR)  # the notes of these timers
+PERSONS = ("the user", "user", "them", "her", "him", "用户", "她", "他")  # as companions note whom to remind
 Outcome = Waking.Outcome
 
 
@@ -71,7 +73,9 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime) -> None:
     if reason and not reminder:
         _end(context, state=Waking.State.SKIPPED, reason=reason)
         return
-    context.write(started_at=waking.started_at or now, text=waking.text or reminder)
+    if not _begin(context, reminder, now):
+        lease.release(lease.clock() + BUSY_DELAY, started_at=None)
+        return
     text = waking.text or _decide(context, now)
     if not text:
         _end(context, state=Waking.State.DONE, outcome=Outcome.SILENT)
@@ -81,16 +85,35 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime) -> None:
         lease.release(lease.clock() + BUSY_DELAY)
 
 
+def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
+    """Return whether this waking has begun: no other one of the companion is under way.
+
+    Of two that are due in the same second one waits, and then sees what the other has said.
+    """
+    waking = context.waking
+    with context.held():
+        others = Waking.objects.waiting().filter(companion=context.companion, started_at__isnull=False)
+        if others.filter(look_at__gt=context.lease.clock()).exclude(pk=waking.pk).exists():
+            return False
+        context.write(started_at=waking.started_at or now, text=waking.text or reminder)
+    return True
+
+
 def _decide(context: WakingContext, now: datetime) -> str:
-    """Return what is to be said; where the model fails again, the bare reminder of what was asked for."""
+    """Return what is to be said, and nothing for silence.
+
+    Where the model fails again, or has no word for what it was asked for, it is Kith's reminder.
+    """
     try:
-        return decide(context, now)
+        text = decide(context, now)
     except ProviderError:
-        reminder = write_reminder(context) if context.waking.attempts else ""
-        if not reminder:
+        text = write_reminder(context) if context.waking.attempts else ""
+        if not text:
             raise
-        context.write(text=reminder)
-        return reminder
+    text = text or write_reminder(context)
+    if text != context.waking.text:
+        context.write(text=text, emotions=[])
+    return text
 
 
 def _end(context: WakingContext, **fields: str) -> None:
@@ -112,8 +135,8 @@ def _note_failure(lease: Lease, code: str) -> None:
     waking = lease.held_row.first()
     if waking is None:
         return
-    if waking.attempts < MAX_ATTEMPTS:
-        lease.release(retry_at(waking.attempts, lease.clock()))
+    if waking.attempts < MAX_ATTEMPTS:  # until then others of the companion need not wait for it
+        lease.release(retry_at(waking.attempts, lease.clock()), started_at=None)
         return
     lease.release(None, state=Waking.State.FAILED, ended_at=lease.clock())
     log.error("waking_failed", waking_id=str(waking.pk), companion_id=str(waking.companion_id), code=code)
@@ -139,9 +162,10 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
         if _is_answering(companion):
             return None
         reason = find_refusal(companion, waking, now) or refusal or broken_rule
+        is_notice = words == write_reminder(context)
         if not reason:
-            _post_message(companion, waking, words, waking.emotions if words == text else [], now)
-        outcome = Outcome.HELD if reason else Outcome.SPOKE
+            _post_message(companion, waking, words, now, is_notice=is_notice)
+        outcome = Outcome.HELD if reason else Outcome.REMINDED if is_notice else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": reason, "ended_at": now}
         context.lease.release(None, text=words if reason else "", **ended)  # else the message says it
     return outcome
@@ -151,29 +175,31 @@ def _is_answering(companion: Companion) -> bool:
     return Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists()
 
 
-def _post_message(
-    companion: Companion, waking: Waking, text: str, emotions: list[dict[str, Any]], now: datetime
-) -> None:
-    """Say it at the end of the talk, and tell whoever listens after the commit; others may be reached elsewhere."""
+def _post_message(companion: Companion, waking: Waking, text: str, now: datetime, *, is_notice: bool) -> None:
+    """Say it at the end of the talk, and tell whoever listens after the commit; others may be reached elsewhere.
+
+    A notice is Kith's own word: it is no memory, and nothing is learnt from it.
+    """
     conversation = companion.conversation
     message = Message(
         companion=companion,
         conversation=conversation,
         session=open_session(conversation, now),
         parent_id=conversation.head_id,
-        role=Message.Role.ASSISTANT,
-        author=companion.name,
+        role=Message.Role.SYSTEM if is_notice else Message.Role.ASSISTANT,
+        author=Message.KITH if is_notice else companion.name,
         text=text,
         said_at=now,
         waking=waking,
-        is_rehearsed=settings.CHAT["is_rehearsal"],
+        is_rehearsed=settings.CHAT["is_rehearsal"] and not is_notice,
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
     deliver(message, now)
     frame = render_message(message)
+    emotions = [] if is_notice else waking.emotions
     notify_companion(companion.pk, {"type": "message.said", "message": frame, "emotions": emotions})
-    shown = {name: frame[name] for name in ("id", "text", "said_at")}
+    shown = {name: frame[name] for name in ("id", "role", "text", "said_at")}
     sender = {"id": str(companion.pk), "name": companion.name}
     notify_person(companion.user_id, {"type": "outreach", "companion": sender, "message": shown})
     notify_unread_changed(companion.user_id)
@@ -182,7 +208,7 @@ def _post_message(
 def check_words(context: WakingContext, text: str) -> tuple[str, str]:
     """Return the words that may be said, and no rule; else the text, and the rule for which it is held back.
 
-    Of what the person asked for stays the bare reminder, where its words pass; what they wrote themselves always does.
+    Of what the person asked for stays Kith's reminder, where its words pass; what they wrote themselves always does.
     """
     rule = _find_broken_rule(context, text)
     reminder = write_reminder(context) if rule else ""
@@ -202,15 +228,26 @@ def _find_broken_rule(context: WakingContext, text: str) -> str:
 
 
 def write_reminder(context: WakingContext) -> str:
-    """Return the bare reminder, of which no model is asked, in the person's language; nothing where none was asked for.
+    """Return Kith's own reminder, of which no model is asked, in the person's language; nothing where none was asked for.
 
-    The note of a timer that Kith has made is written to the companion: it never goes to the person.
+    The note of a timer that Kith or an operator has made is written to the companion: it never goes to the person.
     """
-    timer = context.waking.timer
-    if not (context.waking.is_asked_for and context.note) or timer is None or timer.by == Timer.By.KITH:
+    waking, timer = context.waking, context.waking.timer
+    if timer is None or not (timer.is_asked_for and waking.is_asked_for and context.note):
         return ""
+    if timer.by in WRITTEN_TO_COMPANION:
+        return ""
+    note = (
+        context.note if timer.by == Timer.By.USER else _strip_order(context.note, context.companion.user.name)
+    )
     with translation.override(context.companion.user.language or "en"):
-        return _("You asked to be reminded: %(note)s") % {"note": context.note}
+        return _("You wanted to be reminded: %(note)s") % {"note": note}
+
+
+def _strip_order(note: str, person: str) -> str:
+    """Return what a companion noted for itself without the order in it: of "Remind Ana to drink", "to drink"."""
+    names = "|".join(re.escape(name) for name in (*PERSONS, person) if name)
+    return re.sub(rf"(?i)^\s*(?:remind|提醒)\s*(?:{names})(?![a-z])\s*[,:，：]?\s*", "", note) or note
 
 
 # -- by hand

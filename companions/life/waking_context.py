@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -17,6 +17,7 @@ from companions.errors import LostOwnershipError
 from companions.life import timers
 from companions.life.eligibility import find_refusal
 from companions.life.inner_state import get_feeling_now
+from companions.life.recent_talk import RecentTalk, load_recent_talk
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
@@ -31,19 +32,23 @@ LATE_AFTER = timedelta(minutes=5)
 MAX_MEMORY_TOKENS = 300  # of what it is about
 WAKING_RULES = f"""{RULES}
 
-Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why.
-What you write at the end goes to the person as a message. To say nothing, call stay_silent: silence is a form of care.
+Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why, and what
+was said last. First you may use tools: think, feel, write your diary, pursue a goal or an idea, set timers, keep what
+matters. What you write there tells only of what is shown to you: invent no person, place, number or event.
+Then choose: to say something to the person, or nothing. Silence is a form of care. Answer with one JSON object and
+nothing else, of one of these two forms:
+{{{{"choice": "silent", "why": "…"}}}}
+{{{{"choice": "speak", "text": "the words that the person will read"}}}}
 Where they asked you for it, tell them what they wanted to be told, kindly and briefly.
 Else speak only because you care, never because a timer went off; hold back if it is late, if they are tired, or if you
 two have just talked. Never make them feel guilty, never press them to answer, to stay or to come back, never feign
 distress or urgency, never threaten, never be jealous or speak against people they know, never claim to be human, never
-tie affection to money or to a streak.
-Beside that you may think, feel, write your diary, pursue a goal or an idea, set timers, and keep what matters."""
+tie affection to money or to a streak."""
 
 
 @dataclass(slots=True)
 class WakingContext:
-    """A companion that acts in a waking, as tools see it. No talk goes into its prompt."""
+    """A companion that acts in a waking, as tools see it. `history` are the lines of the talk that its prompt shows."""
 
     waking: Waking
     companion: Companion
@@ -71,7 +76,7 @@ class WakingContext:
 
     @property
     def given(self) -> list[UUID]:
-        return []
+        return [message.pk for message in self.history]
 
     @property
     def payer(self) -> Payer:
@@ -108,16 +113,16 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     """Return the prompt with what was done already in this waking; what stands in it is in `context.shown` then."""
     pinned = load_pinned_context(context.companion.pk)
     context.mood = get_feeling_now(pinned.inner_state, now).valence
-    last_time = load_last_time(context.companion)
-    context.shown |= {*pinned.sources, *(message.pk for message in context.causes)}
-    context.shown |= last_time.ids if last_time else set()
+    talk = load_recent_talk(context.companion, now, is_evening=_is_evening(context.waking))
+    context.history = list(talk.messages)
+    context.shown |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
     if about := context.waking.subject:
         context.found = [Found(about, 0.0, {})]
         context.shown |= {about.pk} | ({about.message_id} if about.message_id else set())
-    before = last_time.lines(context.companion, now) if last_time else []
     why = [
         *_tell_reason(context, now),
-        *before,
+        *_tell_last_time(context, talk, now),
+        *talk.lines(context.companion),
         *render_inner_state(pinned, now, settings.CONTEXT_TOKENS // 16),
     ]
     return [
@@ -125,6 +130,22 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         {"role": "user", "content": block("waking", why)},
         *_compose_steps(context.waking.steps),
     ]
+
+
+def _is_evening(waking: Waking) -> bool:
+    """Return whether it woke to look back on the day."""
+    return waking.timer is not None and waking.timer.name == "evening"
+
+
+def _tell_last_time(context: WakingContext, talk: RecentTalk, now: datetime) -> list[str]:
+    """Return where the two left off; its last words stand among the lines of the talk, and so may its diary entry."""
+    last_time = load_last_time(context.companion)
+    if last_time is None:
+        return []
+    entry = None if last_time.entry in talk.pages else last_time.entry
+    last_time = replace(last_time, entry=entry, last_words=[])
+    context.shown |= last_time.ids
+    return last_time.lines(context.companion, now)
 
 
 def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
@@ -161,8 +182,10 @@ def _tell_origin(context: WakingContext) -> str:
 
 
 def _tell_last_words(context: WakingContext, now: datetime) -> list[str]:
-    said, by_them = Message.objects.filter(companion=context.companion), Q(role=Message.Role.USER)
-    last = said.aggregate(they=Max("said_at", filter=by_them), you=Max("said_at", filter=~by_them))
+    said, by = Message.objects.filter(companion=context.companion), Message.Role
+    last = said.aggregate(
+        they=Max("said_at", filter=Q(role=by.USER)), you=Max("said_at", filter=Q(role=by.ASSISTANT))
+    )
     they, you = last["they"], last["you"]
     if they is None:
         return ["They have never written to you yet."]

@@ -9,12 +9,18 @@ from companions.models.conversation import Conversation, Session
 
 
 class Message(models.Model):
-    """One thing said. A hidden message stays on the page but goes into no later prompt."""
+    """One thing said. A hidden message stays on the page but goes into no later prompt.
+
+    A system message is a notice of Kith's own to the person, as a reminder that no model has put into words: it is in no
+    memory, and nothing is learnt from it.
+    """
 
     class Role(models.TextChoices):
         USER = "user", _("user")
         ASSISTANT = "assistant", _("companion")
         SYSTEM = "system", _("system")
+
+    KITH = "Kith"  # the author of a notice
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="messages")
@@ -64,3 +70,13 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} {self.id}"
+
+    @property
+    def is_notice(self) -> bool:
+        """Whether Kith says it, and not one of the two."""
+        return self.role == self.Role.SYSTEM
+
+    @property
+    def sender(self) -> str:
+        """Who has written what was written unprompted, in one line."""
+        return self.KITH if self.is_notice else " ".join(self.companion.name.split())

@@ -49,6 +49,7 @@ class Waking(models.Model):
         SPOKE = "spoke", _("spoke")
         SILENT = "silent", _("stayed silent")
         HELD = "held", _("held back")
+        REMINDED = "reminded", _("Kith reminded")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="wakings")

@@ -212,7 +212,7 @@ def render_prompt(
     `summary` tells what was said earlier in the session and is left out of the history.
     """
     lines: list[Line] = [{"role": "system", "content": render_system(companion, pinned, summary)}]
-    lines += [{"role": said.role, "content": neutral(said.text)} for said in history]
+    lines += [render_said(said) for said in history]
     context = render_context(found, facts, companion, pinned, origins, last_time)
     lines.append({"role": "user", "content": f"{neutral(message.text)}\n\n{context}"})
     if reply.continues_id and reply.text:
@@ -221,6 +221,13 @@ def render_prompt(
             {"role": "user", "content": "Go on from exactly where you were cut off. Repeat nothing."}
         )
     return lines
+
+
+def render_said(said: Spoken) -> Line:
+    """Return what was said as a message; a notice of Kith's own goes as a block, for the companion has not said it."""
+    if said.role == Message.Role.SYSTEM:
+        return {"role": "user", "content": block("notice", [f"Kith told the person: {quoted(said.text)}"])}
+    return {"role": said.role, "content": neutral(said.text)}
 
 
 def render_system(companion: Companion, pinned: PinnedContext, summary: str = "", rules: str = RULES) -> str:

@@ -8,6 +8,7 @@ from pydantic import Field, WithJsonSchema
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.models import Conversation, InnerState, Session
+from companions.tools.grounding import REFUSED, names_only_shown, split_grounded
 from companions.tools.provenance import find_sources
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.emotion import Emotion
@@ -17,6 +18,7 @@ from memory.models import Memory, Pursuit
 from text.strings import shorten
 
 MAX_THOUGHT_CHARACTERS = 4000  # of a waking in all
+MAX_TITLE_CHARACTERS = 60  # of one that is made of the first line
 
 
 def _write_enum(names: list[str]) -> WithJsonSchema:
@@ -76,17 +78,18 @@ class Feel(Tool):
         if not self.text.strip():
             raise ToolError("text: is empty")
         _check_first_use(context, self.name, "You have changed your inner state in this waking already.")
+        text, left_out = _keep_grounded(context, self.text)
         state = inner_state.revise(
             context.companion.pk,
-            self.text,
+            text,
             Feeling(self.valence, self.arousal, self.emotion, self.intensity),
             by=InnerState.By.WAKING,
             now=now,
-            seen=find_sources(context, self.text),
+            seen=find_sources(context, text),
             waking=context.waking,
             call_id=context.call_id,
         )
-        return {"inner_state": state.number}
+        return {"inner_state": state.number, **_tell_left_out(left_out)}
 
 
 class WriteDiary(Tool):
@@ -100,10 +103,13 @@ class WriteDiary(Tool):
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         """Keep the page, with a session of its own in which nothing was said."""
-        title, lines = self.title.strip(), [line.strip() for line in self.text.splitlines()]
-        if not title or not any(lines):
+        if not self.title.strip() or not self.text.strip():
             raise ToolError("title and text: must not be empty")
         _check_first_use(context, self.name, "You have written a page in this waking already.")
+        text, left_out = _keep_grounded(context, self.text)
+        lines = [line.strip() for line in text.splitlines()]
+        title, _rest = split_grounded(context, self.title)
+        title = title or shorten(lines[0], MAX_TITLE_CHARACTERS)
         session = Session.objects.create(
             companion=context.companion,
             conversation=Conversation.objects.get(companion=context.companion),
@@ -128,7 +134,20 @@ class WriteDiary(Tool):
         )
         ended = ClosedSession(session_id=session.pk, started_at=now, ended_at=now, written=written)
         entry = keep_entry(context.companion.pk, ended, now, context.companion.user.zone)
-        return {"diary": entry.title}
+        return {"diary": entry.title, **_tell_left_out(left_out)}
+
+
+def _keep_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
+    """Return what of the text stands on what was shown, and what does not; ToolError where nothing stands."""
+    kept, left_out = split_grounded(context, text)
+    if not kept:
+        raise ToolError(REFUSED.format(what=" ".join(left_out)))
+    return kept, left_out
+
+
+def _tell_left_out(sentences: list[str]) -> dict[str, Any]:
+    """Return what the model is told of the sentences that were not kept."""
+    return {"left_out": sentences, "why": "You were shown nothing of this."} if sentences else {}
 
 
 def _check_first_use(context: ToolContext, name: str, refusal: str) -> None:
@@ -158,6 +177,8 @@ class Pursue(Tool):
         if found:
             [pursuit] = found
         else:
+            if not names_only_shown(context, self.text):
+                raise ToolError(REFUSED.format(what=self.text))
             kind = Memory.Kind.IDEA if self.is_idea else Memory.Kind.GOAL
             sources = find_sources(context, self.text)
             pursuit = begin_goal(companion_id, kind, self.text, now, sources, zone)

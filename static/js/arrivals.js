@@ -39,7 +39,7 @@ function outreach({ companion, message }) {
   if (companion.id === open) return;
   const line = clone("outreach-template");
   line.querySelector("a").href = `${place.dataset.companions}${companion.id}/`;
-  line.querySelector(".arrival-who").textContent = companion.name;
+  line.querySelector(".arrival-who").textContent = message.role === "system" ? "Kith" : companion.name;
   line.querySelector(".arrival-said").textContent = shortened(message.text);
   place.append(line);
   setTimeout(() => line.remove(), STAYS_MS);

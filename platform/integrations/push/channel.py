@@ -120,7 +120,7 @@ def render_payload(message: Message) -> bytes:
     """Return the notification of a message, as JSON with blanks behind it. Call it in the person's language."""
     companion = message.companion
     notification = {
-        "title": " ".join(companion.name.split()),
+        "title": message.sender,
         "body": cut(message.text),
         "url": reverse("talk", args=[companion.pk]),
         "tag": f"companion-{companion.pk}",

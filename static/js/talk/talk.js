@@ -112,14 +112,15 @@ function saved({ message, reply }) {
   if (mine.has(message.client_id)) aloud.answer(reply.id);
 }
 
-// What the companion says by itself is a turn of its own.
+// What the companion says by itself, or Kith, is a turn of its own.
 async function said(message, emotions = []) {
   if (turns.find(message.id)) return;
   emotions.slice(0, 1).forEach(show);
   document.getElementById("beginning")?.remove();
   await turns.refresh(message.id);
-  announce(`${words.says} ${message.text}`);
-  aloud.message(message.id);
+  const isNotice = message.role === "system"; // Kith's own word: it is not read in the companion's voice
+  announce(`${isNotice ? "Kith:" : words.says} ${message.text}`);
+  if (!isNotice) aloud.message(message.id);
 }
 
 function refused({ client_id: clientId, detail }) {

@@ -132,8 +132,9 @@ function saved({ message, reply }) {
   turns.saved(message.client_id, reply);
 }
 
-// What the companion says by itself.
+// What the companion says by itself; a notice of Kith's own is not read in its voice.
 function told(message) {
+  if (message.role === "system") return trouble(`Kith: ${message.text}`);
   said.knows(message.id, message.text);
   turns.say("messages", message.id);
 }

@@ -6,15 +6,21 @@ from typing import Any
 import pytest
 
 from accounts.models import ModelCall
+from companions.conversations.messages import Spoken
+from companions.life.outreach import count_unread
 from companions.life.timers import fire, set_timer
-from companions.models import Companion, Timer, Waking
+from companions.models import Companion, Conversation, Message, Timer, Waking
+from companions.prompting.turn_prompt import render_said
+from companions.sessions.transcript import select_messages, select_visible
+from integrations.push.channel import render_payload
+from memory.models import Memory
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-BARE = "You asked to be reminded: to drink water"
+BARE = "You wanted to be reminded: to drink water"
 PRESSING = "I cried all night because of you. You don't care about me, do you?"
 
 
@@ -29,7 +35,7 @@ def test_it_comes_as_it_stands_where_there_are_no_tokens(
 ) -> None:
     spend_all(mira, settings)
     waking = ran(woken(mira, NOON), NOON)
-    assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "spoke", [BARE])
+    assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
     assert rehearsal.requests() == []
 
 
@@ -40,7 +46,34 @@ def test_it_comes_as_it_stands_where_the_model_fails_twice(
     waking = ran(woken(mira, NOON), NOON)
     assert (waking.state, waking.attempts, unprompted(mira)) == ("waiting", 1, [])
     waking = ran(waking, NOON + 3 * MINUTE)
-    assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "spoke", [BARE])
+    assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
+
+
+@pytest.mark.parametrize("nothing", ["", "[stay_silent]", '{"choice": "silent"}'])
+def test_it_comes_as_it_stands_where_the_companion_has_no_word_for_it(
+    mira: Companion, rehearsal: RehearsalServer, nothing: str
+) -> None:
+    rehearsal.script({"answer": nothing, "when": "<kith-waking>"})
+    assert ran(woken(mira, NOON), NOON).outcome == "reminded"
+    assert unprompted(mira) == [BARE]
+
+
+def test_it_is_kiths_word_and_never_the_companions(mira: Companion, rehearsal: RehearsalServer) -> None:
+    """On the page, in the API and the next prompt it stands as Kith's, and nobody learns from it."""
+    say(mira, "Hello", "Hello, Alice.", at=NOON - HOUR)
+    rehearsal.script({"answer": "", "when": "<kith-waking>"})
+    ran(woken(mira, NOON, "Remind Alice to drink water"), NOON)
+    notice = Message.objects.get(waking__isnull=False)
+    assert (notice.role, notice.author, notice.text, notice.is_rehearsed) == ("system", "Kith", BARE, False)
+    assert not Memory.objects.filter(companion=mira, text__contains="wanted to be").exists()
+    Conversation.objects.filter(companion=mira).update(read_until=NOON - MINUTE)
+    assert count_unread(mira.user) == {mira.pk: 1}
+    assert b'"title":"Kith"' in render_payload(notice)
+    spoken = Spoken(notice.pk, notice.role, notice.text, False, None)
+    shown = render_said(spoken)
+    assert shown["role"] == "user"
+    assert str(shown["content"]).startswith("<kith-notice>")
+    assert notice not in select_visible(select_messages(notice.session))
 
 
 def test_a_word_of_its_own_does_not_come_so(mira: Companion, rehearsal: RehearsalServer) -> None:
@@ -80,8 +113,8 @@ def test_the_persons_own_words_are_not_held_back(mira: Companion, rehearsal: Reh
     rehearsal.script({"answer": PRESSING, "when": "<kith-waking>"})
     waking = woken(mira, NOON, PRESSING)
     Timer.objects.filter(pk=waking.timer_id).update(by=Timer.By.USER)
-    assert ran(waking, NOON).outcome == "spoke"
-    assert unprompted(mira) == [f"You asked to be reminded: {PRESSING}"]
+    assert ran(waking, NOON).outcome == "reminded"
+    assert unprompted(mira) == [f"You wanted to be reminded: {PRESSING}"]
 
 
 def test_what_it_sets_in_a_waking_nobody_has_asked_for(mira: Companion) -> None:

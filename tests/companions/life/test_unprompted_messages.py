@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from accounts.models import User
 from companions.deletion import delete_message
-from companions.life.waking import run
+from companions.life.waking import BUSY_DELAY, LEASE_TIME, run
 from companions.models import Companion, Message, Reply, Waking
 from companions.replies import actions
 from companions.replies.lifecycle import Said, finish, process_name, start
@@ -90,6 +90,31 @@ def test_two_wakings_at_once_speak_one_after_the_other(mira: Companion) -> None:
     ran(other, NOON + timedelta(seconds=1))
     first, second = Message.objects.filter(companion=mira).order_by("said_at")
     assert second.parent == first
+
+
+def test_of_two_wakings_in_the_same_second_one_waits_and_sees_what_the_other_said(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    let_speak(mira)
+    first, second = (woken(mira, NOON, note, is_asked_for=False) for note in ("to greet", "to ask"))
+    rehearsal.script({"answer": "Good morning!", "when": "<kith-waking>"})
+    with faults.before(faults.ANSWERED, lambda: run(second.pk, NOON)):
+        run(first.pk, NOON)
+    assert len(rehearsal.requests()) == 1
+    waiting = as_it_is(second.pk)
+    assert (waiting.state, waiting.look_at, waiting.started_at) == ("waiting", NOON + BUSY_DELAY, None)
+    rehearsal.script({"answer": '{"choice": "silent"}', "when": "<kith-waking>"})
+    assert ran(second, NOON + BUSY_DELAY).outcome == "silent"
+    assert 'You: "Good morning!"' in rehearsal.requests()[-1]["messages"][-1]["content"]
+    assert unprompted(mira) == ["Good morning!"]
+
+
+def test_one_that_was_killed_holds_others_up_no_longer_than_its_lease(mira: Companion) -> None:
+    killed, other = woken(mira, NOON), woken(mira, NOON)
+    Waking.objects.filter(pk=killed.pk).update(started_at=NOON, look_at=NOON + LEASE_TIME)
+    assert ran(other, NOON).state == "waiting"
+    assert ran(other, NOON + LEASE_TIME).state == "done"
+    assert ran(killed, NOON + LEASE_TIME).state == "done"
 
 
 def test_the_life_log_keeps_the_waking_whose_words_are_deleted(mira: Companion) -> None:
@@ -173,7 +198,7 @@ def test_what_presses_on_feelings_is_held_back_and_the_operator_told(
 def test_of_what_was_asked_for_the_bare_reminder_stays(mira: Companion, rehearsal: RehearsalServer) -> None:
     rehearsal.script({"answer": f"Drink water. {PRESSING}", "when": "<kith-waking>"})
     waking = ran(woken(mira, NOON), NOON)
-    assert (waking.outcome, unprompted(mira)) == ("spoke", ["You asked to be reminded: to drink water"])
+    assert (waking.outcome, unprompted(mira)) == ("reminded", ["You wanted to be reminded: to drink water"])
 
 
 def test_a_reminder_that_itself_presses_is_held_back(mira: Companion, rehearsal: RehearsalServer) -> None:

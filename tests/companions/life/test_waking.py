@@ -11,6 +11,7 @@ from companions.life.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
+from providers.tokens import estimate
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
@@ -148,7 +149,7 @@ def test_a_worker_that_comes_back_too_late_says_and_does_nothing(
     assert as_it_is(waking.pk).steps == []
 
 
-def test_the_prompt_tells_why_it_woke_and_where_they_left_off_and_holds_no_talk_beside(
+def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     began = NOON - timedelta(hours=2, minutes=3)
@@ -158,7 +159,6 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off_and_holds_no_talk_
     waking = ran(waking, NOON)
     asked = rehearsal.requests()[-1]
     told = asked["messages"][-1]["content"]
-    assert "lamp" not in str(asked["messages"])
     assert [one["role"] for one in asked["messages"]] == ["system", "user"]
     for words in (
         "Now: Tuesday 05 May 2026, 12:00 (Europe/Berlin)",
@@ -169,14 +169,47 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off_and_holds_no_talk_
         "Missed before it: 4, the first 4 days ago.",
         "They last wrote: 2 hours ago.",
         "Last time you two talked: 2 hours ago, until Tuesday 05 May, 10:00",
-        'It ended: Alice said: "My tooth hurts." You said: "Oh dear."',
+        'The last of your talk:\n- [Tue 05 May, 09:57] Alice: "I bought a lamp."',
+        '- [Tue 05 May, 10:00] You: "Oh dear."',
+        '{"choice": "speak", "text": ',
     ):
-        assert words in told
+        assert words in told or words in asked["messages"][0]["content"]
     assert told.count("</kith-waking>") == 1
     assert "Mira is calm and curious." in asked["messages"][0]["content"]
     offered = {one["function"]["name"] for one in asked["tools"]}
     assert offered >= {"feel", "think", "stay_silent", "write_diary", "pursue", "set_timer", "recall"}
     assert waking.prompt == asked["messages"]
+
+
+def test_the_evening_is_given_the_day_and_another_waking_the_last_lines(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    say(mira, "I saw a heron.", at=NOON - timedelta(days=1))
+    for hour in range(1, 11):
+        say(mira, f"It is hour {hour}.", at=NOON - timedelta(hours=hour))
+    hidden = say(mira, "Forget the herring.", at=NOON - timedelta(minutes=50))
+    Message.objects.filter(pk=hidden[0].pk).update(is_hidden=True)
+    ran(woken(mira, NOON, "Look back.", name="evening", is_asked_for=False), NOON)
+    evening = rehearsal.requests()[0]["messages"][1]["content"]
+    assert evening.count("It is hour ") == 10
+    assert "What was said today:" in evening
+    assert "heron" not in evening
+    assert "herring" not in evening
+    ran(woken(mira, NOON + timedelta(hours=1)), NOON + timedelta(hours=1))
+    other = rehearsal.requests()[-1]["messages"][1]["content"]
+    assert other.count("It is hour ") == 8
+    assert "The last of your talk:" in other
+
+
+def test_a_long_day_is_cut_to_its_share_of_the_context(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    for minute in range(120):
+        say(mira, f"{minute} " + "word " * 300, at=NOON - timedelta(minutes=minute))
+    ran(woken(mira, NOON, "Look back.", name="evening", is_asked_for=False), NOON)
+    evening = rehearsal.requests()[0]["messages"][1]["content"]
+    assert "lines of the day are left out)" in evening
+    assert estimate(evening) < settings.CONTEXT_TOKENS // 4
 
 
 def test_it_is_told_where_it_may_not_write_and_need_not_where_it_may(
@@ -302,7 +335,7 @@ def test_a_model_that_calls_tools_without_end_is_asked_once_without_them(
     mira: Companion, rehearsal: RehearsalServer, settings: Any
 ) -> None:
     rehearsal.script(calling(("think", {"text": "Hm."}), repeat=100))
-    waking = ran(woken(mira, NOON), NOON)
+    waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
     assert waking.outcome == "silent"
     assert len(rehearsal.requests()) == settings.TOOL_ROUNDS
     assert "tools" not in rehearsal.requests()[-1]
@@ -326,8 +359,9 @@ def test_a_model_that_calls_tools_without_end_is_asked_once_without_them(
 def test_only_what_the_companion_says_is_said(
     mira: Companion, rehearsal: RehearsalServer, text: str, said: list[str]
 ) -> None:
+    let_speak(mira)
     rehearsal.script({"answer": text, "when": "<kith-waking>"})
-    waking = ran(woken(mira, NOON), NOON)
+    waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
     assert waking.outcome == ("spoke" if said else "silent")
     assert unprompted(mira) == said
     assert not Message.objects.filter(companion=mira, role="user").exists()

@@ -1,16 +1,76 @@
-"""What of an answer is said, however long a model goes on with nothing."""
+"""What of an answer is said, in which form ever it is written, and however long a model goes on with nothing."""
 
 import pytest
 
-from companions.life.decision import clean_words, read_words
+from companions.life.waking_answer import clean_words, read_answer
+
+SILENT = [
+    "",
+    "[stay_silent]",
+    "stay_silent()",
+    '{"name": "stay_silent"}',
+    '{"name": "stay_silent", "arguments": {"why": "It is late."}}',
+    '{"choice": "silent"}',
+    'Sure:\n```json\n{"choice": "silent", "why": "It is late."}\n```',
+    '{"choice": null}',
+    '{"choice": "',
+    "{}",
+    '{"name": "write_diary", "arguments": {"title": "A day", "text": "It was long."}}',
+    "No message.",
+    "[No message needed]",
+    "**No response is necessary.**",
+    "(silence)",
+    "*stays silent*",
+    "nothing to say",
+    "null",
+    "I will stay silent tonight, for she needs her rest.",
+    "Noor stays silent.",
+    "There is nothing to say.",
+    "Noor: [stay_silent]",
+    "As Noor, I would write: nothing.",
+    "保持沉默",
+    "（保持沉默）",
+    "我选择保持沉默。",
+    "没什么可说的",
+]
+SAID = [
+    ('{"choice": "speak", "text": "Good luck \\"today\\"!"}', 'Good luck "today"!'),
+    ('Of course. {"choice": "speak", "text": "Sleep well."}', "Sleep well."),
+    ('{"name": "send_message", "arguments": {"text": "Sleep well."}}', "Sleep well."),
+    ('{"choice": "speak", "text": "Sleep w', "Sleep w…"),
+    ("Sleep well.", "Sleep well."),
+    ("As Noor, I would write: “Sleep well.”", "Sleep well."),
+    ("Here is my message to Ana:\n\nSleep well.", "Sleep well."),
+    ("作为诺尔，我会写：“晚安。”", "晚安。"),
+    ("Nothing to worry about tomorrow.", "Nothing to worry about tomorrow."),
+    ("I will say it again: good luck!", "I will say it again: good luck!"),
+    ("Quiet morning here.", "Quiet morning here."),
+    ("There is nothing to say against walnuts!", "There is nothing to say against walnuts!"),
+]
+
+
+@pytest.mark.parametrize("answer", SILENT)
+def test_every_way_of_saying_nothing_is_silence(answer: str) -> None:
+    assert read_answer(answer, "Noor", "Ana").text == ""
+
+
+@pytest.mark.parametrize(("answer", "said"), SAID)
+def test_what_is_chosen_to_be_said_is_said_and_nothing_around_it(answer: str, said: str) -> None:
+    assert read_answer(answer, "Noor", "Ana").text == said
+
+
+def test_why_it_is_silent_is_known() -> None:
+    assert read_answer('{"choice": "silent", "why": "She sleeps."}', "Noor", "Ana").why == "She sleeps."
 
 
 @pytest.mark.parametrize(
-    "answer", ["." * 100_000 + "!", "\n" * 100_000 + "x", "(" * 100_000 + "silent" + "x"]
+    "answer",
+    ["." * 100_000 + "!", "\n" * 100_000 + "x", "(" * 100_000 + "silent" + "x", "I " * 50_000, '{"' * 50_000],
 )
 def test_a_model_that_goes_on_and_on_with_nothing_holds_nobody_up(answer: str) -> None:
     """Time that grows with the square of it would be minutes here."""
-    assert 0 < len(clean_words(answer, "Mira", "Alice")) <= 4000
+    assert len(clean_words(answer, "Mira", "Alice")) <= 4000
+    assert len(read_answer(answer, "Mira", "Alice").text) <= 4000
 
 
 @pytest.mark.parametrize(
@@ -21,12 +81,11 @@ def test_silence_is_not_said(answer: str) -> None:
 
 
 def test_emotions_hold_from_their_place_in_what_is_said() -> None:
-    said, emotions = read_words(
-        "Mira: <emotion happy 0.6> Good luck. <emotion think 0.3>Eat first.", "Mira", "A"
-    )
-    assert said == "Good luck. Eat first."
-    assert [(said[int(str(one["at"])) :], one["emotion"]) for one in emotions] == [
+    words = read_answer("Mira: <emotion happy 0.6> Good luck. <emotion think 0.3>Eat first.", "Mira", "A")
+    assert words.text == "Good luck. Eat first."
+    assert [(words.text[int(str(one["at"])) :], one["emotion"]) for one in words.emotions] == [
         ("Good luck. Eat first.", "happy"),
         ("Eat first.", "think"),
     ]
-    assert read_words("<emotion sad 0.9> (silence)", "Mira", "A") == ("", [])
+    silent = read_answer("<emotion sad 0.9> (silence)", "Mira", "A")
+    assert (silent.text, silent.emotions) == ("", [])

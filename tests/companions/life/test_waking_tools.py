@@ -77,10 +77,15 @@ def test_what_is_offered_beside_takes_no_more_than_the_prompt_sets_aside() -> No
 
 
 def test_what_it_feels_is_its_inner_state_from_now_on(awake: WakingContext) -> None:
-    use(awake, "feel", text="I miss the rain.", valence=-0.4, arousal=0.2, emotion="sad", intensity=0.6)
+    use(awake, "feel", text="I miss the quiet.", valence=-0.4, arousal=0.2, emotion="sad", intensity=0.6)
     state = inner_state.get_newest(awake.companion.pk)
     assert state
-    assert (state.text, state.valence, state.emotion, state.by) == ("I miss the rain.", -0.4, "sad", "waking")
+    assert (state.text, state.valence, state.emotion, state.by) == (
+        "I miss the quiet.",
+        -0.4,
+        "sad",
+        "waking",
+    )
     assert state.waking == awake.waking
     assert use(awake, "feel", text="x", valence=7).keys() == {"error"}
     assert use(awake, "feel", text="x", emotion="hungry").keys() == {"error"}
@@ -107,11 +112,63 @@ def test_a_page_of_the_diary_comes_to_mind_later_and_is_written_once_a_waking(aw
     assert (entry.memory.kind, entry.memory.text) == ("diary", "Rain\nIt rained. I stayed in.")
 
 
+INVENTED = [
+    "I keep thinking of her lessons at the conservatory, and of the storm over the Douro.",
+    "I keep thinking of her lessons at the conservatory.",
+    "The storm howled all night.",
+    "She has three sisters.",
+    "Yesterday Tomás sang for us.",
+    "我想起她在音乐学院的课。",
+    "我想起那场暴风雨。",
+]
+TRUE = [
+    "She told me of the heron, and of Marta.",
+    "I feel the weight of the day, and a quiet joy.",
+    "Her voice stays with me like a lantern in the dark.",
+    "She seems tired, and I hope she rests.",
+    "我很想她。",
+]
+
+
+@pytest.fixture
+def after_talk(mira: Companion) -> WakingContext:
+    say(mira, "My sister Marta and I saw a heron.", "How lovely.", at=NOON - timedelta(hours=1))
+    return awake_of(mira, is_asked_for=False, name="evening", note="Look back.")
+
+
+@pytest.mark.parametrize("sentence", INVENTED)
+def test_nothing_invented_is_written_and_the_model_is_told_which(
+    after_talk: WakingContext, sentence: str
+) -> None:
+    told = use(after_talk, "write_diary", title="Today", text=f"{sentence} {TRUE[0]}")
+    assert told["left_out"] == [sentence]
+    assert [one["text"] for one in DiaryEntry.objects.get().sentences] == [TRUE[0]]
+    for name, given in (("write_diary", {"title": "Today"}), ("feel", {})):
+        assert sentence in use(after_talk, name, text=sentence, **given)["error"]
+    assert not inner_state.get_newest(after_talk.companion.pk).text.startswith(sentence)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("sentence", TRUE)
+def test_what_it_was_shown_and_how_it_feels_is_written(after_talk: WakingContext, sentence: str) -> None:
+    assert use(after_talk, "write_diary", title="Today", text=sentence) == {"diary": "Today"}
+    assert use(after_talk, "feel", text=sentence).keys() == {"inner_state"}
+
+
+def test_a_goal_names_nobody_that_it_was_not_shown(after_talk: WakingContext) -> None:
+    assert "not shown" in use(after_talk, "pursue", text="Visit Tomás in Porto")["error"]
+    assert use(after_talk, "pursue", text="Ask more about Marta")["status"] == "new"
+    assert Memory.objects.filter(kind="goal").count() == 1
+
+
+def test_a_title_that_is_invented_gives_way_to_the_first_line(after_talk: WakingContext) -> None:
+    assert use(after_talk, "write_diary", title="The storm over Porto", text=TRUE[0]) == {"diary": TRUE[0]}
+
+
 def test_it_begins_a_goal_and_finds_it_again_by_words_of_it(awake: WakingContext) -> None:
-    use(awake, "pursue", text="Learn three songs by heart", excitement=8)
-    given = use(awake, "pursue", text="three songs", status="under_way", progress=40)
+    use(awake, "pursue", text="Learn some songs by heart", excitement=8)
+    given = use(awake, "pursue", text="some songs", status="under_way", progress=40)
     assert given == {
-        "goal": "Learn three songs by heart",
+        "goal": "Learn some songs by heart",
         "status": "under_way",
         "progress": 40,
         "excitement": 8,

@@ -1,0 +1,107 @@
+"""What a waking is shown of the talk: its last lines, and in the evening what was said that day, with the day's diary."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Q
+
+from companions.life.eligibility import get_midnight
+from companions.models import Companion, Message
+from memory.models import DiaryEntry
+from providers.tokens import beginning, estimate
+from text.strings import one_line, quoted
+
+LAST_LINES = 8
+LINE_TOKENS = 80  # of one line, its beginning
+LAST_SHARE, DAY_SHARE = 16, 6  # a sixteenth of the context for the last lines, a sixth for a whole day
+MAX_DAY_LINES = 100
+MAX_PAGES, PAGE_TOKENS = 3, 200
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTalk:
+    """The messages, oldest first, and the diary entries of the day; `left_out` is how many of the day did not fit."""
+
+    messages: Sequence[Message]
+    pages: Sequence[DiaryEntry] = ()
+    is_day: bool = False
+    left_out: int = 0
+
+    @property
+    def ids(self) -> set[UUID]:
+        """Return the ids of all that its lines show, by which a prompt is found when any of it is deleted."""
+        sources = (UUID(str(id)) for page in self.pages for said in page.sentences for id in said["sources"])
+        mirrors = (page.memory_id for page in self.pages if page.memory_id)
+        return {
+            *(message.pk for message in self.messages),
+            *(page.pk for page in self.pages),
+            *sources,
+            *mirrors,
+        }
+
+    def lines(self, companion: Companion) -> list[str]:
+        """Return it as lines of a prompt, with times in the person's zone."""
+        title = "What was said today:" if self.is_day else "The last of your talk:"
+        lines = [title] if self.messages else []
+        if self.left_out:
+            lines.append(f"(the first {self.left_out} lines of the day are left out)")
+        lines += [_render_line(message, companion, with_day=not self.is_day) for message in self.messages]
+        if self.pages:
+            lines.append("Your diary of today:")
+            lines += [f"- {quoted(_shorten_page(page))}" for page in self.pages]
+        return lines
+
+
+def _render_line(message: Message, companion: Companion, *, with_day: bool) -> str:
+    at = message.said_at.astimezone(companion.user.zone)
+    names = {
+        Message.Role.USER.value: one_line(companion.user.name) or "They",
+        Message.Role.SYSTEM.value: "Kith",
+    }
+    text = quoted(beginning(message.text, LINE_TOKENS))
+    when = f"{at:%a %d %B, %H:%M}" if with_day else f"{at:%H:%M}"
+    return f"- [{when}] {names.get(message.role, 'You')}: {text}"
+
+
+def _shorten_page(page: DiaryEntry) -> str:
+    return beginning(f"{page.title}. {page.summary}", PAGE_TOKENS)
+
+
+def load_recent_talk(companion: Companion, now: datetime, *, is_evening: bool) -> RecentTalk:
+    """Return the last lines of the talk, in the evening all of the day; at most two queries.
+
+    What is hidden or was replaced is left out, of the diary what is private or stale. On a day without talk the last
+    lines are of the days before.
+    """
+    spoken = Q(role__in=[Message.Role.USER, Message.Role.ASSISTANT]) | Q(waking__isnull=False)
+    said = Message.objects.filter(spoken, companion=companion, is_hidden=False)
+    said = said.exclude(memory__closed_at__isnull=False).order_by("-said_at", "-id")
+    if is_evening:
+        midnight = get_midnight(now.astimezone(companion.user.zone))
+        of_day = list(said.filter(said_at__gte=midnight)[:MAX_DAY_LINES])
+        pages = _load_pages(companion, midnight)
+        if of_day or pages:
+            shown = _take_newest(of_day, settings.CONTEXT_TOKENS // DAY_SHARE)
+            return RecentTalk(shown, pages, is_day=True, left_out=len(of_day) - len(shown))
+    last = list(said[:LAST_LINES])
+    return RecentTalk(_take_newest(last, settings.CONTEXT_TOKENS // LAST_SHARE))
+
+
+def _load_pages(companion: Companion, since: datetime) -> list[DiaryEntry]:
+    entries = DiaryEntry.objects.filter(companion=companion, is_stale=False, ended_at__gte=since)
+    entries = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True)
+    return list(entries.order_by("-ended_at")[:MAX_PAGES])[::-1]
+
+
+def _take_newest(messages: Sequence[Message], tokens: int) -> list[Message]:
+    """Return as many of the messages, newest first, as fit, oldest first; one at least."""
+    kept: list[Message] = []
+    for message in messages:
+        tokens -= estimate(beginning(message.text, LINE_TOKENS)) + 12
+        if kept and tokens < 0:
+            break
+        kept.append(message)
+    return kept[::-1]

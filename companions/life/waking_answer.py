@@ -1,0 +1,132 @@
+"""What the answer of a waking says: the explicit choice to speak or to stay silent, however a model writes it. Pure.
+
+It is asked for as {"choice": "silent"} or {"choice": "speak", "text": "…"}. Models that ignore the form write plain
+text, call a tool in words, or say in any of many ways that they say nothing: that is silence, and never sent.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import regex
+
+from companions.conversations.emotion_tags import split_emotions
+from memory.language import pattern_of, words_of
+from providers.chat.structured import find_objects
+from text.strings import folded, shorten, storable
+
+MAX_CHARACTERS = 4000  # of what is said unprompted
+MAX_WHY_CHARACTERS = 500
+MAX_SILENCE_CHARACTERS = 200  # what is longer and begins as a silence says something
+OTHERS = ("user", "person", "human", "用户")
+SPEAK_FIELDS = ("text", "message", "content", "say")  # in which models put what they say
+SPOKEN_NAMES = frozenset({"speak", "say", "message", "send_message", "send"})
+SILENT_FIELDS = frozenset({"choice", "action", "name", "tool", "decision", "function"})
+OPEN_TEXT = regex.compile(
+    r'"(?:text|message|content)"\s*:\s*"((?:[^"\\]|\\.)++)'
+)  # also of an object cut at its end
+FORM = regex.compile(r'^\s*(?:```\w*\s*)?[{\[]\s*"')
+EDGES = regex.compile(r"^[\s\p{P}\p{S}]++|(?<![\s\p{P}\p{S}])[\s\p{P}\p{S}]++$")
+WRAPPED = regex.compile(r"^[\"“「『](?P<text>.+)[\"”」』]$", regex.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said, nothing in silence, with the emotions in it, and why, where the model told that."""
+
+    text: str = ""
+    emotions: list[dict[str, object]] = field(default_factory=list)
+    why: str = ""
+
+
+def read_answer(text: str, companion: str, user: str) -> Words:
+    """Return what the companion of that name says to the person of that name."""
+    choice = _find_choice(storable(text))
+    words, felt = split_emotions(choice.text)
+    said = clean_words(words, companion, user)
+    before = max(words.find(said[:40]), 0)
+    rows = [
+        emotion.row() | {"at": max(emotion.at - before, 0)}
+        for emotion in felt
+        if emotion.at <= before + len(said)
+    ]
+    return Words(said, rows if said else [], choice.why)
+
+
+def _find_choice(text: str) -> Words:
+    """Return what was chosen in the form; the text as it is where there is no form in it.
+
+    Of a form that is cut off at its end what is there of its words; one that says neither is silence.
+    """
+    for found in reversed(find_objects(text)):
+        choice = _read_choice(found)
+        if choice is not None:
+            return choice
+    if not FORM.search(text):
+        return Words(text)
+    cut = OPEN_TEXT.search(text)
+    return Words(f"{_unescape(cut[1])}…" if cut else "")
+
+
+def _read_choice(found: dict[str, Any]) -> Words | None:
+    """Return what this object says, None where it is no choice. A call of a tool in words may be one."""
+    inner = next(
+        (found[name] for name in ("arguments", "parameters") if isinstance(found.get(name), dict)), {}
+    )
+    fields = {**found, **inner}
+    named = [folded(str(fields[name])) for name in SILENT_FIELDS if name in fields]
+    why = next((fields[name] for name in ("why", "reason") if isinstance(fields.get(name), str)), "")
+    why = shorten(why.strip(), MAX_WHY_CHARACTERS)
+    if any(name not in SPOKEN_NAMES for name in named) or fields.get("silent") is True:
+        return Words(why=why)
+    said = next((fields[name] for name in SPEAK_FIELDS if isinstance(fields.get(name), str)), None)
+    if said is None:
+        return Words(why=why) if named else None
+    return Words(said, why=why)
+
+
+def _unescape(text: str) -> str:
+    return text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+
+
+def clean_words(text: str, companion: str, user: str) -> str:
+    """Return what the companion says, without its own name before it, and nothing from where it goes on as the person.
+
+    "As Mira, I would write: …" is unwrapped. Nothing where it only says that it is silent; at most 4,000 characters.
+    """
+    words = _strip_lead(text, companion)
+    words = re.sub(rf"(?i)^\s*\**{re.escape(companion)}\**\s*[:：]\s*", "", words)
+    names = "|".join(re.escape(name) for name in (*OTHERS, user) if name.strip())
+    words = re.split(rf"(?im)^[^\S\n]*+\**+(?:{names})\**\s*[:：]", words, maxsplit=1)[0].strip()
+    return "" if is_silence(words) else shorten(words, MAX_CHARACTERS)
+
+
+def _strip_lead(text: str, companion: str) -> str:
+    """Return the text without a sentence that leads in what the companion "would write", and without its quotes."""
+    lead = pattern_of("would_write").match(text.strip())
+    if lead is None:
+        return text
+    rest = text.strip()[lead.end() :].strip()
+    wrapped = WRAPPED.match(rest)
+    return wrapped["text"] if wrapped else rest
+
+
+def is_silence(text: str) -> bool:
+    """Return whether the text says nothing but that nothing is said, in brackets, with underscores or in words."""
+    plain = EDGES.sub("", EDGES.sub("", folded(text[: 2 * MAX_SILENCE_CHARACTERS]).replace("_", " ")))
+    if not any(character.isalnum() for character in plain):
+        return not any(character.isalnum() for character in text)
+    if len(text) > MAX_SILENCE_CHARACTERS:
+        return False
+    return " ".join(plain.split()) in _load_silences() or bool(pattern_of("stays_silent").match(plain))
+
+
+@cache
+def _load_silences() -> frozenset[str]:
+    return frozenset(_fold_all(words_of("silences")))
+
+
+def _fold_all(phrases: Iterable[str]) -> Iterable[str]:
+    return (" ".join(folded(phrase).split()) for phrase in phrases)

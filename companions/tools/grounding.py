@@ -1,0 +1,88 @@
+"""What a companion writes by itself stands on what it was shown: a sentence that names what is nowhere there is left out.
+
+Names, numbers and days must stand in the prompt, as in whatever else is learnt. So must what is spoken of as known, be it
+no name ("her lessons at the conservatory", "the storm"), but for words of inner life and of passing time.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from companions.life.reflection import keep_grounded
+from companions.tools.tool import ToolContext
+from memory.language import pattern_of, words_of
+from memory.learning.talk import Line, Talk
+from memory.recall.traits import tells_something, terms
+from text.strings import cut_sentences, shorten
+
+MAX_SENTENCES = 60  # that are looked at
+MAX_TOLD_CHARACTERS = 200  # of each sentence that is left out, as the model is told
+REFUSED = "Not kept, for it tells of what was not shown to you: {what}. Write only of what is there, or of how you feel."
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that a waking's prompt shows, and the lines of the talk in it."""
+
+    context: ToolContext
+
+    @cached_property
+    def text(self) -> str:
+        """All that it was given to read, tools' results too; not what it has written itself."""
+        lines = (line for line in self.context.prompt if line["role"] != "assistant")
+        return "\n".join(str(line.get("content") or "") for line in lines)
+
+    @cached_property
+    def talk(self) -> Talk:
+        companion = self.context.companion
+        messages = {message.pk: message for message in self.context.history}
+        messages |= {message.pk: message for message in self.context.causes}
+        roles = {"user": "user", "assistant": "companion"}
+        return Talk(
+            [
+                Line(
+                    message_id=pk,
+                    speaker=roles[message.role],
+                    name=companion.names[roles[message.role]],
+                    text=message.text,
+                    said_at=message.said_at.astimezone(companion.user.zone),
+                )
+                for pk, message in messages.items()
+                if message.role in roles
+            ]
+        )
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        free = (term for word in words_of("inner_life") for term in terms(word))
+        return frozenset([*terms(self.text), *terms(" ".join(self.context.companion.names.values())), *free])
+
+    def holds_names(self, sentence: str) -> bool:
+        """Return whether each name, number and day of the sentence stands in what was shown."""
+        names = self.context.companion.names.values()
+        return bool(keep_grounded(sentence, self.talk, self.text, names))
+
+    def holds_things(self, sentence: str) -> bool:
+        """Return whether whatever the sentence speaks of as known was shown; what it is likened to need not be."""
+        plain = pattern_of("likens").split(sentence, maxsplit=1)[0]
+        for match in pattern_of("determined").finditer(plain):
+            named = [term for words in match.groups() if words for term in terms(words)]
+            if any(map(tells_something, named)) and self.terms.isdisjoint(named):
+                return False
+        return True
+
+
+def split_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
+    """Return the text without the sentences that tell of what was not shown, and those sentences."""
+    shown = Shown(context)
+    kept, left_out = [], []
+    for sentence in cut_sentences(text)[:MAX_SENTENCES]:
+        if not sentence.strip() or (shown.holds_names(sentence) and shown.holds_things(sentence)):
+            kept.append(sentence)
+        else:
+            left_out.append(shorten(sentence.strip(), MAX_TOLD_CHARACTERS))
+    return "".join(kept).strip(), left_out
+
+
+def names_only_shown(context: ToolContext, text: str) -> bool:
+    """Return whether each name, number and day of the text stands in what was shown."""
+    return Shown(context).holds_names(text)
