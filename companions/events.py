@@ -22,13 +22,20 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from redis.asyncio import Redis
 
 from companions.models import Companion, Message, Reply
 from jobs.background import one_per_loop
 from memory.models import Recalled
 from memory.recall.recall import Found
-from providers.errors import ProviderRefused, ProviderUnavailable
+from providers.errors import (
+    AnswerWithheld,
+    ContextTooLong,
+    EmptyAnswer,
+    ProviderRefused,
+    ProviderUnavailable,
+)
 
 log = structlog.get_logger(__name__)
 REDIS_UNAVAILABLE = (redis.RedisError, OSError)
@@ -175,7 +182,14 @@ def hub() -> Hub:
 
 # -- frames, in the form in which sockets and the API give them ---------------------------------------------------------
 
-SENTENCES = {error.code: error.sentence for error in (ProviderUnavailable, ProviderRefused)}
+FAILURES = (ProviderUnavailable, ProviderRefused, AnswerWithheld, ContextTooLong, EmptyAnswer)
+CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"
+SENTENCES = {error.code: error.sentence for error in FAILURES} | {
+    CUT_AT_LIMIT: gettext_lazy("This answer reached its limit of length and was cut off there."),
+    CUT_AT_LOOP: gettext_lazy(
+        "The model began to say the same again and again; the answer was cut off there."
+    ),
+}
 
 
 def render_message(message: Message) -> dict[str, Any]:

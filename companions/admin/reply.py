@@ -228,4 +228,4 @@ class PromptAdmin(PrivateAdmin):
         return prompt.shown_count or 0
 
     def private(self, request: HttpRequest, thing: Prompt) -> dict[str, Any]:
-        return {"lines": mark_lines(thing.messages), "tools": pretty(thing.tools)}
+        return {"lines": mark_lines(thing.messages), "tools": pretty(thing.tools), "wrote": thing.wrote}

@@ -9,13 +9,17 @@ from companions.models.reply import Reply
 
 
 class Prompt(models.Model):
-    """What was sent to the model for a reply, as sent; kept 30 days, or until something in it is deleted."""
+    """What was sent to the model for a reply, as sent, and what it wrote.
+
+    Kept 30 days, or until something in it is deleted.
+    """
 
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="prompts")
     reply = models.ForeignKey(Reply, models.CASCADE, related_name="prompts")
     round = models.PositiveSmallIntegerField(_("round"), default=1)
     messages = models.JSONField(_("messages"))
     tools = models.JSONField(_("tools"), default=list)
+    wrote = models.TextField(_("what the model wrote"), blank=True)  # where something else became of it
     shown = ArrayField(models.UUIDField(), default=list)
     created_at = models.DateTimeField(_("sent"))
 

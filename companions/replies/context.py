@@ -39,6 +39,7 @@ from memory.recall.recall import (
     record,
 )
 from memory.recall.traits import is_small_talk
+from providers.chat.adaptation import merge_roles
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 
@@ -248,6 +249,7 @@ def compose(turn: TurnContext) -> None:
         turn.origins,
         turn.last_time,
     )
+    turn.prompt = merge_roles(turn.prompt, {"user"})  # a message that had no answer stands before this one
     turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}
     turn.shown |= {*turn.summarised, *turn.pinned.sources}
     turn.shown |= turn.last_time.ids if turn.last_time else set()

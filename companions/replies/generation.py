@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from functools import partial
+from itertools import count
+from secrets import token_hex
 from time import perf_counter
 from typing import Any
 from uuid import UUID
@@ -15,19 +17,25 @@ from django.db import transaction
 from accounts.admission import places
 from accounts.models import ModelCall
 from companions import tools
+from companions.conversations.answer_lines import Names
+from companions.conversations.answer_markup import TextCall
+from companions.conversations.clean_answers import AnswerCleaner, Cut, Part
 from companions.conversations.emotion_tags import Expressions, Felt
+from companions.conversations.text_calls import stands_in
 from companions.errors import LostOwnershipError
-from companions.events import render_recalled
+from companions.events import CUT_AT_LIMIT, CUT_AT_LOOP, render_recalled
 from companions.models import Prompt, Reply
 from companions.models.companion import lock
 from companions.prompting.turn_prompt import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, get_round_offers, prepare, record_call
 from companions.replies.lifecycle import Said
+from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
-from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
+from providers.chat.events import Event, Piece, Thought, ToolCall, Truncated, Usage
+from providers.chat.sampling import Sampling
 from providers.clients import get_chat_client
-from providers.errors import ProviderError, ProviderRefused
+from providers.errors import EmptyAnswer, ProviderError, ProviderRefused
 from providers.tokens import estimate_answer, estimate_messages
 from text.strings import storable
 
@@ -39,13 +47,20 @@ MAX_EMOTIONS = 100  # of one answer; more are no expression any more
 
 
 class Meter:
-    """What one request to the model took: when the first piece came, what was received, and the usage."""
+    """What one request to the model took: when the first piece came, what was received, and the usage.
 
-    def __init__(self, tools: Sequence[Line] = ()) -> None:
-        self.began, self.tools = perf_counter(), tools
+    `wrote` is what the model wrote, as it came, where something else became of it.
+    """
+
+    def __init__(self, offered: Sequence[dict[str, Any]] = (), round: int = 1) -> None:
+        self.began, self.tools, self.round = perf_counter(), offered, round
+        self.names = {offer["function"]["name"] for offer in offered}
         self.first: float | None = None
         self.received: list[str] = []
         self.usage: Usage | None = None
+        self.is_truncated = False
+        self.pieces: list[str] = []
+        self.wrote = ""
 
     def note_piece(self, text: str) -> None:
         self.first = self.first or perf_counter()
@@ -67,9 +82,11 @@ class Generation:
         self.turn, self.clock = turn, clock
         self._said = Said(text=turn.reply.text, seq=turn.reply.seq, emotions=list(turn.reply.emotions))
         self._newest: list[str] = []
-        self.saying, self.thinking = Expressions(turn.reply.text), Expressions()
+        self.names = Names(turn.companion.name, turn.companion.user.name)
+        self.cleaner, self.thinking = AnswerCleaner(self.names), Expressions()
         self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
         self.received_characters = 0
+        self.cut_code = ""  # why the answer was cut off, where it was
         self.ends_as: State | None = None
         self.answering: asyncio.Task[None] | None = None
 
@@ -113,52 +130,98 @@ class Generation:
             return self.ends_as
         except LostOwnershipError:
             return State.INTERRUPTED
-        return State.DONE
+        return State.INTERRUPTED if self.cut_code else State.DONE
 
     async def _answer(self) -> None:
         async with places("turns").at(self.turn.whose):
             cue, vector = await in_thread_with_retry(embed_message, self.turn)
             call = await in_thread_with_retry(prepare, self.turn, cue, vector, self.clock())
         self.publisher.send("reply.recalled", recalled=render_recalled(self.turn.found))
-        for round in range(1, settings.TOOL_ROUNDS + 1):
-            calls = await self._ask(call, get_round_offers(round))
-            if round == settings.TOOL_ROUNDS or not calls:
+        is_second = False
+        for round in count(1):
+            before = self.said.text
+            calls = await self._ask(call, round)
+            if calls and round < settings.TOOL_ROUNDS:
+                await self._use_tools(calls)
+            elif self.said.text.strip() != before.strip() or self.cut_code:
                 return
-            await self._use_tools(calls)
+            elif is_second:
+                self._require_words()
+                return
+            else:
+                is_second = True  # nothing was said: it is asked again, once
             async with places("turns").at(self.turn.whose):
                 call = await in_thread_with_retry(record_call, self.turn, round + 1, self.clock())
 
-    async def _ask(self, call: ModelCall, offered: list[dict[str, Any]]) -> list[ToolCall]:
+    def _require_words(self) -> None:
+        """Raise EmptyAnswer where nothing was said in any round."""
+        if self.said.text.strip() == self.turn.reply.text.strip():
+            raise EmptyAnswer("Neither answer had a word that could be said")
+
+    async def _ask(self, call: ModelCall, round: int) -> list[ToolCall]:
         """Stream one answer; return the tool calls that it ends with."""
         calls: list[ToolCall] = []
-        meter, prompt = Meter(offered), self.turn.prompt
+        offered = get_round_offers(round)
+        meter, prompt = Meter(offered, round), self.turn.prompt
+        before = self.said.text
+        self.cleaner = AnswerCleaner(self.names, before, TOOLS)
+        sampling = Sampling.for_talk([self.names.person])
         try:
-            async with aclosing(get_chat_client().stream(prompt, offered)) as events:
+            async with aclosing(get_chat_client().stream(prompt, offered, sampling=sampling)) as events:
                 async for event in events:
                     self._take(event, meter, calls)
+                    if self.cleaner.cut:  # what follows is not the companion's
+                        break
+            self._end_answer(meter, calls, before)
         except ProviderError as error:
+            self._end_answer(meter, calls, before)
             await in_thread_with_retry(end_call, call, meter, prompt, perf_counter(), error)
             raise
         except asyncio.CancelledError:
+            self._end_answer(meter, calls, before)
             is_stopped = self.ends_as == State.STOPPED
             await asyncio.shield(in_thread(end_cut_call, call, meter, prompt, perf_counter(), is_stopped))
             raise
-        finally:  # what was held back as it might have become a tag
-            self._give(self.saying.end())
-            self._think(self.thinking.end())
         await in_thread_with_retry(end_call, call, meter, prompt, perf_counter())
         return calls
+
+    def _end_answer(self, meter: Meter, calls: list[ToolCall], before: str) -> None:
+        """Give out what was held back, as it might have become a tag; know why the answer was cut off, if it was."""
+        self._clean(self.cleaner.end(), meter, calls)
+        self._think(self.thinking.end())
+        given, wrote = self.said.text[len(before) :], "".join(meter.pieces)
+        meter.wrote = wrote if wrote != given else ""
+        if self.cleaner.cut is Cut.LOOP:
+            self.cut_code = CUT_AT_LOOP
+        elif meter.is_truncated and given.strip() and not calls:
+            self.cut_code = CUT_AT_LIMIT
 
     def _take(self, event: Event, meter: Meter, calls: list[ToolCall]) -> None:
         match event:
             case Piece(text):
-                self._give(self.saying.take(storable(self._cut(text, meter))))
+                piece = storable(self._cut(text, meter))
+                meter.pieces.append(piece)
+                self._clean(self.cleaner.take(piece), meter, calls)
             case Thought(text):
                 self._think(self.thinking.take(storable(self._cut(text, meter))))
             case ToolCall() if len(calls) < settings.TOOL_CALLS:
                 calls.append(tools.cut_call(event))
+            case Truncated():
+                meter.is_truncated = True
             case Usage():
                 meter.usage = event
+
+    def _clean(self, parts: Sequence[Part], meter: Meter, calls: list[ToolCall]) -> None:
+        """Give out what is said, felt and thought, and take in the tool calls that were written as text."""
+        for part in parts:
+            if isinstance(part, TextCall):
+                is_asked = len(calls) < settings.TOOL_CALLS and part.name in meter.names
+                if is_asked and not stands_in(part.source, self.turn.prompt):
+                    calls.append(tools.cut_call(ToolCall(f"call_{token_hex(8)}", part.name, part.arguments)))
+            elif isinstance(part, Thought):
+                self._think(self.thinking.take(part.text))
+            else:
+                self._give([part])
 
     def _cut(self, text: str, meter: Meter) -> str:
         """Return what of the piece is within ANSWER_CHARACTERS; what goes beyond ends the reply."""
@@ -166,6 +229,7 @@ class Generation:
         meter.note_piece(text)
         self.received_characters += len(text)
         if self.received_characters > settings.ANSWER_CHARACTERS:
+            self.cut_code = CUT_AT_LIMIT
             self.end(State.INTERRUPTED)
         return text[:room]
 
@@ -227,6 +291,8 @@ def end_call(
             # The provider may have quoted the prompt: where that was scrubbed meanwhile, its words are not kept either.
             lock(call.companion_id)
             words = words if Prompt.objects.filter(reply=call.reply_id).exists() else ""
+        if meter.wrote:
+            Prompt.objects.filter(reply=call.reply_id, round=meter.round).update(wrote=meter.wrote)
         ModelCall.objects.filter(pk=call.pk).update(
             outcome=outcome,
             said=words,

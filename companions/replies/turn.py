@@ -121,7 +121,7 @@ async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = Non
             try:
                 state = await generation.run()
                 if state != State.FAILED:
-                    generation.said.code = ""
+                    generation.said.code = generation.cut_code if state == State.INTERRUPTED else ""
             finally:
                 await _end(generation, state)
         finally:

@@ -341,6 +341,21 @@ CHAT_RETRIES = env.int("LLM_RETRIES", 2)
 #:   that is left for its answer
 CONTEXT_TOKENS = env.int("LLM_CONTEXT_TOKENS", 8192)
 ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
+
+
+def optional_float(name: str, default: float | None) -> float | None:
+    """Return the number of that name; None where it is set to nothing."""
+    return (env.float(name) if env.str(name) else None) if name in env.ENVIRON else default
+
+
+#: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` | how
+#:   freely the model chooses its words in a talk; set to nothing, the server's own; a penalty of 0 is not sent
+SAMPLING = {
+    "temperature": optional_float("LLM_TEMPERATURE", 0.8),
+    "top_p": optional_float("LLM_TOP_P", None),
+    "presence_penalty": optional_float("LLM_PRESENCE_PENALTY", 0.0),
+    "frequency_penalty": optional_float("LLM_FREQUENCY_PENALTY", 0.2),
+}
 #: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `16`; `15` | how many requests the
 #:   chat server answers at once (`0`: nobody waits); learning and the like take a slot that no talk has wanted for so
 #:   many seconds

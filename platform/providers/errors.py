@@ -2,7 +2,10 @@
 
 ProviderError
 ├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
-├── ProviderRefused       4xx: bad request, bad key, too long a prompt, refused content: again will not help
+├── ProviderRefused       4xx: bad request, bad key: again will not help
+│   ├── AnswerWithheld    what was asked, or answered, is not to be said
+│   └── ContextTooLong    the prompt does not fit, however short its history
+├── EmptyAnswer           nothing was said, also when asked again
 └── MalformedError        it answered, in another form than it was asked for: later may help
 """
 
@@ -49,7 +52,32 @@ class ProviderUnavailable(ProviderError):
 
 class ProviderRefused(ProviderError):
     code = "provider_refused"
+    sentence = _(
+        "The model's server could not take this request. That is not for what you wrote, which is kept; whoever runs"
+        " this Kith can see what the server says."
+    )
+
+
+class AnswerWithheld(ProviderRefused):
+    code = "answer_withheld"
     sentence = _("The model would not answer this. What you wrote is kept; you could put it another way.")
+
+
+class ContextTooLong(ProviderRefused):
+    code = "context_too_long"
+    sentence = _(
+        "This is more than the model can read at once. What you wrote is kept; a shorter message may do, or whoever"
+        " runs this Kith can give the model more context."
+    )
+
+
+class EmptyAnswer(ProviderError):
+    """Its words are Kith's own."""
+
+    code = "empty_answer"
+    sentence = _(
+        "The model gave no answer, though it was asked twice. What you wrote is kept; please try again."
+    )
 
 
 class MalformedError(ProviderError):

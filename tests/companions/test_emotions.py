@@ -110,14 +110,15 @@ def _frames(body: str) -> list[dict[str, Any]]:
     return [orjson.loads(line[6:]) for line in body.splitlines() if line.startswith("data: ")]
 
 
-async def test_an_answer_of_nothing_but_a_tag_says_nothing(
+async def test_answers_of_nothing_but_a_tag_say_nothing(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    rehearsal.script({"answer": "<emotion awkward 0.8>"})
+    rehearsal.script({"answer": "<emotion awkward 0.8>"}, {"answer": ""})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Say nothing", client_id="1")
         frames = await socket.until(*ENDINGS)
     assert felt(frames) == [{"at": 0, "emotion": "awkward", "intensity": 0.8}]
+    assert (frames[-1]["type"], frames[-1]["code"]) == ("reply.failed", "empty_answer")
     assert frames[-1]["message"] is None
 
 

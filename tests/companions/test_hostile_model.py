@@ -88,12 +88,14 @@ async def test_long_arguments_leave_the_next_request_within_the_context_and_can_
 async def test_an_endless_answer_is_interrupted(
     alice: User, mira: Companion, rehearsal: RehearsalServer, part: str
 ) -> None:
-    endless = ["and on " * 1000] * 60
+    numbers = iter(range(10**6))
+    endless = ["".join(f"and on, {next(numbers)} times " for _ in range(300)) for _piece in range(60)]
     rehearsal.script(
         {"thought": "".join(endless), "answer": "x"} if part == "thought" else {"pieces": endless}
     )
     reply = await ended(alice, mira)
     assert reply.state == "interrupted"
+    assert reply.code == "answer_limit"
     assert 99_000 < len(reply.text + reply.thought) <= 100_000
 
 

@@ -2,41 +2,37 @@
 
 import asyncio
 import random
-import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 import httpx2
 import openai
 from django.conf import settings
 
-from providers.chat.events import Event, Messages
+from providers.chat.adaptation import (
+    MAX_SHORTENINGS,
+    Adaptation,
+    build_body,
+    find_refused_part,
+    is_too_long,
+    lower_max_tokens,
+    read_room,
+    shorten_history,
+)
+from providers.chat.events import Event, Messages, Truncated
+from providers.chat.sampling import Sampling
 from providers.chat.stream import Deadline, StreamParser, read_events
-from providers.errors import ProviderError, ProviderUnavailable
+from providers.errors import ContextTooLong, ProviderError, ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, translate_error
 from providers.tls import get_tls_context
-from providers.tokens import neutralise_messages
+from providers.tokens import estimate_messages, neutralise_messages
 
 MAX_BACKOFF_SECONDS = 8.0
 PROBE_TIMEOUT_SECONDS = 2.0
 CHANCE = random.SystemRandom()
-# A part of the body that may be left out, and how servers say that they do not know it.
-REFUSALS = {
-    "stream_options": re.compile(r"(?i)stream_options|include_usage"),
-    "response_format": re.compile(
-        r"(?i)response.?format|json.?schema|structured.(?:output|answer|generation)|guided.(?:json|decoding)|grammar"
-    ),
-    "tools": re.compile(
-        r"(?i)(?:not|n't|no\b.{0,20}) support(?:s|ed)?\b.{0,40}\b(?:tools?|functions?)\b"
-        r"|\b(?:tools?|function.call\w*|tool.choice)\b.{0,40}\b(?:not|un)[ -]?(?:supported|enabled|allowed)"
-        r"|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|extra)\b.{0,60}\btools?\b"
-        r"|\btools?\b.{0,60}(?:extra inputs|not permitted)|tool.use\b.{0,20}support"
-        r"|requires? --(?:jinja|enable-auto-tool-choice)"
-    ),
-}
-REFUSING_STATUSES = {400, 404, 405, 415, 422, 500, 501}
+ANY_SAMPLING = Sampling()
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class ChatClient:
         self.model = model
         self._api_key = api_key
         self._timeouts = timeouts
-        self._refused: frozenset[str] = frozenset()  # parts of a request that the server does not know
+        self._known = Adaptation()  # what the server was found not to take
         # A read is timed by what it waits for, a first piece or the next; the client cannot tell which.
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.
@@ -77,19 +73,27 @@ class ChatClient:
         return cls(chat["base_url"], chat["api_key"], chat["model"], timeouts)
 
     async def stream(
-        self, messages: Messages, tools: Messages = (), form: Mapping[str, Any] | None = None
+        self,
+        messages: Messages,
+        tools: Messages = (),
+        form: Mapping[str, Any] | None = None,
+        sampling: Sampling = ANY_SAMPLING,
     ) -> AsyncGenerator[Event, None]:
-        """Yield the answer's pieces and thoughts as they come, then its tool calls, then its usage, once.
+        """Yield the answer's pieces and thoughts as they come, then its tool calls, whether it was cut, and its usage.
 
         `form` is the wanted `response_format`, for servers that know it. What stands in the messages is sent without
-        control tokens.
+        control tokens. What the server refuses is left out, or put into another order, and it is asked again; where
+        the prompt is too long for it, the oldest of the history is left out.
         A failure is raised where it happens: before the first piece after retries, later at once, with what was used
         until then in the error's `usage`. Close the iterator (contextlib.aclosing) to stop early.
         """
         first_piece_by = _now() + self._timeouts.first_piece_seconds
-        tries, refused, messages = 0, self._refused, neutralise_messages(messages)
+        tries = shortenings = 0
+        known, messages = self._known, neutralise_messages(messages)
+        if known.room and estimate_messages(messages, tools) > known.room:
+            messages = shorten_history(messages, tools, known.room) or messages
         while True:
-            body = build_body(self.model, messages, tools, form, refused)
+            body = build_body(self.model, messages, tools, form, sampling, known.refused)
             parser = StreamParser(self._api_key)
             try:
                 async with aclosing(self._request(body, parser, first_piece_by)) as events:
@@ -100,16 +104,37 @@ class ChatClient:
                 if parser.has_begun:
                     error.usage = parser.count_usage(messages, body.get("tools", ()))
                     raise
-                if part := find_refused_part(error, body):
-                    refused |= {part}
+                if is_too_long(error):
+                    room = read_room(error, messages, tools, sampling)
+                    shorter = (
+                        shorten_history(messages, tools, room) if shortenings < MAX_SHORTENINGS else None
+                    )
+                    fewer = None if shorter else lower_max_tokens(error, sampling)
+                    if not shorter and not fewer:
+                        raise ContextTooLong(error.said, status=error.status) from error
+                    shortenings += 1
+                    messages, sampling = shorter or messages, fewer or sampling
+                    known = replace(known, room=room) if shorter else known
+                    continue
+                if part := find_refused_part(error, body, known.refused):
+                    known = known.without(part)
                     continue
                 backoff = self._backoff(error, tries)
                 if backoff is None or _now() + backoff >= first_piece_by:
                     raise
                 await asyncio.sleep(backoff)
                 tries += 1
-        self._refused |= refused  # it has answered without
+        if parser.has_only_thought and parser.is_cut:  # it thinks for longer than an answer may be long
+            known = known.without("max_tokens").without("max_completion_tokens")
+        self._learn(known)
+        if parser.is_cut:
+            yield Truncated()
         yield parser.count_usage(messages, body.get("tools", ()))
+
+    def _learn(self, known: Adaptation) -> None:
+        """Remember what the server has answered without; another request may have found out more meanwhile."""
+        rooms = [room for room in (self._known.room, known.room) if room]
+        self._known = Adaptation(self._known.refused | known.refused, min(rooms, default=None))
 
     async def _request(
         self, body: dict[str, Any], parser: StreamParser, first_piece_by: float
@@ -165,24 +190,3 @@ class ChatClient:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def build_body(
-    model: str, messages: Messages, tools: Messages, form: Mapping[str, Any] | None, refused: frozenset[str]
-) -> dict[str, Any]:
-    """Return the body of a streaming request, without the parts that the server refuses."""
-    optional: dict[str, Any] = {"stream_options": {"include_usage": True}}
-    if tools:
-        optional["tools"] = list(tools)
-    if form:
-        optional["response_format"] = dict(form)
-    kept = {name: part for name, part in optional.items() if name not in refused}
-    return {"model": model, "messages": list(messages), "stream": True} | kept
-
-
-def find_refused_part(error: ProviderError, body: Mapping[str, Any]) -> str:
-    """Return the part of the body that a server's words refuse, where it may be left out; else an empty string."""
-    if error.status not in REFUSING_STATUSES:
-        return ""
-    parts = (part for part, refusal in REFUSALS.items() if part in body and refusal.search(error.said))
-    return next(parts, "")

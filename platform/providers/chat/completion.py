@@ -11,7 +11,8 @@ from typing import Any
 
 from django.conf import settings
 
-from providers.chat.events import Messages, Piece, Thought, ToolCall, Usage
+from providers.chat.events import Messages, Piece, Thought, ToolCall, Truncated, Usage
+from providers.chat.sampling import Sampling
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderError, ProviderUnavailable
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
@@ -28,18 +29,26 @@ class Completion:
     text: str = ""
     thought: str = ""
     calls: list[ToolCall] = field(default_factory=list)
+    is_cut: bool = False  # at the limit of its tokens
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
 
 
 def complete(
-    messages: Messages, tools: Messages = (), *, timeout_seconds: float = TIMEOUT_SECONDS
+    messages: Messages,
+    tools: Messages = (),
+    *,
+    sampling: Sampling | None = None,
+    timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Completion:
     """Return the model's answer to the messages; the calling thread waits for it, and for a pause in the talk.
 
     Of the tool calls the first TOOL_CALLS are given, as the model wrote them. Raises ProviderUnavailable, also where the
     answer does not end in time, ProviderRefused, and MalformedError where it has no end.
     """
-    with metered_completion(messages, tools, timeout_seconds=timeout_seconds) as completion:
+    sampling = sampling or Sampling.for_talk(())
+    with metered_completion(
+        messages, tools, timeout_seconds=timeout_seconds, sampling=sampling
+    ) as completion:
         completion.calls = completion.calls[: settings.TOOL_CALLS]
         return completion
 
@@ -50,12 +59,16 @@ def metered_completion(
     tools: Messages = (),
     form: Mapping[str, Any] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
+    sampling: Sampling | None = None,
 ) -> Iterator[Completion]:
     """Give the whole answer to the block, at whose end the call is noted: a ProviderError raised in it is the call's."""
     completion, began = Completion(), perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
+    sampling = sampling or Sampling.for_form(None)
     try:
-        collect = partial(_collect, completion, messages, tools, form, timeout_seconds)
+        collect = partial(
+            _collect, completion, messages, tools, form, sampling or Sampling.for_form(None), timeout_seconds
+        )
         run_in_background(run_in_pause(collect, min(timeout_seconds, MAX_WAIT_SECONDS)))
         yield completion
         failed = None
@@ -88,6 +101,7 @@ async def _collect(
     messages: Messages,
     tools: Messages,
     form: Mapping[str, Any] | None,
+    sampling: Sampling,
     timeout_seconds: float,
 ) -> None:
     """Fill the completion; MalformedError where the answer does not come to an end."""
@@ -98,7 +112,7 @@ async def _collect(
     try:
         async with (
             asyncio.timeout(timeout_seconds),
-            aclosing(get_chat_client().stream(messages, tools, form)) as events,
+            aclosing(get_chat_client().stream(messages, tools, form, sampling)) as events,
         ):
             async for event in events:
                 match event:
@@ -106,6 +120,8 @@ async def _collect(
                         completion.usage = event
                     case ToolCall():
                         completion.calls.append(event)
+                    case Truncated():
+                        completion.is_cut = True
                     case Piece(text) | Thought(text):
                         (pieces if isinstance(event, Piece) else thoughts).append(text)
                         characters += len(text)

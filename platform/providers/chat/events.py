@@ -40,4 +40,9 @@ class Usage:
     is_estimated: bool = False
 
 
-Event = Piece | Thought | ToolCall | Usage
+@dataclass(frozen=True, slots=True)
+class Truncated:
+    """The answer was cut at the limit of its tokens."""
+
+
+Event = Piece | Thought | ToolCall | Truncated | Usage

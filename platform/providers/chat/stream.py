@@ -18,7 +18,7 @@ import httpx2
 import orjson
 
 from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
-from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
+from providers.errors import AnswerWithheld, ProviderError, ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, translate_stream_error
 from providers.tokens import estimate_answer, estimate_messages
 
@@ -28,6 +28,7 @@ MAX_SHOWN_CHARACTERS = 500
 DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
 MAX_BYTES = 32_000_000
 MAX_TOKENS = 2**31 - 1  # as many as a database column counts
+CUT_REASONS = {"length", "max_tokens", "model_length"}
 OPEN_THOUGHT, CLOSE_THOUGHT = "<think>", "</think>"
 Text = Piece | Thought
 
@@ -60,6 +61,16 @@ class StreamParser:
         self.is_ended = False  # the closing mark has come
         self.has_begun = False  # something of the answer has come, be it only part of a tool call
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the answer ended at the limit of its tokens."""
+        return self.finish in CUT_REASONS
+
+    @property
+    def has_only_thought(self) -> bool:
+        """Whether nothing of an answer came but reasoning."""
+        return bool(self._texts) and all(isinstance(text, Thought) for text in self._texts)
+
     def feed(self, payloads: Iterable[bytes]) -> Iterator[Text]:
         """Yield what the payloads of one read say, in as few events as may be, up to the closing mark.
 
@@ -86,10 +97,10 @@ class StreamParser:
             raise ProviderUnavailable(f"What came was no event of a chat: {shown}") from wrong
 
     def end(self) -> list[Text | ToolCall]:
-        """Return what was held back, then the tool calls; ProviderRefused where all of the answer was withheld."""
+        """Return what was held back, then the tool calls; AnswerWithheld where all of it was."""
         rest = self._keep(self._splitter.end())
         if self.finish == "content_filter" and not self.has_begun:
-            raise ProviderRefused("The provider withheld the answer: finish_reason is content_filter")
+            raise AnswerWithheld("The provider withheld the answer: finish_reason is content_filter")
         return [*rest, *self._calls.finish()]
 
     def count_usage(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Usage:

@@ -1,0 +1,227 @@
+"""What a chat server turns out not to take, read in its own words, and the request that it does take."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from providers.chat.events import Messages
+from providers.chat.sampling import Sampling
+from providers.errors import ProviderError
+from providers.tokens import estimate_messages
+
+REFUSING_STATUSES = {400, 404, 405, 413, 415, 422, 500, 501}
+# A part of the body that may be left out, and how servers say that they do not know it.
+REFUSALS = {
+    "stream_options": re.compile(r"(?i)stream_options|include_usage"),
+    "response_format": re.compile(
+        r"(?i)response.?format|json.?schema|structured.(?:output|answer|generation)|guided.(?:json|decoding)|grammar"
+    ),
+    "tools": re.compile(
+        r"(?i)(?:not|n't|no\b.{0,20}) support(?:s|ed)?\b.{0,40}\b(?:tools?|functions?)\b"
+        r"|\b(?:tools?|function.call\w*|tool.choice)\b.{0,40}\b(?:not|un)[ -]?(?:supported|enabled|allowed)"
+        r"|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|extra)\b.{0,60}\btools?\b"
+        r"|\btools?\b.{0,60}(?:extra inputs|not permitted)|tool.use\b.{0,20}support"
+        r"|requires? --(?:jinja|enable-auto-tool-choice)"
+    ),
+    "max_tokens": re.compile(r"(?i)\bmax_tokens\b"),
+    "max_completion_tokens": re.compile(r"(?i)\bmax_completion_tokens\b"),
+    "temperature": re.compile(r"(?i)\btemperature\b"),
+    "top_p": re.compile(r"(?i)\btop_p\b"),
+    "presence_penalty": re.compile(r"(?i)\bpresence.?penalty\b|\bpenalt(?:y|ies)\b"),
+    "frequency_penalty": re.compile(r"(?i)\bfrequency.?penalty\b|\bpenalt(?:y|ies)\b"),
+    "stop": re.compile(r"(?i)['\"`]stop['\"`]|\bstop[ _-]?(?:words?|strings?|sequences?|tokens?)\b|: stop\b"),
+}
+# How servers say that messages must stand in another order: `roles` that alternate, from the user's on, behind one
+# message of the system's, or no message of the `system`'s at all.
+ORDERS = {
+    "system": re.compile(
+        r"(?i)system.{0,5}(?:role|messages?|prompts?|instructions?)?.{0,20}"
+        r"(?:not|n't|un)[ -]?(?:be )?(?:support|allow|enabled)"
+        r"|(?:not|n't) support.{0,20}\bsystem|(?:invalid|unexpected|unknown|unsupported).{0,12}role.{0,8}\bsystem"
+        r"|only (?:the )?user,? (?:and )?(?:assistant|model)\b.{0,30}roles"
+    ),
+    "roles": re.compile(
+        r"(?i)alternat|(?:start|begin)s? with (?:a |the )?['\"`]?user|first (?:non-system )?message (?:must|should|role)"
+        r"|consecutive (?:user|assistant|messages|roles)|same role|last message (?:must|should|role)"
+        r"|(?:only one|a single|multiple|more than one) system"
+        r"|system (?:message|prompt|role)s?.{0,20}(?:beginning|first|start)"
+        r"|after the optional system|expected.{0,20}role"
+    ),
+}
+TOO_LONG = re.compile(
+    r"(?i)context.(?:length|size|window)|maximum context|context_length|prompt is too long|too many (?:input )?tokens"
+    r"|(?:prompt|input)\b.{0,20}too (?:long|large)|input.length|reduce the length|\bn_ctx\b|num_ctx|max_model_len"
+    r"|exceeds? .{0,30}(?:max(?:imum)?|limit).{0,20}tokens|tokens? limit exceeded|longer than the (?:maximum|model)"
+    r"|max_new_tokens.{0,12} must be <=|上下文|超过.{0,12}最大.{0,4}长度"
+)
+LIMITS = (  # of tokens, as servers tell it
+    re.compile(
+        r"(?i)(?:context (?:length|size|window)|\bn_ctx|num_ctx|max_model_len|must be <=)\D{0,24}?(\d[\d,]{2,})"
+    ),
+    re.compile(
+        r"(?i)> ?(\d[\d,]{2,})(?: tokens)? ?(?:maximum|limit)|(?:maximum|limit|最大)\D{0,24}?(\d[\d,]{2,})"
+    ),
+)
+SENT = re.compile(  # how many tokens the prompt had
+    r"(?i)(\d[\d,]{2,})(?: tokens)? (?:of text )?(?:in|from) (?:the|your) (?:messages|prompt|input)"
+    r"|(\d[\d,]{2,}) `?input`?s? tokens"
+    r"|(?:request|prompt|input) ?\((\d[\d,]{2,})|n_prompt_tokens\D{1,4}(\d[\d,]{2,})|too long: (\d[\d,]{2,})"
+    r"|(\d[\d,]{2,}) `inputs`|resulted in (\d[\d,]{2,})"
+)
+MAX_SHORTENINGS = 3
+SHORTER = 0.7  # of the prompt, where the server tells no number
+MARGIN = 0.95
+MIN_ANSWER_TOKENS = 64
+SPOKE_FIRST = "Before the person wrote anything, you had said:"
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """What is known of a server: parts and orders that it refuses, and how many tokens its prompts may have, as they
+    are estimated here.
+    """
+
+    refused: frozenset[str] = frozenset()
+    room: int | None = None
+
+    def without(self, part: str) -> "Adaptation":
+        return replace(self, refused=self.refused | {part})
+
+
+def build_body(
+    model: str,
+    messages: Messages,
+    tools: Messages,
+    form: Mapping[str, Any] | None,
+    sampling: Sampling,
+    refused: frozenset[str],
+) -> dict[str, Any]:
+    """Return the body of a streaming request, without what the server refuses."""
+    optional: dict[str, Any] = {"stream_options": {"include_usage": True}, **sampling.as_fields()}
+    if "max_tokens" in refused and "max_tokens" in optional:
+        optional["max_completion_tokens"] = optional["max_tokens"]
+    if tools:
+        optional["tools"] = list(tools)
+    if form:
+        optional["response_format"] = dict(form)
+    kept = {name: part for name, part in optional.items() if name not in refused}
+    return {"model": model, "messages": arrange(messages, refused), "stream": True} | kept
+
+
+def find_refused_part(error: ProviderError, body: Mapping[str, Any], refused: frozenset[str]) -> str:
+    """Return what of the body a server's words refuse, where it can be asked without; else an empty string."""
+    if error.status not in REFUSING_STATUSES:
+        return ""
+    for part, refusal in ORDERS.items():
+        if refusal.search(error.said) and arrange(body["messages"], refused | {part}) != body["messages"]:
+            return part
+    parts = (part for part, refusal in REFUSALS.items() if part in body and refusal.search(error.said))
+    return next(parts, "")
+
+
+# -- the order of messages
+
+
+def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
+    """Return the messages in the order that the server wants: as they are, where it refused none.
+
+    Else system first, or within the user's first message; then the user's, and no two of a role in a row. What the
+    assistant said before is told in the system's message.
+    """
+    if not refused & ORDERS.keys():
+        return list(messages)
+    told = [str(message["content"]) for message in messages if message["role"] == "system"]
+    rest = [message for message in messages if message["role"] != "system"]
+    begins = next((at for at, message in enumerate(rest) if message["role"] == "user"), 0)
+    if early := [str(message["content"]) for message in rest[:begins] if message.get("content")]:
+        told.append("\n".join([SPOKE_FIRST, *early]))
+    arranged = merge_roles(rest[begins:])
+    system = "\n\n".join(told)
+    if not system:
+        return arranged
+    if "system" not in refused:
+        return [{"role": "system", "content": system}, *arranged]
+    if arranged and arranged[0]["role"] == "user":
+        first = {**arranged[0], "content": f"{system}\n\n{arranged[0]['content']}"}
+        return [first, *arranged[1:]]
+    return [{"role": "user", "content": system}, *arranged]
+
+
+def merge_roles(messages: Messages, roles: Collection[str] = ("user", "assistant")) -> list[dict[str, Any]]:
+    """Return the messages with neighbours of one of these roles as one; calls of tools and their results stay apart."""
+    merged: list[dict[str, Any]] = []
+    for message in messages:
+        before = merged[-1] if merged and message["role"] in roles else None
+        if before and _is_plain(before) and _is_plain(message) and before["role"] == message["role"]:
+            merged[-1] = {**before, "content": f"{before['content']}\n\n{message['content']}"}
+        else:
+            merged.append(dict(message))
+    return merged
+
+
+def _is_plain(message: Mapping[str, Any]) -> bool:
+    return isinstance(message.get("content"), str) and not message.get("tool_calls")
+
+
+# -- the length of a prompt
+
+
+def is_too_long(error: ProviderError) -> bool:
+    """Return whether the server says that the prompt does not fit into its model's context."""
+    return error.status in REFUSING_STATUSES and bool(TOO_LONG.search(error.said))
+
+
+def read_room(error: ProviderError, messages: Messages, tools: Messages, sampling: Sampling) -> int:
+    """Return how many tokens the prompt may have, as they are estimated here, by what the server told."""
+    estimated = estimate_messages(messages, tools)
+    limit, sent = _read_numbers(error.said)
+    if not limit:
+        return int(estimated * SHORTER)
+    left = limit - min(sampling.max_tokens or 0, limit // 2)
+    room = left * (estimated / sent if sent else 1.0) * MARGIN
+    return int(min(room, estimated * MARGIN))
+
+
+def lower_max_tokens(error: ProviderError, sampling: Sampling) -> Sampling | None:
+    """Return the sampling with as many tokens for the answer as the server has left; None where that is no help."""
+    limit, sent = _read_numbers(error.said)
+    left = limit - sent if limit and sent else 0
+    if left < MIN_ANSWER_TOKENS or not sampling.max_tokens or sampling.max_tokens <= left:
+        return None
+    return replace(sampling, max_tokens=left)
+
+
+def _read_numbers(said: str) -> tuple[int, int]:
+    """Return the tokens that the server's model has, and those that the prompt had; 0 for what it does not tell."""
+    limit = next((found for pattern in LIMITS if (found := pattern.search(said))), None)
+    sent = SENT.search(said)
+    return _as_number(limit), _as_number(sent)
+
+
+def _as_number(found: "re.Match[str] | None") -> int:
+    digits = next(filter(None, found.groups()), "") if found else ""
+    return int(digits.replace(",", "")[:9] or 0)
+
+
+def shorten_history(messages: Messages, tools: Messages, tokens: int) -> Messages | None:
+    """Return the messages without their oldest that are not the system's, so that they have at most so many tokens.
+
+    The user's last message stays, and all after it. None where there is nothing to leave out.
+    """
+    last = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
+    older = [at for at in range(last) if messages[at]["role"] != "system"]
+    if not older:
+        return None
+    left = estimate_messages(messages, tools)
+    gone: set[int] = set()
+    for at in older:
+        if left <= tokens and gone:
+            break
+        left -= estimate_messages([messages[at]])
+        gone.add(at)
+    return _without(messages, gone)
+
+
+def _without(messages: Messages, gone: set[int]) -> Sequence[Mapping[str, Any]]:
+    return [message for at, message in enumerate(messages) if at not in gone]

@@ -1,0 +1,47 @@
+"""How a chat model is to choose its words, how long it may go on, and where it has to stop."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django.conf import settings
+
+MAX_STOPS = 4  # OpenAI takes no more
+STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
+FORM_TEMPERATURE = 0.3  # of an answer in a given form
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What is left out (None, nothing, a penalty of 0) is the server's to choose."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    stop: tuple[str, ...] = ()
+
+    @classmethod
+    def for_talk(cls, names: Iterable[str]) -> Self:
+        """Return that of an answer in a talk: by settings.SAMPLING, up to a line in which another of these speaks."""
+        turns = [f"\n{' '.join(name.split())}:" for name in names if len(name.strip()) > 1]
+        stop = tuple([*turns, *STOPS][:MAX_STOPS])
+        return cls(max_tokens=settings.ANSWER_TOKENS, stop=stop, **settings.SAMPLING)
+
+    @classmethod
+    def for_form(cls, max_tokens: int | None) -> Self:
+        """Return that of an answer in a given form."""
+        return cls(max_tokens=max_tokens, temperature=FORM_TEMPERATURE)
+
+    def as_fields(self) -> dict[str, Any]:
+        """Return the fields of a request."""
+        fields = {
+            "max_tokens": self.max_tokens,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "presence_penalty": self.presence_penalty or None,
+            "frequency_penalty": self.frequency_penalty or None,
+            "stop": list(self.stop) or None,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
