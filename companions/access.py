@@ -11,7 +11,7 @@ from accounts.models import User
 from companions.models import Companion, Job, Message, Reply, Timer, Waking
 from files.models import StoredFile
 from memory.documents.gists import with_progress
-from memory.models import Block, DiaryEntry, Document, Memory, Revision, Slot
+from memory.models import Block, DiaryEntry, Document, Memory, Revision, Slot, Thread
 from safety.models import Notice
 
 Row = TypeVar("Row", bound=Model)
@@ -40,6 +40,10 @@ def get_reply(user: User, reply_id: UUID, **lookups: Any) -> Reply:
 def get_memory(user: User, companion_id: UUID, memory_id: UUID) -> Memory:
     related = ("companion__user", "message", "retraction")
     return get_owned(user, Memory, *related, companion=companion_id, pk=memory_id)
+
+
+def get_thread(user: User, companion_id: UUID, thread_id: UUID) -> Thread:
+    return get_owned(user, Thread, "companion__user", "memory", companion=companion_id, pk=thread_id)
 
 
 def get_diary_entry(user: User, companion_id: UUID, entry_id: UUID) -> DiaryEntry:

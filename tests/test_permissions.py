@@ -24,6 +24,7 @@ from memory.core_memory import set_slot, write_block
 from memory.goals import begin_goal
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.core_memory import By
+from memory.threads import open_thread
 from safety import notices
 from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
@@ -67,6 +68,7 @@ class Things:
             "timer_id": self.companion.timers.get(name="morning").pk,
             "waking_id": self.companion.wakings.get().pk,
             "pursuit_id": self.companion.memories.get(kind="goal").pk,
+            "thread_id": self.companion.threads.get().pk,
             "subscription_id": self.companion.user.push_subscriptions.get().pk,
             "recording_id": self.companion.recordings.get().pk,
             "file_id": self.companion.recordings.get().file_id,
@@ -85,6 +87,7 @@ def things(alice: User, mira: Companion) -> Things:
     timers.fire(mira.timers.get(name="morning"), now)
     memory = Memory.objects.get(message=started.message)
     begin_goal(mira.pk, Memory.Kind.GOAL, "Learn to sail", now, [], alice.zone)
+    open_thread(memory, None, now)
     set_slot(mira.pk, "tea", "green", by=By.USER, now=now)
     write_block(mira.pk, "tea", "green", by=By.USER, now=now)
     night = Consolidation.objects.create(
@@ -141,6 +144,7 @@ BODIES: dict[str, object] = {
     "write_block": {"text": "black"},
     "settle_change": {"keep": "both"},
     "change_pursuit": {"progress": 40},
+    "change_thread": {"state": "settled"},
     "change_life_settings": {"reaches_out": True},
     "mark_read": {},
     "put_portrait": {"seed": 7, "features": {"hair": "bob"}},

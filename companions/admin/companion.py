@@ -38,12 +38,13 @@ from memory.models import (
     Recall,
     Revision,
     Slot,
+    Thread,
 )
 from safety.admin import PrivateAdmin, link, moment, number
 
 BELOW: tuple[type[Model], ...] = (
     *(Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
-    *(Memory, Recall, DiaryEntry, Revision, Slot, Block, Pursuit, Document, Learning, Consolidation),
+    *(Memory, Recall, DiaryEntry, Revision, Slot, Block, Pursuit, Thread, Document, Learning, Consolidation),
 )
 
 

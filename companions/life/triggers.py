@@ -24,7 +24,7 @@ from companions.life.eligibility import (
 )
 from companions.models import Companion, Life, Waking
 from companions.models.companion import hold
-from memory.models import Memory, Pursuit
+from memory.models import Memory, Pursuit, Thread
 from memory.models.memory import MemoryQuerySet
 from text.dates import days_ahead, days_told, in_year
 from text.strings import shorten, split_sentences
@@ -96,6 +96,8 @@ class Occasion:
                 sentence = gettext("This was promised for yesterday, and it counts: “%(memory)s”")
             case Drive.PROMISE:
                 sentence = gettext("This was promised for today, and it counts: “%(memory)s”")
+            case Drive.EVENT if self.days < 0:
+                sentence = gettext("This was yesterday, and how it went is not known yet: “%(memory)s”")
             case Drive.EVENT if self.days:
                 sentence = gettext("This is tomorrow, and it matters: “%(memory)s”")
             case Drive.EVENT:
@@ -116,7 +118,9 @@ class Occasion:
 
 
 def find_due_memories(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Occasion]:
-    """Yield promises that are due today or were yesterday, and what is today or tomorrow."""
+    """Yield promises that are due today or were yesterday, what is today or tomorrow, and what was yesterday and is
+    still open.
+    """
     for memory in memories:
         is_promise = memory.kind == Memory.Kind.PROMISE
         drive = Drive.PROMISE if is_promise else Drive.EVENT
@@ -126,10 +130,18 @@ def find_due_memories(memories: Iterable[Memory], today: date, zone: tzinfo) -> 
             if days in ((-1, 0) if is_promise else (0, 1)):
                 key = f"{drive}:{memory.pk}:{day.isoformat()}"
                 yield Occasion(drive=drive, key=key, about=memory, days=days, weight=weight)
+            elif days == -1 and getattr(memory, "thread", None):
+                key = f"{drive}:{memory.pk}:{day.isoformat()}:after"
+                yield Occasion(drive=drive, key=key, about=memory, days=days, weight=weight)
 
 
 def _get_days(memory: Memory, zone: tzinfo) -> list[date]:
-    """Return the day on which it happens, where that was still to come when it was told, else the days that it names."""
+    """Return the day on which it is due as a thread; else that on which it happens, where that was still to come when it
+    was told; else the days that it names.
+    """
+    thread = getattr(memory, "thread", None)
+    if thread and thread.due_on:
+        return [thread.due_on]
     happens_on = memory.happened_at.astimezone(zone).date()
     if happens_on > memory.learnt_at.astimezone(zone).date():
         return [happens_on]
@@ -259,7 +271,10 @@ def _find_occasions(companion: Companion, outreach: Outreach, now: datetime) -> 
     mine = _load_memories(companion)
     happens = Q(kind__in=[Memory.Kind.PROMISE, Memory.Kind.EVENT])
     feared = Q(kind=Memory.Kind.FACT, text__iregex=FEARED_WORDS)
-    dated = mine.filter(happens | feared, happened_at__gt=now - DATED_WINDOW)
+    due = Q(thread__state=Thread.State.OPEN, thread__due_on__isnull=False)
+    ended = Q(thread__state__in=[Thread.State.SETTLED, Thread.State.DROPPED])
+    dated = mine.filter(happens | feared | due, happened_at__gt=now - DATED_WINDOW).exclude(ended)
+    dated = dated.select_related("thread")
     yield from find_due_memories(dated.newest(MAX_MEMORIES), today, zone)
     # What the person said lately counts too: of that Kith may have learnt nothing yet.
     learnt = mine.exclude(kind__in=NOT_LEARNT).filter(text__iregex=BIRTHDAY_WORDS)

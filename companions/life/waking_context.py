@@ -24,6 +24,7 @@ from companions.prompting.pinned_context import load_pinned_context, render_inne
 from companions.prompting.turn_prompt import RULES, Line, compose_tool_result, load_last_time, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found
+from memory.threads import load_open_threads, render_threads
 from providers.tokens import beginning
 from text.dates import render_age
 from text.strings import block, one_line, quoted
@@ -119,10 +120,14 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     if about := context.waking.subject:
         context.found = [Found(about, 0.0, {})]
         context.shown |= {about.pk} | ({about.message_id} if about.message_id else set())
+    zone = context.companion.user.zone
+    threads = load_open_threads(context.companion.pk, now, zone)
+    context.shown |= {thread.memory_id for thread in threads}
     why = [
         *_tell_reason(context, now),
         *_tell_last_time(context, talk, now),
         *talk.lines(context.companion),
+        *render_threads(threads, now.astimezone(zone).date()),
         *render_inner_state(pinned, now, settings.CONTEXT_TOKENS // 16),
     ]
     return [

@@ -1,4 +1,4 @@
-"""The goals and ideas of a companion, and how far they are."""
+"""The goals and ideas of a companion, how far they are, and what is open between the two."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,13 +16,14 @@ from django.utils.translation import gettext_lazy
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.errors import PursuitError
-from companions.memories import goals
+from companions.memories import goals, threads
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
-from memory.models import Memory, Pursuit
+from memory.models import Memory, Pursuit, Thread
 from text.strings import shorten
 
 MAX_SHOWN = 500  # the newest
+MAX_ENDED_THREADS = 20
 MAX_GOAL_CHARACTERS = 80  # of a goal in the list to choose from
 
 
@@ -105,8 +106,12 @@ def _page(
     form: PursuitForm | None,
     status: int = 200,
 ) -> HttpResponse:
+    mine = threads.load_threads(companion)
+    ended = mine.exclude(state=Thread.State.OPEN).order_by("-closed_at", "pk")
     context = {
         "companion": companion,
+        "threads": mine.filter(state=Thread.State.OPEN)[:MAX_SHOWN],
+        "ended_threads": ended[:MAX_ENDED_THREADS],
         "goals": goals.build_tree(_only(Memory.Kind.GOAL, found)),
         "ideas": goals.sort_ideas(_only(Memory.Kind.IDEA, found)),
         "form": form,

@@ -16,6 +16,7 @@ from companions.pages import (
     memories,
     revisions,
     talk,
+    threads,
     timers,
 )
 from memory.models import Revision
@@ -91,6 +92,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("timers/<uuid:timer_id>/again/", timers.restart, name="timer_again"),
     path("pursuits/", goals.pursuits, name="pursuits"),
     path("pursuits/<uuid:pursuit_id>/", goals.change, name="pursuit_change"),
+    path("threads/<uuid:thread_id>/", threads.change, name="thread_change"),
     path("face/", face.face, name="face"),
     path("face/preview/", face.preview, name="face_preview"),
     path("face/image/", face.image, name="face_image"),

@@ -44,6 +44,7 @@ from memory.models import (
     Recalled,
     Revision,
     Slot,
+    Thread,
 )
 
 VERSION = 1
@@ -61,6 +62,7 @@ SECTIONS: dict[str, tuple[type[models.Model], str]] = {
     "deliveries": (Delivery, "companion"),
     "memories": (Memory, "companion"),
     "pursuits": (Pursuit, "companion"),
+    "threads": (Thread, "companion"),
     "diary": (DiaryEntry, "companion"),
     "revisions": (Revision, "companion"),
     "slots": (Slot, "companion"),

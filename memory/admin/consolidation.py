@@ -1,4 +1,4 @@
-"""Nights for operators: each run with what it did, each change, and how far goals and ideas are."""
+"""Nights for operators: each run with what it did, each change, how far goals and ideas are, and what is open."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.db.models import Count
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from memory.models import Change, Consolidation, Pursuit
+from memory.models import Change, Consolidation, Pursuit, Thread
 from safety.admin import PrivateAdmin, link, moment, number, state
 
 COLOURS = {
@@ -85,3 +85,25 @@ class PursuitAdmin(PrivateAdmin):
 
     def private(self, request: HttpRequest, thing: Pursuit) -> dict[str, Any]:
         return {"lines": [thing.memory], "parts": [thing.parent] if thing.parent else []}
+
+
+@admin.register(Thread)
+class ThreadAdmin(PrivateAdmin):
+    """What is open between a companion and its person, or was."""
+
+    list_display = (
+        *("short_id", "owner", "of_companion", "of_memory", "state", "due_on"),
+        *(moment("opened_at", _("open since")), moment("closed_at", _("closed"))),
+    )
+    list_filter = ("state", "due_on")
+    search_ids = ("pk", "companion", "memory")
+    ordering = ("-opened_at",)
+    fields = (
+        *("id", "owner", "of_companion", "memory", "state", "due_on", "opened_at", "closed_at", "settled_by"),
+    )
+    private_template = "admin/memory/thread.html"
+
+    of_memory = link("memory", _("memory"))
+
+    def private(self, request: HttpRequest, thing: Thread) -> dict[str, Any]:
+        return {"lines": [thing.memory]}

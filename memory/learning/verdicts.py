@@ -14,6 +14,7 @@ from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
 from memory.store import entry_of, link_sources, nudge, retract
+from memory.threads import update_threads
 
 NOON = time(12)
 GAIN = 0.3  # of what is missing to certainty, for each time that it is told again
@@ -55,6 +56,7 @@ def learn(
         learning.save()
     if outcomes & CHANGES:
         nudge(companion_id)
+    update_threads(learning, learnt, known, talk, now=now, zone=zone, names=names)
     return learning
 
 

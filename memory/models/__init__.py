@@ -7,6 +7,7 @@ from memory.models.learning import Learning, Retraction
 from memory.models.memory import Memory, Recall, Recalled
 from memory.models.pursuit import Pursuit
 from memory.models.revision import Revision
+from memory.models.thread import Thread
 
 __all__ = [
     "Block",
@@ -25,4 +26,5 @@ __all__ = [
     "Revision",
     "Slot",
     "Space",
+    "Thread",
 ]

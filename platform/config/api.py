@@ -31,6 +31,7 @@ from companions.api import (
     memories,
     messages,
     portrait,
+    threads,
     timers,
 )
 from integrations.push import api as push
@@ -53,6 +54,7 @@ for router in (
     timers.router,
     life.router,
     goals.router,
+    threads.router,
     portrait.router,
 ):
     api.add_router("/companions", router)

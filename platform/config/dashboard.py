@@ -131,6 +131,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "memory.Slot": "push_pin",
             "memory.Block": "sticky_note_2",
             "memory.Pursuit": "flag",
+            "memory.Thread": "pending",
             "memory.Document": "description",
             "memory.Page": "article",
             "memory.Learning": "school",

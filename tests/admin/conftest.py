@@ -42,6 +42,7 @@ from memory.models import (
     Retraction,
     Revision,
     Space,
+    Thread,
 )
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -192,6 +193,7 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
         companion=companion, consolidation=night, number=1, kind="insight", memory=fact
     ).others.add(Memory.objects.get(message=message))
     Pursuit.objects.create(companion=companion, memory=fact)
+    Thread.objects.create(companion=companion, memory=fact, opened_at=NOON)
     wake(companion, message)
     Memory.objects.filter(pk=fact.pk).update(
         quotes=[{"message": str(message.pk), "text": f"my {MARKER}"}], is_private=True

@@ -15,6 +15,7 @@ from companions.models import Timer, Waking
 from companions.pages.urls import companion_patterns
 from memory.goals import begin_goal
 from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
+from memory.threads import open_thread
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 from tests.voice.recordings import recorded
@@ -64,6 +65,11 @@ def waking(told: Told) -> UUID:
     due = {"timer_id": timer(told), "due_at": NOW}
     given = {"origin": "timer", "created_at": NOW}
     return Waking.objects.get_or_create(companion=told.companion, **due, defaults=given)[0].pk
+
+
+def thread(told: Told) -> UUID:
+    """Something that is open between the two."""
+    return open_thread(Memory.objects.get(pk=goal(told)), None, NOW).pk
 
 
 def goal(told: Told) -> UUID:
@@ -145,6 +151,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "timer_fire": lambda told: f"{told.path}timers/{timer(told)}/fire/",
     "timer_again": lambda told: f"{told.path}timers/{timer(told)}/again/",
     "pursuits": lambda told: f"{told.path}pursuits/",
+    "thread_change": lambda told: f"{told.path}threads/{thread(told)}/",
     "pursuit_change": lambda told: f"{told.path}pursuits/{goal(told)}/",
     "reply_speech": lambda told: f"{told.path}replies/{told.reply.pk}/speech/0/",
     "message_speech": lambda told: f"{told.path}messages/{told.answer.pk}/speech/0/",
@@ -195,6 +202,7 @@ POST_ONLY = {
     "timer_fire",
     "timer_again",
     "pursuit_change",
+    "thread_change",
     "read",
     "recording_add",
     "recording_transcribe",

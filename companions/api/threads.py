@@ -1,0 +1,80 @@
+"""What is open between the two: listed, settled, let be, and opened again."""
+
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from ninja import Field, Query, Router, Schema
+
+from accounts.authentication import SignedInRequest
+from companions.access import get_companion, get_thread
+from companions.api.schemas import ListOut, list_rows
+from companions.memories import threads
+from companions.pagination import PageQuery
+from memory.models import Thread
+
+router = Router(tags=["threads"])
+THREADS = "/{uuid:companion_id}/threads"
+Out = dict[str, Any]
+
+
+class ThreadOut(Schema):
+    id: UUID
+    memory_id: UUID = Field(description="The memory which tells what it is about, and with which it goes.")
+    kind: str = Field(description="That of the memory: promise, event, fact, …")
+    text: str
+    due_on: date | None
+    state: Thread.State
+    opened_at: datetime
+    closed_at: datetime | None
+    settled_by: UUID | None = Field(description="The message that settled it, where one did.")
+
+    @staticmethod
+    def resolve_kind(thread: Thread) -> str:
+        return thread.memory.kind
+
+    @staticmethod
+    def resolve_text(thread: Thread) -> str:
+        return thread.memory.text
+
+    @staticmethod
+    def resolve_settled_by(thread: Thread) -> UUID | None:
+        return thread.settled_by_id
+
+
+class ThreadsOut(ListOut[ThreadOut]):
+    pass
+
+
+class OfStateIn(Schema):
+    state: Thread.State | None = None
+
+
+class ThreadPatch(Schema):
+    state: Thread.State
+
+
+@router.get(
+    THREADS,
+    response=ThreadsOut,
+    operation_id="list_threads",
+    summary="What is open between you, newest first",
+)
+def list_threads(
+    request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfStateIn]
+) -> Out:
+    rows = threads.load_threads(get_companion(request.user, companion_id))
+    return list_rows(rows.filter(state=which.state) if which.state else rows, "opened_at", query)
+
+
+@router.patch(
+    THREADS + "/{uuid:thread_id}",
+    response=ThreadOut,
+    operation_id="change_thread",
+    summary="Say that it is settled, let it be, or open it again",
+)
+def change_thread(request: SignedInRequest, companion_id: UUID, thread_id: UUID, body: ThreadPatch) -> Thread:
+    thread = get_thread(request.user, companion_id, thread_id)
+    threads.set_state(thread, body.state, timezone.now())
+    return thread

@@ -1,0 +1,28 @@
+"""What is open between a companion and its person, as the person sees and ends it."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+
+from companions.models import Companion
+from companions.models.companion import lock
+from memory.models import Thread
+from memory.threads import close_thread, reopen_thread
+
+
+def load_threads(companion: Companion) -> QuerySet[Thread]:
+    """Return its threads whose memory still holds, each with it, the next one due first."""
+    mine = Thread.objects.filter(companion=companion, memory__closed_at=None).select_related("memory")
+    return mine.defer("memory__entry").order_by(F("due_on").asc(nulls_last=True), "-opened_at", "pk")
+
+
+@transaction.atomic
+def set_state(thread: Thread, state: Thread.State, now: datetime) -> None:
+    """Settle or drop the thread, or let it be open again."""
+    lock(thread.companion_id)
+    if state == Thread.State.OPEN:
+        reopen_thread(thread)
+    else:
+        close_thread(thread, state, now)
+    thread.refresh_from_db()

@@ -1,0 +1,58 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.user import OwnedQuerySet
+from memory.models.memory import Memory
+
+
+class Thread(models.Model):
+    """What is open between a companion and its person: a promise, an exam on Friday, an answer that is owed, a worry.
+
+    What it is about its memory tells, with which it goes. It comes up when it is due, and ends when it is settled, by
+    that message where one told it, or is dropped.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", _("open")
+        SETTLED = "settled", _("settled")
+        DROPPED = "dropped", _("let be")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="threads")
+    memory = models.OneToOneField(Memory, models.CASCADE, related_name="thread")
+    due_on = models.DateField(_("due"), null=True, blank=True)  # a day of the person's
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.OPEN)
+    opened_at = models.DateTimeField(_("open since"))
+    closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
+    settled_by = models.ForeignKey(
+        "companions.Message",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("settled by"),
+    )
+
+    objects = OwnedQuerySet["Thread"].as_manager()
+
+    class Meta:
+        verbose_name = _("thread")
+        verbose_name_plural = _("threads")
+        ordering = ["-opened_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state="open", closed_at=None)
+                | ~models.Q(state="open") & models.Q(closed_at__isnull=False),
+                name="thread_open_until_closed",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["companion", "due_on"], condition=models.Q(state="open"), name="thread_open_due"
+            ),  # what comes up in a prompt
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.memory_id}"

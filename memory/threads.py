@@ -1,0 +1,199 @@
+"""Long-term threads: what is open between the two, opened and settled by what is learnt, shown when it is due."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta, tzinfo
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
+
+from memory.learning.answers import Learnt
+from memory.learning.subjects import is_same_subject
+from memory.learning.talk import Line, Talk
+from memory.models import Learning, Memory, Thread
+from text.dates import TELLS_PAST, days_ahead
+from text.strings import folded, quoted, shorten
+
+MAX_SHOWN, MAX_UNDATED = 5, 2
+DAYS_AHEAD, DAYS_AFTER = 1, 3  # around its day in which it comes up
+UNDATED_AFTER, UNDATED_FOR = timedelta(hours=12), timedelta(days=14)  # in which one without a day does
+GIVEN_UP_AFTER, UNDATED_GIVEN_UP_AFTER = timedelta(days=14), timedelta(days=60)  # then it is dropped
+FACT_HORIZON = timedelta(days=90)  # a fact of a later day is no thread
+MAX_TEXT_CHARACTERS = 300
+MAX_OPEN = 200  # that are compared with what is learnt
+DATED = (Memory.Kind.PROMISE, Memory.Kind.EVENT, Memory.Kind.FACT)
+KINDS = {Memory.Kind.PROMISE: "Promised", Memory.Kind.EVENT: "Coming up", Memory.Kind.FACT: "Coming up"}
+
+
+# -- opened and settled
+
+
+def open_thread(memory: Memory, due_on: date | None, now: datetime) -> Thread:
+    """Return the thread of the memory, opened where there is none; one that was closed stays closed."""
+    given = {"companion_id": memory.companion_id, "due_on": due_on, "opened_at": now}
+    thread, _is_new = Thread.objects.get_or_create(memory=memory, defaults=given)
+    return thread
+
+
+def close_thread(thread: Thread, state: Thread.State, now: datetime, settled_by: UUID | None = None) -> bool:
+    """Return whether it was open; then it is settled or dropped now."""
+    still_open = Thread.objects.filter(pk=thread.pk, state=Thread.State.OPEN)
+    return bool(still_open.update(state=state, closed_at=now, settled_by_id=settled_by))
+
+
+def reopen_thread(thread: Thread) -> None:
+    """Let it be open again."""
+    Thread.objects.filter(pk=thread.pk).update(state=Thread.State.OPEN, closed_at=None, settled_by=None)
+
+
+@transaction.atomic
+def update_threads(
+    learning: Learning,
+    learnt: Sequence[Learnt],
+    known: Sequence[Memory],
+    talk: Talk,
+    *,
+    now: datetime,
+    zone: tzinfo,
+    names: Mapping[str, str],
+) -> None:
+    """Open and settle threads by what was just learnt of the talk. Call it with the companion held.
+
+    What has a day to come is opened, and what the model calls open; what closed a memory, what the model calls settled,
+    and what is told of the same matter from its day on settles. What nobody came back to for long is dropped.
+    """
+    companion_id = learning.companion_id
+    touched = [UUID(row["memory"]) for row in learning.verdicts if row.get("memory")]
+    memories = Memory.objects.of(companion_id).open().filter(pk__in=touched).defer("entry", "quotes")
+    entries = {folded(entry.text): entry for entry in learnt}
+    told = {memory.pk: entries.get(folded(memory.text)) for memory in memories}
+    settle_threads(companion_id, list(memories), told, known, talk, now=now, zone=zone, names=names)
+    for memory in memories:
+        entry = told[memory.pk]
+        due_on = find_due_day(memory, now, zone)
+        if due_on or getattr(entry, "thread", "") == "open":
+            open_thread(memory, due_on, now)
+    drop_old(companion_id, now, zone)
+
+
+def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
+    """Return the nearest day to come that a promise, an event or a fact names; a fact's only within three months."""
+    if memory.kind not in DATED:
+        return None
+    today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
+    days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
+    due_on = next((day for day in days if day >= today), None)
+    is_far = due_on is not None and memory.kind == Memory.Kind.FACT and due_on - today > FACT_HORIZON
+    return None if is_far else due_on
+
+
+def settle_threads(
+    companion_id: UUID,
+    memories: Sequence[Memory],
+    told: Mapping[UUID, Learnt | None],
+    known: Sequence[Memory],
+    talk: Talk,
+    *,
+    now: datetime,
+    zone: tzinfo,
+    names: Mapping[str, str],
+) -> None:
+    """Settle the open threads of which these memories, just learnt, tell the end; drop those whose memory is closed."""
+    mine = Thread.objects.filter(companion_id=companion_id, state=Thread.State.OPEN)
+    closed = {"state": Thread.State.DROPPED, "closed_at": now}
+    mine.filter(memory__closed_at__isnull=False).update(**closed)
+    threads = list(
+        mine.exclude(memory__in=memories).select_related("memory").order_by("-opened_at")[:MAX_OPEN]
+    )
+    for memory in memories if threads else ():
+        entry = told.get(memory.pk)
+        line = _find_telling(entry, talk)
+        of = _find_settled(entry, known)
+        for thread in threads:
+            if thread.memory_id == of or _tells_end(memory, entry, line, thread, names, zone):
+                close_thread(thread, Thread.State.SETTLED, now, line.message_id if line else None)
+
+
+def _find_telling(entry: Learnt | None, talk: Talk) -> Line | None:
+    """Return the line that tells it: the person's, where one of them does."""
+    lines = talk.lines_of(entry.sources) if entry else []
+    return next((line for line in lines if line.speaker == "user"), lines[0] if lines else None)
+
+
+def _find_settled(entry: Learnt | None, known: Sequence[Memory]) -> UUID | None:
+    """Return the memory that the model says is settled by this."""
+    if entry is None or getattr(entry, "thread", "") != "settled" or not entry.of:
+        return None
+    return known[entry.of - 1].pk if 1 <= entry.of <= len(known) else None
+
+
+def _tells_end(
+    memory: Memory,
+    entry: Learnt | None,
+    line: Line | None,
+    thread: Thread,
+    names: Mapping[str, str],
+    zone: tzinfo,
+) -> bool:
+    """Return whether the memory tells how the thread came out: the same matter, after its day, or that day as past."""
+    if entry is None or line is None or thread.due_on is None:
+        return False
+    said_on = line.said_at.astimezone(zone).date()
+    if said_on < thread.due_on or any(day > said_on for day in days_ahead(memory.text, said_on)):
+        return False
+    if said_on == thread.due_on and not TELLS_PAST.search(folded(memory.text)):
+        return False
+    about, called = thread.memory.text, list(names.values())
+    return is_same_subject(memory.text, entry.quotes, about, [], called, line.said_at)
+
+
+def drop_old(companion_id: UUID, now: datetime, zone: tzinfo) -> None:
+    """Drop what nobody came back to: two weeks after its day, or two months after it was opened without one."""
+    today = now.astimezone(zone).date()
+    old = Q(due_on__lt=today - GIVEN_UP_AFTER) | Q(due_on=None, opened_at__lt=now - UNDATED_GIVEN_UP_AFTER)
+    mine = Thread.objects.filter(old, companion_id=companion_id, state=Thread.State.OPEN)
+    mine.update(state=Thread.State.DROPPED, closed_at=now)
+
+
+# -- shown
+
+
+def load_open_threads(companion_id: UUID, now: datetime, zone: tzinfo) -> list[Thread]:
+    """Return what is open between the two and comes up now, the nearest first, at most five; one query.
+
+    With a day: from the eve until three days after. Without one: two at most, from half a day after it was opened on,
+    for two weeks. What is closed, private, stale or comes from a hidden message does not come up.
+    """
+    today = now.astimezone(zone).date()
+    dated = Q(due_on__range=(today - timedelta(DAYS_AFTER), today + timedelta(DAYS_AHEAD)))
+    undated = Q(due_on=None, opened_at__range=(now - UNDATED_FOR, now - UNDATED_AFTER))
+    hidden = Memory.sources.through.objects.filter(memory=OuterRef("memory"), message__is_hidden=True)
+    holds = {"memory__closed_at": None, "memory__is_private": False, "memory__is_stale": False}
+    mine = Thread.objects.filter(dated | undated, companion_id=companion_id, state=Thread.State.OPEN, **holds)
+    mine = mine.exclude(Exists(hidden)).select_related("memory").defer("memory__entry", "memory__quotes")
+    found = list(mine.order_by(F("due_on").asc(nulls_last=True), "-memory__importance", "pk")[:50])
+    near = sorted((thread for thread in found if thread.due_on), key=lambda thread: abs(_days(thread, today)))
+    return [*near, *[thread for thread in found if not thread.due_on][:MAX_UNDATED]][:MAX_SHOWN]
+
+
+def _days(thread: Thread, today: date) -> int:
+    return (thread.due_on - today).days if thread.due_on else 0
+
+
+def render_threads(threads: Sequence[Thread], today: date) -> list[str]:
+    """Return what is open between the two as lines of a prompt; none for none. `today` is the person's."""
+    lines = [f"- {_describe(thread, today)}: {_quote(thread)}" for thread in threads]
+    return ["Open between you (come back to it where it fits, once):", *lines] if lines else []
+
+
+def _describe(thread: Thread, today: date) -> str:
+    kind = KINDS.get(Memory.Kind(thread.memory.kind), "Open")
+    if thread.due_on is None:
+        return f"{kind}, without a day" if kind == "Promised" else "Open"
+    days = _days(thread, today)
+    when = {1: "tomorrow", 0: "today", -1: "yesterday"}.get(days, f"{abs(days)} days ago")
+    return f"{kind if days >= 0 or kind == 'Promised' else 'Was'} {when}"
+
+
+def _quote(thread: Thread) -> str:
+    return quoted(shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS))

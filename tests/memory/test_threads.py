@@ -1,0 +1,153 @@
+"""Long-term threads: opened by what is learnt with a day to come, shown when due, ended when settled."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from companions.deletion import delete_message
+from companions.models import Companion, Message
+from memory.learning.answers import Learnt
+from memory.learning.talk import Line, Talk
+from memory.learning.verdicts import learn
+from memory.models import Memory, Thread
+from memory.threads import load_open_threads, open_thread, render_threads
+from tests.companions.talking import say
+
+pytestmark = pytest.mark.django_db
+MONDAY = datetime(2026, 5, 4, 10, tzinfo=UTC)
+DAY = timedelta(days=1)
+NAMES = {"user": "Alice", "companion": "Mira"}
+
+
+def learnt_of(
+    companion: Companion, text: str, at: datetime, *, kind: str, tells: str, **fields: Any
+) -> Message:
+    """Let Alice say it at that time, and the companion learn what it tells."""
+    message = say(companion, text, at=at)[0]
+    zone = companion.user.zone
+    line = Line(message.pk, "user", "Alice", text, at.astimezone(zone))
+    entry = Learnt.model_validate({"kind": kind, "text": tells, "sources": [1], "quotes": [text], **fields})
+    known = list(Memory.objects.filter(companion=companion).exclude(kind="said").order_by("learnt_at"))
+    learn(companion.pk, Talk([line]), [entry], known, now=at, zone=zone, names=NAMES)
+    return message
+
+
+def exam(companion: Companion) -> Message:
+    return learnt_of(
+        companion, "My chemistry exam is on Friday.", MONDAY, kind="event",
+        tells="Alice's chemistry exam is on Friday, 8 May 2026.",
+    )  # fmt: skip
+
+
+def shown(companion: Companion, now: datetime) -> list[str]:
+    zone = companion.user.zone
+    return render_threads(load_open_threads(companion.pk, now, zone), now.astimezone(zone).date())[1:]
+
+
+def test_an_event_with_a_day_to_come_is_open_and_comes_up_from_its_eve_on(mira: Companion) -> None:
+    exam(mira)
+    thread = Thread.objects.get()
+    assert (thread.state, thread.due_on) == ("open", date(2026, 5, 8))
+    text = '"Alice\'s chemistry exam is on Friday, 8 May 2026."'
+    assert [shown(mira, MONDAY + days * DAY) for days in range(2, 9)] == [
+        [],
+        [f"- Coming up tomorrow: {text}"],
+        [f"- Coming up today: {text}"],
+        [f"- Was yesterday: {text}"],
+        [f"- Was 2 days ago: {text}"],
+        [f"- Was 3 days ago: {text}"],
+        [],
+    ]
+
+
+def test_it_is_settled_by_what_is_told_of_it_afterwards(mira: Companion) -> None:
+    exam(mira)
+    learnt_of(
+        mira, "I am nervous about the chemistry exam.", MONDAY + 2 * DAY, kind="fact",
+        tells="Alice is nervous about the chemistry exam.",
+    )  # fmt: skip
+    assert Thread.objects.get().state == "open"
+    told = learnt_of(
+        mira,
+        "I passed the chemistry exam!",
+        MONDAY + 5 * DAY,
+        kind="event",
+        tells="Alice passed her chemistry exam.",
+    )
+    thread = Thread.objects.get()
+    assert (thread.state, thread.settled_by, thread.closed_at) == ("settled", told, MONDAY + 5 * DAY)
+    assert shown(mira, MONDAY + 5 * DAY) == []
+
+
+def test_another_matter_settles_nothing(mira: Companion) -> None:
+    exam(mira)
+    learnt_of(mira, "I baked bread.", MONDAY + 5 * DAY, kind="event", tells="Alice baked bread.")
+    assert Thread.objects.get().state == "open"
+
+
+@pytest.mark.parametrize("days", [0, 3])
+def test_what_is_moved_to_another_day_is_open_for_that_one(mira: Companion, days: int) -> None:
+    exam(mira)
+    learnt_of(
+        mira, "The chemistry exam is on 15 May now.", MONDAY + days * DAY + timedelta(hours=1), kind="event",
+        tells="Alice's chemistry exam is on 15 May 2026.", verdict="revise", of=1,
+    )  # fmt: skip
+    states = dict(Thread.objects.values_list("due_on", "state"))
+    assert states == {date(2026, 5, 8): "dropped", date(2026, 5, 15): "open"}
+
+
+def test_what_has_no_day_opens_nothing_unless_the_model_calls_it_open(mira: Companion) -> None:
+    learnt_of(mira, "I love tea.", MONDAY, kind="preference", tells="Alice loves tea.")
+    learnt_of(mira, "I will call you.", MONDAY, kind="promise", tells="Alice promised to call.")
+    assert not Thread.objects.exists()
+    worry = Memory.objects.get(text="Alice loves tea.")
+    open_thread(worry, None, MONDAY)
+    assert shown(mira, MONDAY + timedelta(hours=1)) == []  # it was said a moment ago
+    assert shown(mira, MONDAY + DAY) == ['- Open: "Alice loves tea."']
+    assert shown(mira, MONDAY + 15 * DAY) == []
+
+
+def test_what_nobody_came_back_to_is_let_be(mira: Companion) -> None:
+    exam(mira)
+    learnt_of(mira, "I love tea.", MONDAY + 40 * DAY, kind="preference", tells="Alice loves tea.")
+    assert Thread.objects.get().state == "dropped"
+
+
+def test_at_most_five_come_up_by_one_query(
+    mira: Companion, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(8):
+        learnt_of(
+            mira,
+            f"Visit {number} is on 8 May.",
+            MONDAY,
+            kind="event",
+            tells=f"Alice has visit {number} on 8 May 2026.",
+        )
+    with django_assert_num_queries(1):
+        assert len(shown(mira, MONDAY + 4 * DAY)) == 5
+
+
+@pytest.mark.parametrize("fields", [{"is_private": True}, {"is_stale": True}, {"closed_at": MONDAY}])
+def test_what_models_may_not_be_told_does_not_come_up(mira: Companion, fields: dict[str, Any]) -> None:
+    exam(mira)
+    Memory.objects.filter(thread__isnull=False).update(**fields)
+    assert shown(mira, MONDAY + 4 * DAY) == []
+
+
+def test_what_comes_from_a_hidden_message_does_not_come_up(mira: Companion) -> None:
+    Message.objects.filter(pk=exam(mira).pk).update(is_hidden=True)
+    assert shown(mira, MONDAY + 4 * DAY) == []
+
+
+def test_it_goes_with_what_it_came_from(mira: Companion) -> None:
+    delete_message(exam(mira), MONDAY)
+    assert not Thread.objects.exists()
+
+
+def test_another_persons_threads_are_not_seen(mira: Companion, tian: Companion) -> None:
+    exam(mira)
+    assert load_open_threads(tian.pk, MONDAY + 4 * DAY, UTC) == []
+    assert not Thread.objects.owned_by(tian.user).exists()
