@@ -1,6 +1,7 @@
 """Messages: what may be said, saving it with its memory, and reading a conversation's path back to its first message."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -31,7 +32,9 @@ SELECT {columns} FROM companions_message message JOIN path USING (id) ORDER BY p
 PATH = WALK.format(columns="message.*, path.depth")
 SPOKEN = WALK.format(
     columns="message.id, message.role, message.text, message.is_hidden,"
-    " (SELECT id FROM memory_memory WHERE message_id = message.id)"
+    " (SELECT id FROM memory_memory WHERE message_id = message.id), message.said_at,"
+    " coalesce((SELECT emotions FROM companions_reply WHERE answer_id = message.id),"
+    " (SELECT emotions FROM companions_waking WHERE id = message.waking_id), '[]')::text"
 )
 
 
@@ -82,13 +85,18 @@ def open_session(conversation: Conversation, now: datetime) -> Session:
 
 
 class Spoken(NamedTuple):
-    """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long."""
+    """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long.
+
+    `emotions` are what its companion showed in it, each with its place in the text.
+    """
 
     pk: UUID
     role: str
     text: str
     is_hidden: bool
     memory_id: UUID | None
+    said_at: datetime
+    emotions: Sequence[Mapping[str, object]] = ()
 
 
 def load_path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
@@ -103,7 +111,7 @@ def load_spoken(message: Message, limit: int) -> list[Spoken]:
     parameters: dict[str, Any] = {"start": start, "conversation": conversation, "limit": limit}
     with connection.cursor() as cursor:
         cursor.execute(SPOKEN, parameters | {"session": message.session_id})
-        return list(map(Spoken._make, cursor.fetchall()))
+        return [Spoken(*rest, json.loads(emotions)) for *rest, emotions in cursor.fetchall()]
 
 
 def load_page(

@@ -66,7 +66,7 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
     left = until - monotonic()
     if left <= 0:
         raise ProviderUnavailable(f"The waking took longer than {settings.LIFE_WAKING_SECONDS:g} s")
-    offered = [] if is_last else tools.get_waking_offers()
+    offered = [] if is_last else context.offers
     with charged(context.payer, ModelCall.Purpose.WAKING, context.lease.clock) as charge:
         answer = complete(context.prompt, offered, timeout_seconds=left)
     context.call_id = charge.calls[-1].pk if charge.calls else None

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Max, Q
 
 from accounts.usage import Payer
+from companions import tools
 from companions.errors import LostOwnershipError
 from companions.life import timers
 from companions.life.eligibility import find_refusal
@@ -80,6 +81,15 @@ class WakingContext:
         return [message.pk for message in self.history]
 
     @property
+    def offers(self) -> list[dict[str, Any]]:
+        """Return the tools that it is offered by now."""
+        return tools.get_waking_offers(tools.find_asked_groups(self.waking.steps))
+
+    @property
+    def offered_tokens(self) -> int:
+        return tools.count_tokens(self.offers)
+
+    @property
     def payer(self) -> Payer:
         return Payer(self.companion.user_id, self.companion.pk)
 
@@ -128,7 +138,7 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         *_tell_last_time(context, talk, now),
         *talk.lines(context.companion),
         *render_threads(threads, now.astimezone(zone).date()),
-        *render_inner_state(pinned, now, settings.CONTEXT_TOKENS // 16),
+        *render_inner_state(pinned, now.astimezone(zone), settings.CONTEXT_TOKENS // 16),
     ]
     return [
         {"role": "system", "content": render_system(context.companion, pinned, rules=WAKING_RULES)},

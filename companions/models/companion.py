@@ -9,6 +9,7 @@ from accounts.models.user import OwnedQuerySet
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
 from text.placeholders import expand_placeholders
+from text.strings import one_line
 
 
 class CompanionQuerySet(OwnedQuerySet["Companion"]):
@@ -55,7 +56,8 @@ class Companion(models.Model):
 
     def expand(self, text: str, nameless: str = "the person") -> str:
         """Return the text with the names of the two in place of `{{char}}` and `{{user}}`; `nameless` for none."""
-        return expand_placeholders(text, char=self.name, user=self.user.name or nameless)
+        user = one_line(self.user.name) or nameless
+        return expand_placeholders(text, char=one_line(self.name), user=user)
 
     @property
     def policy(self) -> Policy:

@@ -4,7 +4,7 @@ feeling.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -12,10 +12,12 @@ from django.db.models import Q
 
 from companions.life.inner_state import get_feeling_now
 from companions.models import InnerState
+from companions.prompting.feeling import describe_feeling, describe_since
 from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate
 from text.strings import block, one_line, quoted
 
+STALE_AFTER = timedelta(days=3)  # an inner state that nothing has confirmed since is not told any more
 TIGHT = 0.75  # a pressure above it is told, so that what matters is kept in time
 
 
@@ -42,6 +44,7 @@ class PinnedText:
 class PinnedContext:
     """What a companion has always in mind, and the scratch of its session and the pressure on its context (a share).
 
+    `has_moved_on` tells that the talk went on after the inner state was written.
     `sources` are the messages that any of it comes from, and the inner state, which goes on from earlier ones.
     """
 
@@ -52,6 +55,7 @@ class PinnedContext:
     inner_state: InnerState | None = None
     scratch: str = ""
     pressure: float = 0.0
+    has_moved_on: bool = False
     sources: frozenset[UUID] = field(default_factory=frozenset)
 
     @property
@@ -126,12 +130,22 @@ def _take_fitting(lines: Sequence[str], tokens: int) -> list[str]:
 
 
 def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:
-    """Return the inner state's text, within so many tokens, and the mood by now; nothing where there is none."""
-    if pinned.inner_state is None:
+    """Return how it feels and since when: in its own words, within so many tokens, and what is left of the mood by now.
+
+    The first inner state only repeats the persona, and an old one tells of what is over: neither is told.
+    """
+    state = pinned.inner_state
+    if state is None or state.by == InnerState.By.SEED or now - state.made_at > STALE_AFTER:
         return []
-    text, mood = pinned.inner_state.text, get_feeling_now(pinned.inner_state, now)
-    words = f"How you feel inside, in your own words: {quoted(beginning(text, tokens))}"
-    return [*([words] if text else []), f"Your mood by now: {mood.text}"]
+    lines = []
+    if state.text and not pinned.has_moved_on:
+        since = describe_since(state.made_at.astimezone(now.tzinfo), now)
+        lines.append(
+            f"How you feel inside, {since}, in your own words: {quoted(beginning(state.text, tokens))}"
+        )
+    if mood := describe_feeling(get_feeling_now(state, now)):
+        lines.append(f"Your mood by now: {mood}")
+    return lines
 
 
 def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:

@@ -19,6 +19,7 @@ from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.models import Companion, Message, Prompt, Reply, Session
 from companions.prompting import turn_prompt
+from companions.prompting.history import align_window, choose_newest
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
 from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, Line, load_last_time
 from companions.replies.lifecycle import hold_reply
@@ -44,6 +45,7 @@ from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 
 MAX_HISTORY_MESSAGES = 400
+MOVED_ON_TURNS = 6  # of a session, after which an inner state from before it tells of something else
 SPARE_MEMORIES = 4  # recalled beside those that are shown, for some of them say the same thing
 CUE_LINES = 4  # of the talk before, where a message leans on it: two exchanges
 CUE_LINE_CHARACTERS = 300  # of each, its beginning
@@ -87,6 +89,15 @@ class TurnContext:
     def given(self) -> list[UUID]:
         """Return the messages that the prompt shows as they are."""
         return [self.message.pk, *(said.pk for said in self.history)]
+
+    @property
+    def offers(self) -> list[dict[str, Any]]:
+        """Return the tools that its session offers by now."""
+        return tools.get_offers(self.message.session.tool_groups)
+
+    @property
+    def offered_tokens(self) -> int:
+        return tools.count_tokens(self.offers)
 
     @property
     def payer(self) -> Payer:
@@ -149,22 +160,30 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     session = message.session = Session.objects.get(messages=message.pk)
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
-    unsent = session.unsent
+    count, unsent = len(visible), session.unsent
     if len(said) > MAX_HISTORY_MESSAGES:  # further back there are more
-        unsent -= Message.objects.filter(session=session, is_hidden=False).count() - len(visible) - 1
+        count = Message.objects.filter(session=session, is_hidden=False).count() - 1
+        unsent -= count - len(visible)
     sendable = turn_prompt.without_unsent(visible[::-1], max(unsent, 0))[::-1]
+    user_turns = sum(spoken.role == Message.Role.USER for spoken in visible)
+    turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
+    pinned = load_pinned_context(companion.pk)
+    state = pinned.inner_state
     turn.pinned = replace(
-        load_pinned_context(companion.pk), scratch=session.scratch, pressure=session.pressure
+        pinned,
+        scratch=session.scratch,
+        pressure=session.pressure,
+        has_moved_on=bool(state and state.made_at < session.started_at and user_turns >= MOVED_ON_TURNS),
     )
-    tokens = turn_prompt.history_tokens(companion, message, turn.reply, session.summary, turn.pinned)
-    turn.history = turn_prompt.choose_newest(sendable, tokens)
+    tokens = turn_prompt.history_tokens(
+        companion, message, turn.reply, session.summary, turn.pinned, turn.last_time, turn.offered_tokens
+    )
+    turn.history = align_window(choose_newest(sendable, tokens), count)
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
     turn.facts = load_facts(companion, session, message, now)
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
-    is_beginning = sum(spoken.role == Message.Role.USER for spoken in visible) < FIRST_TURNS
-    turn.last_time = load_last_time(companion, session) if is_beginning else None
 
 
 def load_facts(companion: Companion, session: Session, message: Message, now: datetime) -> Facts:
@@ -207,7 +226,7 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
         recalled = [replace(found, reasons={**found.reasons, "with_talk": True}) for found in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
-    sent = turn_prompt.render_system(companion, turn.pinned, turn.summary)
+    sent = turn_prompt.render_system(companion, turn.pinned, turn.summary, tools=turn.offered_tokens)
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # not what does not fit
     recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned)
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
@@ -248,6 +267,7 @@ def compose(turn: TurnContext) -> None:
         turn.pinned,
         turn.origins,
         turn.last_time,
+        turn.offered_tokens,
     )
     turn.prompt = merge_roles(turn.prompt, {"user"})  # a message that had no answer stands before this one
     turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}
@@ -255,9 +275,9 @@ def compose(turn: TurnContext) -> None:
     turn.shown |= turn.last_time.ids if turn.last_time else set()
 
 
-def get_round_offers(round: int) -> list[dict[str, Any]]:
+def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:
     """Return the tools that the model is offered in that round: in the last it has to answer, and has none."""
-    return tools.get_offers() if round < settings.TOOL_ROUNDS else []
+    return turn.offers if round < settings.TOOL_ROUNDS else []
 
 
 @transaction.atomic
@@ -270,7 +290,7 @@ def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
         defaults={
             "companion": turn.companion,
             "messages": neutralise_messages(turn.prompt),
-            "tools": get_round_offers(round),
+            "tools": get_round_offers(turn, round),
             "shown": sorted(turn.shown, key=attrgetter("int")),
             "created_at": now,
         },

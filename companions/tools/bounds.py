@@ -7,14 +7,12 @@ from typing import Any
 
 from django.conf import settings
 
-from companions.prompting.turn_prompt import tools_tokens
 from companions.tools.tool import ToolContext
 from providers.chat.events import ToolCall
 from providers.tokens import estimate, estimate_messages
 from text.strings import storable
 
 OVERHEAD_TOKENS = 40  # the names around what is given
-WAKING_TOOLS_TOKENS = 750  # what the tools take that are for wakings only
 CUT = " … (cut)"
 FULL = "There is no room for more in this turn. Answer with what you have."
 TOO_LONG = (
@@ -29,9 +27,8 @@ def count_tokens(value: object) -> int:
 
 def count_tokens_left(context: ToolContext) -> int:
     """Return how many tokens a tool may give now, none in a full context."""
-    offered = tools_tokens() + (WAKING_TOOLS_TOKENS if context.waking else 0)
     size: int = settings.CONTEXT_TOKENS
-    left: int = size - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - offered
+    left: int = size - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - context.offered_tokens
     return max(min(left, size // 8) - OVERHEAD_TOKENS, 0)
 
 

@@ -1,66 +1,71 @@
 """The one registry of tools that a model may call."""
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from pydantic import ValidationError
 
 from companions.conversations.emotion_tags import without_tags
 from companions.errors import TimerError
-from companions.prompting.turn_prompt import tools_tokens
-from companions.tools import core_memory_tools, lookup_tools, memory_tools, timer_tools, waking_tools
+from companions.tools import (
+    core_memory_tools,
+    lookup_tools,
+    memory_tools,
+    more_tools,
+    timer_tools,
+    waking_tools,
+)
 from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_tokens_left
+from companions.tools.more_tools import list_group_tools
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
 from text.strings import is_storable
 
-MODULES = (memory_tools, lookup_tools, core_memory_tools, timer_tools)
+MODULES = (memory_tools, lookup_tools, core_memory_tools, timer_tools, more_tools)
 TOOLS: dict[str, type[Tool]] = {tool.name: tool for module in MODULES for tool in module.TOOLS}
 WAKING_TOOLS = {name: tool for name, tool in TOOLS.items() if tool.in_wakings}
 WAKING_TOOLS |= {tool.name: tool for tool in waking_tools.TOOLS}
-# What comes first where a small context has no room for all.
-FIRST = ("remember", "recall", "set_timer", "search_conversation", "revise", "forget", "look_up")
+# What every turn offers, in this order, so that the beginning of a prompt stays the same; the others by `more_tools`.
+ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
+MAX_SHARE = 4  # of the context, tools take at most one part in so many
 MAX_ERROR_CHARACTERS = 1500
 NOT_KEPT = (
     "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
 )
 
 
-def get_offers() -> list[dict[str, Any]]:
-    """Return the tools in the form of the chat protocol: all, or the first that a small context has room for.
+def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Return the tools in the form of the chat protocol: those of every turn, and at the end the groups asked for.
 
-    The same list each time, not to be changed.
+    A small context has room for the first of them. The same list each time for the same groups, not to be changed.
     """
-    return _choose_offers(tools_tokens())
+    return _choose_offers((*ALWAYS, *list_group_tools(groups)), settings.CONTEXT_TOKENS // MAX_SHARE)
 
 
-def get_waking_offers() -> list[dict[str, Any]]:
+def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return those of a waking: its own as well, and none that waits for the person to ask.
 
-    The same list each time, not to be changed.
+    The same list each time for the same groups, not to be changed.
     """
-    return _choose_waking_offers(tools_tokens())
+    own = (tool.name for tool in waking_tools.TOOLS)
+    names = (name for name in (*own, *ALWAYS, *list_group_tools(groups)) if name in WAKING_TOOLS)
+    return _choose_offers(tuple(names), settings.CONTEXT_TOKENS // MAX_SHARE)
 
 
 @cache
-def _choose_offers(tokens: int) -> list[dict[str, Any]]:
-    offers = {name: tool.offer() for name, tool in TOOLS.items()}
-    chosen = set()
-    for name in sorted(offers, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST)):
-        needed = count_tokens(offers[name])
-        if needed <= tokens:
-            chosen.add(name)
+def _choose_offers(names: Sequence[str], tokens: int) -> list[dict[str, Any]]:
+    chosen = []
+    for name in names:
+        offer = (TOOLS | WAKING_TOOLS)[name].offer()
+        if (needed := count_tokens(offer)) <= tokens:
+            chosen.append(offer)
             tokens -= needed
-    return [offer for name, offer in offers.items() if name in chosen]
-
-
-@cache
-def _choose_waking_offers(tokens: int) -> list[dict[str, Any]]:
-    shared = [offer for offer in _choose_offers(tokens) if offer["function"]["name"] in WAKING_TOOLS]
-    return [*shared, *(tool.offer() for tool in waking_tools.TOOLS)]
+    return chosen
 
 
 def asks_model(name: str) -> bool:

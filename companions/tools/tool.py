@@ -58,6 +58,11 @@ class ToolContext(Protocol):
         ...
 
     @property
+    def offered_tokens(self) -> int:
+        """What the tools take that are offered to it."""
+        ...
+
+    @property
     def payer(self) -> Payer: ...
 
     def hold(self) -> None:

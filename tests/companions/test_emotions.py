@@ -58,7 +58,7 @@ async def test_an_emotion_comes_as_a_frame_and_never_as_text(
     assert "<" not in reply.thought
 
 
-async def test_neither_memory_nor_the_next_prompt_holds_a_tag(
+async def test_no_memory_holds_a_tag_and_the_next_prompt_shows_them_in_their_places(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     rehearsal.script({"pieces": CUT}, {"answer": "Yes."})
@@ -72,7 +72,12 @@ async def test_neither_memory_nor_the_next_prompt_holds_a_tag(
     assert texts.count(TEXT) == 2
     assert not any("emotion" in text for text in texts)
     history = rehearsal.requests()[1]["messages"][1:]
-    assert "<emotion" not in str(history)
+    shown = {
+        "role": "assistant",
+        "content": "<emotion curious 0.4> Oh? <emotion happy 0.9> How lovely, 1 < 2!",
+    }
+    assert history[1] == shown
+    assert str(history).count("<emotion") == 2
 
 
 async def test_whoever_resumes_is_told_the_emotion_too(

@@ -15,6 +15,7 @@ BLOCK = re.compile(
     r"<kith-(?P<name>[a-z-]+)(?P<more>[^<>\n]*)>\n?(?P<text>.*?)\n?</kith-(?P=name)[^<>\n]*>", re.DOTALL
 )
 CONTEXT = re.compile(r"<kith-context>.*?</kith-context>", re.DOTALL)
+TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # at which the talk went on
 PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(
     r"^\s*-\s*(?:\[(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$",
@@ -104,7 +105,7 @@ class Talk:
             for line in PINNED_LINE.finditer(block["text"])
         ]
         self.told = [  # earlier in this talk
-            Line(CONTEXT.sub("", read_text(message.get("content"))).strip(), "User")
+            Line(TIME.sub("", CONTEXT.sub("", read_text(message.get("content")))).strip(), "User")
             for message in messages[: max(asked, 0)]
             if message.get("role") == "user"
         ]

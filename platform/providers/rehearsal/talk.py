@@ -57,7 +57,8 @@ def answer(messages: Messages, tools: Messages) -> tuple[str, list[ToolCall]]:
     for block in BLOCK.finditer(read_last_asked(messages)):
         if block["name"] == "waking":
             return _act_in_waking(block["text"], offered, has_acted=bool(talk.results))
-    for name, arguments in () if talk.results else _choose_tools(talk):
+    has_acted = any(name != "more_tools" for name, _arguments, _result in talk.results)
+    for name, arguments in () if has_acted else _choose_tools(talk):
         if name in offered:
             return "", [_write_call(name, arguments, f"_{len(messages)}")]
     return _continue(messages, talk) or _say(talk), []
@@ -87,6 +88,8 @@ def _choose_tools(talk: Talk) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the tools that a question plainly asks for, with their arguments."""
     if LIST_TIMERS.search(talk.question):
         yield "list_timers", {}
+        if not talk.results:
+            yield "more_tools", {"group": "timers"}
     remind, when = REMIND.search(talk.question), REMIND_IN.search(talk.question)
     if remind and when:
         amount, unit = when["en"] or when["cn"], UNITS[(when["unit"] or when["mass"])[0].lower()]

@@ -13,7 +13,6 @@ from companions.life import inner_state, waking_context
 from companions.life.waking import LEASE_TIME
 from companions.life.waking_context import WakingContext
 from companions.models import Companion, Session, Timer, Waking
-from companions.tools.bounds import WAKING_TOOLS_TOKENS
 from jobs.lease import Lease
 from memory.learning.secrets import holds_secret
 from memory.models import DiaryEntry, Memory, Pursuit, Recall
@@ -30,6 +29,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "write_diary": {"title": "Rain", "text": "It rained."},
     "pursue": {"text": "Learn her songs"},
 }
+MOST_TOKENS = 1340  # of what every waking is offered
 BAD = ["", "{", "[]", "null", '{"text": 5}', '{"text": ""}', '{"text": "a\\u0000b", "title": "a\\u0000b"}']
 
 
@@ -56,7 +56,7 @@ def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awak
     in_turns = {one["function"]["name"] for one in tools.get_offers()}
     in_wakings = {one["function"]["name"] for one in tools.get_waking_offers()}
     assert in_wakings - in_turns == GOOD.keys()
-    assert in_turns - in_wakings == {"forget", "revise"}  # what a person asks for, and nobody else
+    assert in_turns - in_wakings == {"forget"}  # what a person asks for, and nobody else
     for name, arguments in GOOD.items():
         assert "error" not in use(awake, name, **arguments), name
 
@@ -71,9 +71,19 @@ def test_bad_arguments_give_an_error_that_can_be_mended(
     assert tools.call(awake, name, arguments, NOON).keys() == {"error"}
 
 
-def test_what_is_offered_beside_takes_no_more_than_the_prompt_sets_aside() -> None:
-    beside = [one for one in tools.get_waking_offers() if one not in tools.get_offers()]
-    assert estimate(json.dumps(beside, ensure_ascii=False)) <= WAKING_TOOLS_TOKENS
+def test_further_tools_are_offered_once_they_are_asked_for(awake: WakingContext) -> None:
+    before = awake.offers
+    assert estimate(json.dumps(before, ensure_ascii=False)) <= MOST_TOKENS
+    result = use(awake, "more_tools", group="notes")
+    step = {"round": 1, "id": "1", "name": "more_tools", "arguments": '{"group": "notes"}', "result": result}
+    awake.waking.steps = [step, step]
+    assert awake.offers[: len(before)] == before
+    added = [one["function"]["name"] for one in awake.offers[len(before) :]]
+    assert added == [
+        "block_append",
+        "block_replace",
+        "note",
+    ]  # to correct what is kept, the person has to ask
 
 
 def test_what_it_feels_is_its_inner_state_from_now_on(awake: WakingContext) -> None:

@@ -139,9 +139,9 @@ def test_what_is_not_sent_is_told_by_the_summary(mira: Companion, settings: Any)
     session = mira.sessions.get()
     assert (session.unsent, session.pressure) == (4, 0.975)
     load_context(turn, timezone.now())
-    assert [one.text for one in turn.history][:2] == ["user 2", "assistant 2"]
+    assert [one.text for one in turn.history][:2] == ["user 4", "assistant 4"]  # eight at once
     assert turn.summary == "They counted turns."
-    assert len(turn.summarised) == 4
+    assert len(turn.summarised) == 8
 
     ended(reply, 100)
     assert mira.sessions.get().unsent == 0
@@ -179,4 +179,4 @@ def test_the_window_counts_from_the_beginning_of_a_very_long_session(mira: Compa
     mira.sessions.update(unsent=250)
     turn = TurnContext(reply)
     load_context(turn, timezone.now())
-    assert turn.history[0].text == "user 125"
+    assert turn.history[0].text == "user 128"

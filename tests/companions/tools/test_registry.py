@@ -7,18 +7,20 @@ import pytest
 
 from companions import tools
 from companions.models import Companion
-from companions.prompting.turn_prompt import TOOLS_TOKENS
 from companions.replies.context import TurnContext
-from companions.tools.registry import TOOLS
+from companions.tools.more_tools import GROUPS
+from companions.tools.registry import ALWAYS, TOOLS
 from memory.core_memory import write_block
 from memory.models.core_memory import By
 from memory.store import keep_fact
 from providers.rehearsal.talk import answer
 from providers.tokens import estimate, estimate_messages
-from tests.companions.tools.conftest import NOW, log, turn_of, use
+from tests.companions.tools.conftest import NOW, end, log, turn_of, use
+from tests.fixtures.turns import end_session
 
 pytestmark = pytest.mark.django_db
-OFFERED = [one["function"] for one in tools.get_offers()]
+OFFERED = [one["function"] for one in tools.get_offers(GROUPS)]
+MOST_TOKENS = 770  # of the tools that every turn offers
 GOOD: dict[str, dict[str, Any]] = {
     "remember": {"text": "Alice likes tea."},
     "revise": {"memory": "oats", "text": "Alice eats rye."},
@@ -32,6 +34,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "set_timer": {"schedule": "5min", "note": "the tea is ready"},
     "list_timers": {},
     "cancel_timer": {"timer": "the evening's"},
+    "more_tools": {"group": "search"},
 }
 BAD = [
     *("", "{", "[]", '"tea"', "null", "7", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'),
@@ -69,17 +72,50 @@ def test_an_unknown_tool_is_told_which_there_are(turn: TurnContext) -> None:
     assert "recall" in tools.call(turn, "delete_everything", "{}", NOW)["error"]
 
 
-def test_every_tool_has_its_place_in_what_the_prompt_sets_aside() -> None:
-    assert {one["function"]["name"] for one in tools.get_offers()} == TOOLS.keys()
-    assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= TOOLS_TOKENS
+def names(offers: list[dict[str, Any]]) -> list[str]:
+    return [one["function"]["name"] for one in offers]
+
+
+def test_every_tool_is_offered_at_once_or_in_a_group_that_can_be_asked_for() -> None:
+    assert names(tools.get_offers()) == [*ALWAYS]
+    assert {*names(tools.get_offers(GROUPS))} == TOOLS.keys()
+    assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= MOST_TOKENS
+
+
+def test_a_group_that_is_asked_for_stands_at_the_end_for_the_rest_of_the_session(mira: Companion) -> None:
+    turn = turn_of(mira)
+    before = turn.offers
+    assert use(turn, "more_tools", group="timers")["you_may_call_now"] == ["list_timers", "cancel_timer"]
+    assert turn.offers[: len(before)] == before
+    assert names(turn.offers)[len(before) :] == ["list_timers", "cancel_timer"]
+    assert use(turn, "more_tools", group="timers")["group"] == "timers"
+    end(turn)
+    following = turn_of(mira, "And now?")
+    use(following, "more_tools", group="search")
+    assert names(following.offers)[len(before) :] == [
+        "list_timers",
+        "cancel_timer",
+        "search_conversation",
+        "look_up",
+    ]
+    end(following)
+    end_session(mira)
+    assert turn_of(mira, "Back again").offers == before
+
+
+def test_what_is_not_offered_takes_no_room(mira: Companion) -> None:
+    turn = turn_of(mira)
+    before = turn.offered_tokens
+    assert before == estimate(json.dumps(turn.offers, ensure_ascii=False))
+    use(turn, "more_tools", group="notes")
+    assert turn.offered_tokens > before
 
 
 def test_a_small_context_is_offered_the_tools_that_matter_most(settings: Any) -> None:
-    every = [one["function"]["name"] for one in tools.get_offers()]
-    settings.CONTEXT_TOKENS = 4000
-    some = [one["function"]["name"] for one in tools.get_offers()]
-    assert {"remember", "recall", "set_timer"} <= {*some} < {*every}
-    assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= 1000 + 2 * len(some)
+    settings.CONTEXT_TOKENS = 1600
+    some = names(tools.get_offers())
+    assert {"remember", "recall"} <= {*some} < {*ALWAYS}
+    assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= 400 + 2 * len(some)
     assert tools.get_offers() is tools.get_offers()
 
 

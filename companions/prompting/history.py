@@ -1,0 +1,93 @@
+"""The history as a model sees it: with the emotions that it showed, and the times at which the talk went on after a rest.
+
+A message never changes once it stands there, so that the same prefix is sent turn after turn.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+
+from companions.conversations.messages import Spoken
+from companions.models import Message
+from providers.tokens import MESSAGE_TOKENS, estimate
+from text.strings import block, neutral, quoted
+
+RESTED = timedelta(hours=1)  # a silence that is told
+MAX_TAGS = 4  # of one answer
+TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
+WINDOW_STEP = 8  # messages that leave the window at once: while they stay, so does the prefix of the prompt
+
+Line = dict[str, object]
+
+
+def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
+    """Return the messages, oldest first, as they are sent.
+
+    What the companion said by itself follows its words before it in one message, each time after its own time: many
+    templates want that the two take turns.
+    """
+    lines: list[Line] = []
+    before: Spoken | None = None
+    for said in history:
+        text = neutral(show_emotions(said.text, said.emotions))
+        if said.role == Message.Role.SYSTEM:  # a notice of Kith's own: the companion has not said it
+            notice = block("notice", [f"Kith told the person: {quoted(said.text)}"])
+            lines.append({"role": Message.Role.USER.value, "content": notice})
+            before = said
+            continue
+        is_own = said.role == Message.Role.ASSISTANT
+        time = render_time(said.said_at, zone)
+        if before and is_own and before.role == said.role:
+            lines[-1]["content"] = f"{lines[-1]['content']}\n\n{time}\n{text}"
+        else:
+            has_rested = before is not None and said.said_at - before.said_at >= RESTED
+            lines.append(
+                {"role": said.role, "content": f"{time}\n{text}" if has_rested and not is_own else text}
+            )
+        before = said
+    return lines
+
+
+def render_time(at: datetime, zone: tzinfo) -> str:
+    """Return when something was said, in few tokens."""
+    return f"[{at.astimezone(zone):%a %d %b, %H:%M}]"
+
+
+def show_emotions(text: str, emotions: Sequence[Mapping[str, object]]) -> str:
+    """Return the text with its first emotions put back as tags where they were told."""
+    parts, end = [], 0
+    for emotion in emotions[:MAX_TAGS]:
+        at = int(str(emotion["at"]))
+        if not end <= at < len(text):
+            break
+        parts += [text[end:at], f"<emotion {emotion['emotion']} {float(str(emotion['intensity'])):g}> "]
+        end = at
+    return "".join([*parts, text[end:]])
+
+
+def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
+    """Return the newest of these (given newest first) that fit, oldest first."""
+    kept: list[Spoken] = []
+    for message in messages:
+        tokens -= estimate(show_emotions(message.text, message.emotions)) + MESSAGE_TOKENS
+        tokens -= TIME_TOKENS if kept and _is_told(message, kept[-1]) else 0
+        if tokens < 0:
+            break
+        kept.append(message)
+    return kept[::-1]
+
+
+def _is_told(message: Spoken, later: Spoken) -> bool:
+    """Return whether the time of the later one stands in the history."""
+    return later.said_at - message.said_at >= RESTED or later.role == message.role
+
+
+def align_window(kept: list[Spoken], count: int) -> list[Spoken]:
+    """Return the kept messages of so many without the oldest few, so that the window moves WINDOW_STEP at a time.
+
+    A window that moved with each turn would change the prompt from the history's beginning on. Where all are kept, or
+    few, none goes.
+    """
+    if len(kept) in (0, count):
+        return kept
+    beyond = -(count - len(kept)) % WINDOW_STEP
+    return kept[beyond:] if beyond < len(kept) // 2 else kept

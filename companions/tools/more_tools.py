@@ -1,0 +1,54 @@
+"""The tool `more_tools`: a few tools are offered in every turn, and a group of others once it is asked for."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import WithJsonSchema
+
+from companions.models import Session
+from companions.tools.tool import Tool, ToolContext
+
+GroupName = Literal["search", "notes", "timers"]
+GROUPS: dict[GroupName, tuple[str, ...]] = {
+    "search": ("search_conversation", "look_up"),
+    "notes": ("revise", "block_append", "block_replace", "note"),
+    "timers": ("list_timers", "cancel_timer"),
+}
+Group = Annotated[GroupName, WithJsonSchema({"type": "string", "enum": list(GROUPS)})]
+
+
+class MoreTools(Tool):
+    """Get more tools: search (what was said word for word, diary, documents), notes (correct what you kept, write on
+    blocks, note for this talk), timers (list, cancel).
+    """
+
+    name = "more_tools"
+    writes = True
+
+    group: Group
+
+    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        """Offer the group for the rest of the session; a waking finds it among its steps."""
+        if context.message:
+            session = Session.objects.get(pk=context.message.session_id)
+            if self.group not in session.tool_groups:
+                session.tool_groups.append(self.group)
+                session.save(update_fields=["tool_groups"])
+            context.message.session = session
+        return {"group": self.group, "you_may_call_now": list(GROUPS[self.group])}
+
+
+TOOLS: list[type[Tool]] = [MoreTools]
+
+
+def find_asked_groups(steps: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the groups that a waking has asked for in its steps, in their order."""
+    results = (step["result"] for step in steps if step["name"] == MoreTools.name)
+    return list(dict.fromkeys(result["group"] for result in results if "error" not in result))
+
+
+def list_group_tools(groups: Iterable[str]) -> list[str]:
+    """Return the tools of the groups, in their order; nothing for a group that there is no more."""
+    by_name: Mapping[str, tuple[str, ...]] = dict(GROUPS)
+    return [name for group in dict.fromkeys(groups) for name in by_name.get(group, ())]
