@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-properties lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-properties lock openapi-snapshot dev
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench-recall: dev ## measure recall on talks with labelled questions: DATA=a LoC
 bench-talk: dev ## measure what comes to mind while a talk goes on, in prompts as sent: DATA=as for bench-recall, or a folder with MemoryBank's files as well
 	@test -n "$(DATA)" || { echo "Say where the talks are: make bench-talk DATA=path"; exit 1; }
 	@exec $(BIN)/python -m bench.talk $(DATA) $(OPTIONS)
+
+bench-prompts: dev ## print what each kind of request to the model costs in tokens, and what of it is new each turn
+	@exec $(BIN)/python -m bench.prompts
 
 bench-scale: dev ## measure recall in large memories, and among a million (OPTIONS="--total 20000" for fewer)
 	@exec $(BIN)/python -m bench.scale $(OPTIONS)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import ModelCall
 from companions.events import describe_failure
 from companions.models import Prompt, Reply
+from companions.prompting.usage import ContextUsage, measure_usage
 from memory.emotion import Emotion
 from safety.admin import PrivateAdmin, link, moment, state
 
@@ -41,6 +42,11 @@ class Round:
     @property
     def tools(self) -> str:
         return pretty(self.prompt.tools) if self.prompt else ""
+
+    @property
+    def usage(self) -> ContextUsage | None:
+        """How the prompt filled the context, by part."""
+        return measure_usage(self.prompt.messages, self.prompt.tools) if self.prompt else None
 
     @property
     def repeated(self) -> Sequence[Line]:

@@ -24,6 +24,7 @@ from companions.errors import CompanionsError, LimitError
 from companions.face.portraits import choose_features
 from companions.life.outreach import count_unread
 from companions.models import Companion
+from companions.pages.context import warn_of_size
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
 from companions.transfer import digital_life
@@ -154,6 +155,8 @@ def new(request: SignedInRequest) -> HttpResponse:
             else:
                 if picked:
                     choose_features(companion, picked.face, {})
+                if warning := warn_of_size(companion):
+                    messages.warning(request, warning)
                 return redirect("talk", companion.pk)
     else:
         fields = ("name", "persona", "greeting", "tint")  # of a starting character
@@ -169,6 +172,8 @@ def edit(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if form.is_bound and form.is_valid():
         form.save()
         messages.success(request, _("Saved."))
+        if warning := warn_of_size(companion):
+            messages.warning(request, warning)
         return redirect("companion", companion.pk)
     return _companion_page(request, get_companion(request.user, companion_id), form=form)
 

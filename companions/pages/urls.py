@@ -6,6 +6,7 @@ from django.views.i18n import set_language
 from companions.pages import (
     companions,
     consolidation,
+    context,
     core_memory,
     diary,
     documents,
@@ -99,6 +100,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("face/pictures/", face.add_picture, name="face_pictures"),
     path("face/pictures/<slug:emotion>/remove/", face.remove_picture, name="face_picture_remove"),
     path("settings/", companions.edit, name="companion"),
+    path("settings/context/", context.context, name="context"),
     path("settings/export/", companions.export, name="companion_export"),
     path(
         "settings/export/digital-life/", companions.export_digital_life, name="companion_export_digital_life"

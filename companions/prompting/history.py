@@ -78,7 +78,8 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
 
 def _is_told(message: Spoken, later: Spoken) -> bool:
     """Return whether the time of the later one stands in the history."""
-    return later.said_at - message.said_at >= RESTED or later.role == message.role
+    is_unasked = later.role == message.role == Message.Role.ASSISTANT
+    return is_unasked or later.said_at - message.said_at >= RESTED
 
 
 def align_window(kept: list[Spoken], count: int) -> list[Spoken]:

@@ -160,11 +160,6 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     session = message.session = Session.objects.get(messages=message.pk)
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
-    count, unsent = len(visible), session.unsent
-    if len(said) > MAX_HISTORY_MESSAGES:  # further back there are more
-        count = Message.objects.filter(session=session, is_hidden=False).count() - 1
-        unsent -= count - len(visible)
-    sendable = turn_prompt.without_unsent(visible[::-1], max(unsent, 0))[::-1]
     user_turns = sum(spoken.role == Message.Role.USER for spoken in visible)
     turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
     pinned = load_pinned_context(companion.pk)
@@ -178,12 +173,25 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     tokens = turn_prompt.history_tokens(
         companion, message, turn.reply, session.summary, turn.pinned, turn.last_time, turn.offered_tokens
     )
-    turn.history = align_window(choose_newest(sendable, tokens), count)
+    has_more = len(said) > MAX_HISTORY_MESSAGES  # further back
+    turn.history = choose_history(session, visible, tokens, has_more=has_more)
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
     turn.facts = load_facts(companion, session, message, now)
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
+
+
+def choose_history(
+    session: Session, visible: Sequence[Spoken], tokens: int, *, has_more: bool = False
+) -> list[Spoken]:
+    """Return those of the messages (given newest first) that are sent and fit into so many tokens, oldest first."""
+    count, unsent = len(visible), session.unsent
+    if has_more:
+        count = Message.objects.filter(session=session, is_hidden=False).count() - 1
+        unsent -= count - len(visible)
+    sendable = turn_prompt.without_unsent(visible[::-1], max(unsent, 0))[::-1]
+    return align_window(choose_newest(sendable, tokens), count)
 
 
 def load_facts(companion: Companion, session: Session, message: Message, now: datetime) -> Facts:

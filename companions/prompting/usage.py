@@ -1,0 +1,142 @@
+"""How a prompt fills the context, part by part, read from the prompt as it is sent."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from companions.models import Companion
+from companions.prompting.pinned_context import NOTHING_PINNED
+from companions.prompting.turn_prompt import render_system, talk_tokens
+from providers.tokens import ANSWER_TOKENS, MESSAGE_TOKENS, estimate
+
+BLOCK = re.compile(r"<kith-(?P<name>[a-z-]+)>\n?(?P<text>.*?)\n?</kith-(?P=name)>", re.DOTALL)
+CONTEXT = re.compile(r"<kith-(?:context|waking)>")  # of the moment, behind the person's words or without any
+REMEMBERED = re.compile(r"^(?:- \[.*|Remembered:|Just came to mind.*)$", re.MULTILINE)
+TALK_SHARE = 8  # less than one part in so many of the context is no room for a talk
+
+
+class Part(models.TextChoices):
+    """What a prompt is made of, in the order in which it stands there; and the room for the answer."""
+
+    TOOLS = "tools", _("tools")
+    RULES = "rules", _("rules")
+    PERSONA = "persona", _("persona")
+    EXAMPLES = "examples", _("example dialogue")
+    PERSON = "person", _("about you")
+    PINNED = "pinned", _("always in mind")
+    SUMMARY = "summary", _("summary")
+    HISTORY = "history", _("the talk so far")
+    MESSAGE = "message", _("the newest message")
+    MOMENT = "moment", _("the moment, and the directive")
+    MEMORIES = "memories", _("what comes to mind")
+    RESULTS = "results", _("what tools gave")
+    ANSWER = "answer", _("room for the answer")
+
+
+BLOCKS = {
+    "persona": Part.PERSONA,
+    "examples": Part.EXAMPLES,
+    "person": Part.PERSON,
+    "self-concept": Part.PINNED,
+    "user-profile": Part.PINNED,
+    "slots": Part.PINNED,
+    "blocks": Part.PINNED,
+    "summary": Part.SUMMARY,
+}
+Tokens = dict[Part, int]
+
+
+def measure_parts(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> Tokens:
+    """Return the tokens of each part that a prompt with these tools holds, about; the answer's room is not in it."""
+    counted: Counter[Part] = Counter()
+    if tools:
+        counted[Part.TOOLS] = estimate(json.dumps(list(tools), ensure_ascii=False))
+    counted[Part.RULES] = ANSWER_TOKENS
+    asked = max((at for at, message in enumerate(messages) if CONTEXT.search(_text(message))), default=-1)
+    for at, message in enumerate(messages):
+        text = _text(message)
+        if message.get("role") == "system":
+            counted += _measure_system(text)
+        elif at == asked:
+            counted += _measure_asked(text)
+        else:
+            part = (
+                Part.RESULTS if message.get("role") == "tool" or message.get("tool_calls") else Part.HISTORY
+            )
+            counted[part] += (
+                MESSAGE_TOKENS + estimate(text) + sum(map(_measure_call, message.get("tool_calls") or ()))
+            )
+    return {part: counted[part] for part in Part if counted[part]}
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    return str(message.get("content") or "")
+
+
+def _measure_call(call: Mapping[str, Any]) -> int:
+    return estimate(call["function"]["name"]) + estimate(call["function"]["arguments"])
+
+
+def _measure_system(text: str) -> Counter[Part]:
+    counted: Counter[Part] = Counter()
+    for block in BLOCK.finditer(text):
+        counted[BLOCKS.get(block["name"], Part.PINNED)] += estimate(block[0])
+    counted[Part.RULES] += MESSAGE_TOKENS + estimate(BLOCK.sub("", text))
+    return counted
+
+
+def _measure_asked(text: str) -> Counter[Part]:
+    """The last message of the person, and the block of the moment behind it."""
+    mark = CONTEXT.search(text)
+    begin = mark.start() if mark else len(text)
+    said, context = text[:begin], text[begin:]
+    remembered = "\n".join(REMEMBERED.findall(context))
+    moment = REMEMBERED.sub("", context)
+    return Counter(
+        {
+            Part.MESSAGE: MESSAGE_TOKENS + estimate(said),
+            Part.MOMENT: estimate(moment),
+            Part.MEMORIES: estimate(remembered),
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUsage:
+    """How a prompt fills the context, in tokens, about; what is left is for a talk that goes on."""
+
+    parts: Tokens
+    size: int
+
+    @property
+    def left(self) -> int:
+        return max(self.size - sum(self.parts.values()), 0)
+
+    @property
+    def rows(self) -> list[tuple[str, str, int, float]]:
+        """Return each part that takes room: its name in code and in words, its tokens, and its share of the context."""
+        return [
+            (part.value, str(part.label), tokens, tokens / self.size) for part, tokens in self.parts.items()
+        ]
+
+
+def measure_usage(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> ContextUsage:
+    """Return how a prompt with these tools fills the context, with the room that is kept for the answer."""
+    parts = {**measure_parts(messages, tools), Part.ANSWER: int(settings.ANSWER_TOKENS)}
+    return ContextUsage(parts, settings.CONTEXT_TOKENS)
+
+
+def leaves_no_room(companion: Companion, tools: int) -> bool:
+    """Return whether persona, example dialogue and what the person says of themselves leave no room for a talk.
+
+    `tools` are the tokens of those that are offered.
+    """
+    left = talk_tokens(tools) - estimate(render_system(companion, NOTHING_PINNED, tools=tools))
+    return left < settings.CONTEXT_TOKENS // TALK_SHARE

@@ -1,0 +1,40 @@
+"""How the next prompt of a companion would fill the context, before anybody has said anything."""
+
+from datetime import datetime
+
+from companions import tools
+from companions.conversations.messages import load_spoken
+from companions.models import Companion, Message, Reply, Session
+from companions.prompting.pinned_context import load_pinned_context
+from companions.prompting.turn_prompt import history_tokens, memory_tokens, render_prompt
+from companions.prompting.usage import ContextUsage, Part, leaves_no_room, measure_usage
+from companions.replies.context import MAX_HISTORY_MESSAGES, choose_history, load_facts
+from memory.recall.recall import NOWHERE
+
+
+def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
+    """Return how the prompt of a short message would fill the context; what comes to mind has its whole room."""
+    session = Session.objects.filter(companion=companion, ended_at=None, waking=None).first() or Session(
+        companion=companion, conversation=companion.conversation, started_at=now
+    )
+    head = companion.conversation.head
+    said = load_spoken(head, MAX_HISTORY_MESSAGES) if head and head.session_id == session.pk else []
+    visible = [spoken for spoken in said if not spoken.is_hidden]
+    offers = tools.get_offers(session.tool_groups)
+    offered, pinned = tools.count_tokens(offers), load_pinned_context(companion.pk)
+    message = Message(companion=companion, session=session, said_at=now, text="…")
+    reply = Reply(companion=companion, message=message)
+    room = history_tokens(companion, message, reply, session.summary, pinned, tools=offered)
+    history = choose_history(session, visible, room)
+    summary = session.summary if len(history) < len(visible) else ""
+    facts = load_facts(companion, session, message, now)
+    prompt = render_prompt(
+        companion, history, message, [], facts, reply, summary, pinned, NOWHERE, None, offered
+    )
+    usage = measure_usage(prompt, offers)
+    return ContextUsage({**usage.parts, Part.MEMORIES: memory_tokens()}, usage.size)
+
+
+def is_crowded(companion: Companion) -> bool:
+    """Return whether what always stands in the prompt leaves no room for a talk."""
+    return leaves_no_room(companion, tools.count_tokens(tools.get_offers()))
