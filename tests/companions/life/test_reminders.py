@@ -10,7 +10,7 @@ from companions.conversations.messages import Spoken
 from companions.life.outreach import count_unread
 from companions.life.timers import fire, set_timer
 from companions.models import Companion, Conversation, Message, Timer, Waking
-from companions.prompting.turn_prompt import render_said
+from companions.prompting.history import render_history
 from companions.sessions.transcript import select_messages, select_visible
 from integrations.push.channel import render_payload
 from memory.models import Memory
@@ -69,8 +69,8 @@ def test_it_is_kiths_word_and_never_the_companions(mira: Companion, rehearsal: R
     Conversation.objects.filter(companion=mira).update(read_until=NOON - MINUTE)
     assert count_unread(mira.user) == {mira.pk: 1}
     assert b'"title":"Kith"' in render_payload(notice)
-    spoken = Spoken(notice.pk, notice.role, notice.text, False, None)
-    shown = render_said(spoken)
+    spoken = Spoken(notice.pk, notice.role, notice.text, False, None, notice.said_at)
+    [shown] = render_history([spoken], mira.user.zone)
     assert shown["role"] == "user"
     assert str(shown["content"]).startswith("<kith-notice>")
     assert notice not in select_visible(select_messages(notice.session))
