@@ -1,9 +1,9 @@
 """`make bench-prompts`: what each kind of request to the model costs in tokens, part by part, and what of it is new.
 
 Ten kinds are composed as they are sent, without a model's answer: the first message, ordinary ones, after a tool, a
-waking, an ending. Beside them a talk of forty turns is sent twice, once with a group of tools asked for in its middle:
-of each prompt the tokens after the longest beginning that it shares with the one before are what a server with one slot
-has to read anew.
+waking, an ending. Beside them talks of forty turns are sent, one with a group of tools asked for in its middle, one that
+fills the context: of each prompt the tokens after the longest beginning that it shares with the one before are what a
+server with one slot has to read anew.
 """
 
 import sys

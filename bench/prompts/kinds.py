@@ -30,6 +30,7 @@ from tests.fixtures.rehearsal import RehearsalServer
 
 TURNS = 40
 LONG = 200  # messages
+TOO_LONG = 400  # more than the context holds, so that the window moves
 TOLD = (
     "My sister Ines is getting married in Porto on the 3rd of June, and I am to hold a speech.",
     "A speech! Do you know yet how it begins?",
@@ -94,11 +95,16 @@ def compose_kinds(model: RehearsalServer) -> Iterator[tuple[str, list[Sent]]]:
 
 
 def compose_talk() -> dict[str, list[Sent]]:
-    """Return what the turns of one talk send, with the tools that every turn offers, and with a group asked for."""
+    """Return what the turns of a talk send: of a short one, one in which tools are asked for, and a very long one."""
     now = timezone.now()
     talks: dict[str, list[Sent]] = {}
-    for name, asks in (("plain", False), ("a group of tools asked for", True)):
-        companion, sent = _live(f"talk-{asks}", "en", now), []
+    cases = (
+        ("short", False, 12),
+        ("a group of tools asked for", True, 12),
+        ("full context", False, TOO_LONG),
+    )
+    for number, (name, asks, messages) in enumerate(cases):
+        companion, sent = _live(f"talk-{number}", "en", now, messages), []
         for turn in range(TURNS):
             if asks and turn == TURNS // 2:
                 Session.objects.filter(companion=companion, ended_at=None).update(**_asked_for_tools())

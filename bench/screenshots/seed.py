@@ -267,6 +267,7 @@ print(
             "memory-dialog": talk(wren) + "memories/",
             "message-delete": f"{talk(wren)}messages/{message.pk}/delete/",
             "companion": talk(wren) + "settings/",
+            "context": talk(wren) + "settings/context/",
             "settings": "/settings/",
             "password": "/accounts/password/change/",
             "email": "/accounts/email/",

@@ -161,7 +161,7 @@ class Generation:
     async def _ask(self, call: ModelCall, round: int) -> list[ToolCall]:
         """Stream one answer; return the tool calls that it ends with."""
         calls: list[ToolCall] = []
-        offered = get_round_offers(round)
+        offered = get_round_offers(self.turn, round)
         meter, prompt = Meter(offered, round), self.turn.prompt
         before = self.said.text
         self.cleaner = AnswerCleaner(self.names, before, TOOLS)

@@ -1,0 +1,55 @@
+"""The page that shows how the context is filled, and the warning of a persona that leaves no room."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from companions.models import Companion
+from companions.prompting.usage import Part, measure_parts
+from companions.replies.preview import preview_usage
+from providers.tokens import estimate_messages
+from tests.companions.talking import say
+from tests.companions.tools.conftest import turn_of
+
+pytestmark = pytest.mark.django_db
+HUGE = "Mira likes the sea, and long walks along it in the rain. " * 260
+WARNING = "fill most of what the model reads at once"
+
+
+def test_every_token_of_a_prompt_belongs_to_a_part(mira: Companion) -> None:
+    mira.example_dialogue = "{{char}}: Oh."
+    mira.save()
+    say(mira, "I am Alice.", "Hello, Alice.", at=timezone.now())
+    turn = turn_of(mira, "Do you remember me?")
+    parts = measure_parts(turn.prompt, turn.offers)
+    assert abs(sum(parts.values()) - estimate_messages(turn.prompt, turn.offers)) < 20
+    assert {Part.RULES, Part.PERSONA, Part.EXAMPLES, Part.PERSON, Part.HISTORY, Part.TOOLS} <= parts.keys()
+    assert parts[Part.RULES] + parts[Part.MOMENT] <= 700
+    assert parts[Part.RULES] + parts[Part.MOMENT] + parts[Part.TOOLS] <= 1200
+
+
+def test_the_page_shows_the_parts_and_what_is_left(at_home: Client, mira: Companion) -> None:
+    say(mira, "I am Alice.", "Hello, Alice.", at=timezone.now())
+    usage = preview_usage(mira, timezone.now())
+    assert 0 < usage.left < usage.size == sum(usage.parts.values()) + usage.left
+    page = at_home.get(f"/companions/{mira.pk}/settings/context/").content.decode()
+    for words in ("Persona", "The talk so far", "Room for the answer", "Left for the talk to grow"):
+        assert words in page
+    assert WARNING not in page
+    settings_page = at_home.get(f"/companions/{mira.pk}/settings/").content.decode()
+    assert f"/companions/{mira.pk}/settings/context/" in settings_page
+
+
+def test_a_persona_that_leaves_no_room_is_kept_with_a_warning(at_home: Client, mira: Companion) -> None:
+    fields: dict[str, Any] = {"name": "Mira", "persona": HUGE, "greeting": "", "tint": "40"}
+    saved = at_home.post(f"/companions/{mira.pk}/settings/", fields, follow=True)
+    mira.refresh_from_db()
+    assert mira.persona == HUGE.strip()
+    assert WARNING in saved.content.decode()
+    assert WARNING in at_home.get(f"/companions/{mira.pk}/settings/context/").content.decode()
+    fields["persona"] = "Calm."
+    assert (
+        WARNING not in at_home.post(f"/companions/{mira.pk}/settings/", fields, follow=True).content.decode()
+    )
