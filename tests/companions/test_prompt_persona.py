@@ -79,7 +79,7 @@ def test_what_the_person_says_of_themselves_stands_in_the_prompt_as_quoted(mira:
 
 def test_after_the_history_it_is_told_who_it_is_in_what_manner_and_how_long(mira: Companion) -> None:
     last = str(turn_of(mira).prompt[-1]["content"]).splitlines()
-    assert last[-1] == "</kith-context>"
+    assert [last[-4], last[-3], last[-1]] == ["</kith-context>", "<kith-directive>", "</kith-directive>"]
     assert last[-2].startswith("Answer as Mira now")
     assert "in Mira's own manner" in last[-2]
     assert "one to four sentences" in last[-2]

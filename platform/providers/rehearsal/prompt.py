@@ -14,7 +14,7 @@ from providers.rehearsal.words import HAN, is_chinese
 BLOCK = re.compile(
     r"<kith-(?P<name>[a-z-]+)(?P<more>[^<>\n]*)>\n?(?P<text>.*?)\n?</kith-(?P=name)[^<>\n]*>", re.DOTALL
 )
-CONTEXT = re.compile(r"<kith-context>.*?</kith-context>", re.DOTALL)
+CONTEXT = re.compile(r"<kith-(?:context|directive)>.*?</kith-(?:context|directive)>", re.DOTALL)
 TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # at which the talk went on
 PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(

@@ -14,6 +14,7 @@ from companions.memories.editing import set_private
 from companions.models import Companion, Delivery, InnerState, Message, Prompt, Session, Timer, Waking
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from memory.core_memory import set_slot
+from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory, Pursuit, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -189,7 +190,8 @@ def test_deleting_never_puts_the_inner_state_back_to_its_beginning(
 def felt(companion: Companion, text: str, *seen: Message) -> InnerState:
     by, ids = InnerState.By.REFLECTION, [one.pk for one in seen]
     until = max((one.said_at for one in seen), default=None)
-    return inner_state.revise(companion.pk, text, Feeling(), by=by, now=NOW, seen=ids, until_at=until)
+    sad = Feeling(-0.4, 0.3, Emotion.SAD, 0.6)
+    return inner_state.revise(companion.pk, text, sad, by=by, now=NOW, seen=ids, until_at=until)
 
 
 def test_where_all_went_it_begins_anew_and_reflects_again(mira: Companion) -> None:
