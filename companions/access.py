@@ -8,7 +8,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
-from companions.models import Companion, Job, Message, Reply, Timer, Waking
+from companions.models import Companion, ForgetProposal, Job, Message, Reply, Timer, Waking
 from files.models import StoredFile
 from memory.documents.gists import with_progress
 from memory.models import Block, DiaryEntry, Document, Memory, Revision, Slot, Thread
@@ -44,6 +44,11 @@ def get_memory(user: User, companion_id: UUID, memory_id: UUID) -> Memory:
 
 def get_thread(user: User, companion_id: UUID, thread_id: UUID) -> Thread:
     return get_owned(user, Thread, "companion__user", "memory", companion=companion_id, pk=thread_id)
+
+
+def get_forget_proposal(user: User, companion_id: UUID, proposal_id: UUID) -> ForgetProposal:
+    related = ("companion__user", "reply__message", "reply__answer")
+    return get_owned(user, ForgetProposal, *related, companion=companion_id, pk=proposal_id)
 
 
 def get_diary_entry(user: User, companion_id: UUID, entry_id: UUID) -> DiaryEntry:

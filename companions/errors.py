@@ -4,6 +4,7 @@ CompanionsError(code, detail)
 ├── TextError            what was sent is empty, too long, or no text
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
+├── ForgetProposalError  a proposal to forget that has ended, or of which nothing was chosen
 ├── ReplyStateError      the reply is not in a state for that
 ├── PortraitError        a seed, a feature or an emotion that there is none of
 ├── PursuitError         a goal that cannot be a part of that
@@ -29,6 +30,10 @@ class ConflictError(CompanionsError):
 
 
 class LimitError(CompanionsError):
+    status = 409
+
+
+class ForgetProposalError(CompanionsError):
     status = 409
 
 

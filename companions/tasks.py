@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from companions.face.portraits import delete_unused_pictures
 from companions.memories import consolidation
+from companions.memories.forget_proposals import lapse
 from companions.models import Prompt, Waking
 from companions.models.companion import lock
 from memory.consolidation import runs
@@ -20,12 +21,13 @@ CALLS_A_RUN = 4  # of one document; no task may take longer than the broker wait
 def drop_old_prompts() -> None:
     """Drop the prompts as sent that are older than thirty days, and the wakings of which nothing came for three months.
 
-    Those of a drive stay: by them their occasion is known.
+    Those of a drive stay: by them their occasion is known. Proposals to forget that nobody touched lapse.
     """
     now = timezone.now()
     since = now - settings.PROMPTS_KEPT
     Prompt.objects.filter(created_at__lt=since).delete()
     Waking.objects.filter(created_at__lt=since).exclude(prompt=[]).update(prompt=[])
+    lapse(now)
     nothing_came = Waking.objects.filter(state=Waking.State.SKIPPED, started_at=None, drive_key="")
     nothing_came.filter(created_at__lt=now - SKIPPED_KEPT).delete()
 

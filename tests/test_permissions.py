@@ -16,7 +16,7 @@ from accounts.models import Token, User
 from companions.conversations.log_import import Line, import_log
 from companions.life import timers
 from companions.memories.editing import give_document, write_revision
-from companions.models import Companion, Message, Reply
+from companions.models import Companion, ForgetProposal, Message, Reply
 from companions.replies.lifecycle import start
 from integrations.push.models import Subscription
 from jobs.background import in_thread
@@ -72,6 +72,7 @@ class Things:
             "subscription_id": self.companion.user.push_subscriptions.get().pk,
             "recording_id": self.companion.recordings.get().pk,
             "file_id": self.companion.recordings.get().file_id,
+            "proposal_id": self.companion.forget_proposals.get().pk,
             "number": 1,  # of a revision
             "emotion": "happy",  # of a picture
         }
@@ -95,6 +96,7 @@ def things(alice: User, mira: Companion) -> Things:
     )
     told = {"consolidation": night, "number": 1, "kind": Change.Kind.CONTRADICTION, "memory": memory}
     Change.objects.create(companion=mira, **told).others.add(Memory.objects.get(text="Long ago"))
+    ForgetProposal.objects.create(companion=mira, reply=started.reply, subject="hello", made_at=now)
     document, token = (
         give_document(mira, "A book", "Once upon a time.", now),
         Token.objects.issue(alice, "hers")[0],
@@ -119,6 +121,7 @@ def who(request: pytest.FixtureRequest) -> User | None:
 # A browser's key, of RFC 8291's example
 POINT = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 BODIES: dict[str, object] = {
+    "confirm_forget_proposal": {},
     "create_companion": {"name": "New"},
     "change_companion": {"name": "Changed"},
     "send_message": {"text": "Hi"},

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ModelCall
 from companions.events import describe_failure
-from companions.models import Prompt, Reply
+from companions.models import ForgetProposal, Prompt, Reply
 from companions.prompting.usage import ContextUsage, measure_usage
 from memory.emotion import Emotion
 from safety.admin import PrivateAdmin, link, moment, state
@@ -205,6 +205,17 @@ class ReplyAdmin(PrivateAdmin):
             "tokens": count_tokens([round.call for round in rounds]),
             "told": describe_failure(thing.code) if thing.code else "",
         }
+
+
+@admin.register(ForgetProposal)
+class ForgetProposalAdmin(PrivateAdmin):
+    """What a companion proposed to forget, as its person had asked, and what they decided."""
+
+    list_display = ("short_id", "owner", "of_companion", "state", moment("made_at", _("made")))
+    list_filter = ("state", "made_at")
+    fields = ("id", "owner", "of_companion", "of_reply", "state", "made_at", "ended_at")
+
+    of_reply = link("reply", _("reply"))
 
 
 @admin.register(Prompt)

@@ -17,6 +17,8 @@ from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.models import Closing, Companion, Conversation, Job, Message, Session
 from companions.models.companion import hold
 from memory.embedding import unembedded
+from memory.forgotten import load_forgotten
+from memory.models import Memory
 
 SESSION_GAP = timedelta(hours=8)
 MAX_MESSAGES = 10_000
@@ -42,7 +44,8 @@ class LogError(CompanionsError):
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
     """Return a job whose progress is how many of the messages can be recalled.
 
-    Lines imported before are passed over, and those of a model's in which nothing stands but emotion tags.
+    Lines imported before are passed over, and those of a model's in which nothing stands but emotion tags. What tells
+    something forgotten is hidden from models.
     """
     locked = hold(companion.pk)
     if locked is None:
@@ -56,6 +59,8 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
     messages = _make_messages(companion, job, sorted(new, key=lambda line: line.at))
     say_all(companion, messages, now)
+    hidden = [message.pk for message in messages if message.is_hidden]
+    Memory.objects.of(companion.pk).filter(message__in=hidden).update(is_private=True)
     _weave_in(companion.conversation, messages)
     return job
 
@@ -107,6 +112,7 @@ def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
 def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Message]:
     """Return the lines as messages, each after the one before, in ended sessions parted by eight silent hours."""
     sessions: list[Session] = []
+    forgotten = load_forgotten(companion.pk)
     for index, line in enumerate(lines):
         if index == 0 or line.at - lines[index - 1].at > SESSION_GAP:
             session = Session(companion=companion, conversation=companion.conversation, started_at=line.at)
@@ -124,6 +130,7 @@ def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> lis
             text=line.text,
             client_id=line.client_id,
             said_at=line.at,
+            is_hidden=forgotten.forbid(line.text, [(line.text, line.at)]),
             is_learnt=True,  # earlier talk is recalled, but nothing is learnt from it of itself
             job=job,
         )

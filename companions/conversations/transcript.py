@@ -9,7 +9,7 @@ from django.db.models import Prefetch, prefetch_related_objects
 from django.utils import timezone
 
 from companions.conversations.messages import load_page
-from companions.models import Conversation, Message, Reply, Session
+from companions.models import Conversation, ForgetProposal, Message, Reply, Session
 from memory.models import Recalled, Retraction
 from memory.recall.traits import tells_something, terms
 
@@ -77,6 +77,12 @@ class TranscriptTurn:
         return list(self.made_by.retractions.all()) if self.made_by else []
 
     @property
+    def forget_proposals(self) -> list[ForgetProposal]:
+        """What the answer proposed to forget, as long as its person has not decided."""
+        proposals = self.made_by.forget_proposals.all() if self.made_by else []
+        return [proposal for proposal in proposals if proposal.state == ForgetProposal.State.OPEN]
+
+    @property
     def recalled(self) -> list[Recalled]:
         """What the answer was given to remember, nothing twice; what it made most use of first, then by score."""
         recalls = self.made_by.recalls.all() if self.made_by else []
@@ -94,7 +100,7 @@ class TranscriptTurn:
 
 def with_replies(messages: list[Message]) -> list[Message]:
     """Give the messages their sessions, the replies that they were answered by, newest first, what made them with what
-    that closed, and how they sounded: seven queries.
+    that closed or proposed to forget, and how they sounded: eight queries.
     """
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
@@ -103,7 +109,10 @@ def with_replies(messages: list[Message]) -> list[Message]:
         "made_by__retractions", retractions.defer("memory__entry", "memory__replaced_by__entry")
     )
     recalled = "made_by__recalls__found__memory"
-    prefetch_related_objects(messages, sessions, replies, recalled, retracted, "recording")
+    proposals = Prefetch(
+        "made_by__forget_proposals", ForgetProposal.objects.select_related("companion__user")
+    )
+    prefetch_related_objects(messages, sessions, replies, recalled, retracted, proposals, "recording")
     return messages
 
 

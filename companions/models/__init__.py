@@ -2,6 +2,7 @@ from companions.models.closing import Closing
 from companions.models.companion import Companion
 from companions.models.conversation import Conversation, Session
 from companions.models.delivery import Delivery
+from companions.models.forget_proposal import ForgetProposal
 from companions.models.inner_state import InnerState
 from companions.models.job import Job
 from companions.models.life import Life
@@ -17,6 +18,7 @@ __all__ = [
     "Companion",
     "Conversation",
     "Delivery",
+    "ForgetProposal",
     "InnerState",
     "Job",
     "Life",

@@ -7,10 +7,10 @@ from uuid import UUID
 from zlib import crc32
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from companions.conversations.messages import SPEAKERS
-from companions.models import Message, Reply, Session
+from companions.models import ForgetProposal, Message, Reply, Session
 from memory.learning.talk import Line, Talk
 from memory.models import Memory, Recalled
 from providers.tokens import estimate, split
@@ -28,9 +28,12 @@ def select_messages(session: Session, until_at: datetime | None = None) -> Query
 
 
 def select_visible(messages: QuerySet[Message]) -> QuerySet[Message]:
-    """Return those that a model may see: no rules, nothing hidden, no answer that another one has replaced."""
+    """Return those that a model may see: no rules, nothing hidden, no answer that another one has replaced, and nothing
+    in which a person asked to forget something.
+    """
     spoken = messages.filter(role__in=SPEAKERS, is_hidden=False)
-    return spoken.exclude(memory__closed_at__isnull=False)
+    asked = ForgetProposal.objects.filter(Q(reply__message=OuterRef("pk")) | Q(reply__answer=OuterRef("pk")))
+    return spoken.exclude(Exists(asked)).exclude(memory__closed_at__isnull=False)
 
 
 def is_being_answered(session: Session, until_at: datetime | None = None) -> bool:

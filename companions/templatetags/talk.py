@@ -1,6 +1,7 @@
 """How times, memories and what was said are put into words and classes on a page."""
 
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from django import template
 from django.utils import timezone
@@ -11,7 +12,9 @@ from django.utils.translation import pgettext
 
 from companions.conversations.markdown import as_html
 from companions.events import describe_failure
+from companions.memories.forget_proposals import load_items
 from companions.memories.reasons import Named, describe_reasons, format_percent, list_factors, list_parts
+from companions.models import ForgetProposal
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recalled
 from memory.recall.recall import Found
@@ -80,6 +83,13 @@ def factors(found: Found | Recalled) -> list[Named]:
 def depth_name(memory: Memory) -> str:
     """How deep the memory sits, by how often it came to mind."""
     return str(depth(memory.times_recalled).label)
+
+
+@register.filter
+def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
+    """A proposal to forget with what would go by it, and along with that."""
+    items = load_items(proposal)
+    return {"pk": proposal.pk, "items": items, "along": [item for item in items if item.goes_along]}
 
 
 @register.filter

@@ -1,6 +1,7 @@
 """The tools `remember`, `revise`, `forget` and `recall`: what is learnt, and the slots.
 
-What stands there already is changed and let go of only where the person asked for that in this talk; they can undo it.
+What stands there already is changed only where the person asked for that in this talk; they can undo it. To forget is
+proposed alone.
 """
 
 from datetime import datetime
@@ -9,22 +10,24 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from companions.memories.forget_proposals import propose
 from companions.prompting.turn_prompt import describe_memory
 from companions.tools.bounds import count_tokens_left, take_fitting
 from companions.tools.own_words import check_letting_go, check_new_text
 from companions.tools.provenance import find_sources, record_shown
 from companions.tools.tool import Tool, ToolContext, ToolError
-from memory.core_memory import delete_slot, find_slot, set_slot
+from memory.core_memory import find_slot, set_slot
 from memory.embedding import embed_cue
 from memory.models import Memory, Recall
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import LEARNT, list_visible_to_models, load_origins, recall, search
-from memory.store import keep_earlier, keep_fact, note_retraction, retract, revise
+from memory.store import keep_earlier, keep_fact, note_retraction, revise
 from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
 MAX_NAMED = 5  # of several that are meant by the same words
+PROPOSED = "They are shown now what would be forgotten, and decide. Do not say that you have forgotten it."
 
 
 class Remember(Tool):
@@ -86,26 +89,26 @@ class Revise(_SlotOrMemory):
         return {"revised": old.text, "remembered": new.text}
 
 
-class Forget(_SlotOrMemory):
-    """Let go of a slot, or of a fact that you kept, when the person asks for it in this talk."""
+class Forget(Tool):
+    """Propose to forget what the person asks you to forget. They confirm it themselves: it is not forgotten yet."""
 
     name = "forget"
     writes = True
     in_wakings = False
 
+    what: str = Field(
+        min_length=1, max_length=500, description="What, in their words, as one plain sentence."
+    )
+
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        if self.slot:
-            slot = find_slot(context.companion.pk, self.slot)
-            check_letting_go(context, f"{slot.name}: {slot.text}")
-            past = keep_earlier(slot, now, context.companion.user.zone)
-            note_retraction(past, context.reply_id, now, slot=slot.name)
-            return {"forgotten": delete_slot(context.companion.pk, self.slot).text}
-        memory = _find_learnt(context, self.memory, now)
-        check_letting_go(context, memory.text)
-        retract(memory, now)
-        note_retraction(memory, context.reply_id, now)
-        context.shown.add(memory.pk)
-        return {"forgotten": memory.text}
+        request = check_letting_go(context, self.what)
+        assert context.reply_id  # noqa: S101 (it is not offered in wakings)
+        proposed = propose(context.companion, context.reply_id, [self.what, request], now)
+        if not proposed:
+            raise ToolError(
+                "Nothing is kept in these words. Ask the person for the words in which it was told."
+            )
+        return {"proposed": self.what, "say": PROPOSED}
 
 
 class RecallMemories(Tool):

@@ -20,8 +20,8 @@ NOT_ASKED = (
 )
 
 
-def check_letting_go(context: ToolContext, text: str) -> None:
-    """Raise `ToolError` unless the person asked in this talk to let go of what this text says.
+def check_letting_go(context: ToolContext, text: str) -> str:
+    """Return how the person asked in this talk to let go of what this text says; raise `ToolError` unless they did.
 
     One of their messages says so, in a word for it, and shares a topic term with the text; where it names nothing
     itself ("forget that"), one of the two messages before it does.
@@ -31,7 +31,7 @@ def check_letting_go(context: ToolContext, text: str) -> None:
         bare, asks = _strip_request(words)
         named = _find_topic_terms(context, bare) or _find_topic_terms(context, *before)
         if asks and wanted & named:
-            return
+            return bare if _find_topic_terms(context, bare) else ""
     raise ToolError(_write_refusal(context))
 
 

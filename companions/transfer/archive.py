@@ -83,6 +83,8 @@ NOT_EXPORTED = {
     "companions.Closing": "work under way, of which nothing is kept but what is here",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
+    "companions.ForgetProposal": "a question that waits for its person",
+    "memory.Forgotten": "digests of words, by which forgotten things are not learnt again",
     "memory.Retraction": "how to undo what was closed, which is here",
     "accounts.ModelCall": "what was used, counted for the account and not for its companion",
     "accounts.SoundCall": "the same of speech and hearing",

@@ -10,7 +10,7 @@ from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from memory.models import Block, DiaryEntry, Learning, Retraction, Revision, Slot
+from memory.models import Block, DiaryEntry, Forgotten, Learning, Retraction, Revision, Slot
 from safety.admin import PrivateAdmin, link, marks, moment, number
 
 
@@ -115,6 +115,22 @@ class RetractionAdmin(PrivateAdmin):
 
     of_memory = link("memory", _("memory"))
     of_reply = link("reply", _("reply"))
+
+
+@admin.register(Forgotten)
+class ForgottenAdmin(PrivateAdmin):
+    """That a person had something forgotten, by digests of its words."""
+
+    annotations = {"count": length_of("statements")}
+    list_display = (
+        "short_id",
+        "owner",
+        "of_companion",
+        number("count", _("statements")),
+        moment("at", _("when")),
+    )
+    list_filter = ("at",)
+    fields = ("id", "owner", "of_companion", "at")
 
 
 class CoreMemoryAdmin(PrivateAdmin):

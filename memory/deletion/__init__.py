@@ -2,6 +2,7 @@
 
 scope    what is deleted, and how it is seen that a text tells of it
 derived  what was drawn from it: memories, slots and blocks, self-concept and profile, diary entries
+sentences  single sentences of these, taken out by what they say
 
 Whoever calls holds the companion meanwhile, deletes afterwards what is named here, and scrubs what turns kept of it.
 """

@@ -8,12 +8,10 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
-from memory.learning.diary import rewrite
+from memory.learning.diary import UNTITLED, rewrite
 from memory.learning.revisions import revise
 from memory.models import Block, DiaryEntry, Memory, Revision, Slot
 from memory.models.core_memory import By
-
-UNTITLED = "…"
 
 Row = TypeVar("Row", Slot, Block)
 

@@ -1,17 +1,19 @@
 """The end of a session: what of the answer about it is kept as diary entry, self-concept and user profile."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
+from memory.forgotten import load_forgotten
 from memory.learning.revisions import revise
 from memory.models import DiaryEntry, Memory, Revision
 from memory.store import correct, entry_of, link_sources, nudge
 from text.strings import storable
 
 Sentences = list[dict[str, Any]]
+UNTITLED = "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,22 +44,48 @@ def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: 
 
     Call it inside the transaction that ends the session, with the companion held. Of one session there is one entry.
     """
+    written = drop_forgotten(companion_id, ended.written)
     for about in Revision.About:
         revise(
             companion_id,
             about,
-            getattr(ended.written, about.value),
+            getattr(written, about.value),
             Revision.By.CLOSING,
             now,
             session_id=ended.session_id,
-            call_id=ended.written.call_id,
+            call_id=written.call_id,
         )
     return keep_entry(companion_id, ended, now, zone)
 
 
+def drop_forgotten(companion_id: UUID, written: Written) -> Written:
+    """Return what is written without the sentences that tell something forgotten, unless it was told anew since."""
+    forgotten = load_forgotten(companion_id)
+    if not forgotten.kept:
+        return written
+    parts = {name: getattr(written, name) for name in ("diary", "self_concept", "user_profile")}
+    ids = {UUID(str(id)) for sentences in parts.values() for each in sentences for id in each["sources"]}
+    said = Memory.objects.of(companion_id).filter(message__in=ids)
+    tellings = {str(id): (text, at) for id, text, at in said.values_list("message", "text", "happened_at")}
+
+    def is_forbidden(sentence: Mapping[str, Any]) -> bool:
+        sources = [tellings[id] for id in map(str, sentence["sources"]) if id in tellings]
+        return forgotten.forbid(sentence["text"], sources)
+
+    kept = {
+        name: [sentence for sentence in sentences if not is_forbidden(sentence)]
+        for name, sentences in parts.items()
+    }
+    title = UNTITLED if forgotten.forbid(written.title, list(tellings.values())) else written.title
+    return replace(written, **kept, title=title)
+
+
 def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
-    """Keep the diary entry alone, mirrored as a memory, by which it comes to mind: it happened as the session began."""
-    written = ended.written
+    """Keep the diary entry alone, mirrored as a memory, by which it comes to mind: it happened as the session began.
+
+    Nothing is kept of what was forgotten.
+    """
+    written = drop_forgotten(companion_id, ended.written)
     text = storable(_render(written.title, written.diary))
     memory = Memory.objects.create(
         companion_id=companion_id,

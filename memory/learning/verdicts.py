@@ -6,6 +6,7 @@ from datetime import date, datetime, time, tzinfo
 from typing import Any
 from uuid import UUID
 
+from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.goals import PURSUED
 from memory.learning.answers import Learnt
 from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
@@ -41,7 +42,8 @@ def learn(
     can no longer be meant. `names` are what "user" and "companion" are called. The same batch applied twice changes
     nothing the second time; then the learning comes back unsaved.
     """
-    batch = _Batch(companion_id, known, now, zone, list(names.values()), call_id)
+    forgotten = load_forgotten(companion_id)
+    batch = _Batch(companion_id, known, now, zone, list(names.values()), call_id, forgotten)
     verdicts = [batch.apply(find_support(entry, talk, names.values())) for entry in learnt]
     learning = Learning(
         companion_id=companion_id,
@@ -70,11 +72,15 @@ class _Batch:
     zone: tzinfo
     names: Collection[str]
     call_id: int | None
+    forgotten: ForgottenStatements
 
     def apply(self, entry: Supported | Stopped) -> dict[str, Any]:
         if isinstance(entry, Stopped):
             return self._record(entry.learnt, None, None, "stopped", entry.reason)
         learnt = entry.learnt
+        tellings = [(line.text, line.said_at) for line in entry.tellings]
+        if self.forgotten.forbid(learnt.text, tellings):
+            return self._record(learnt, None, None, "stopped", "forgotten")
         if before := self._find_kept(entry):
             return self._record(learnt, before, None, "already")
         if self._mine.filter(is_private=True, text__iexact=learnt.text).exists():

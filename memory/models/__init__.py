@@ -3,6 +3,7 @@ from memory.models.core_memory import Block, Slot
 from memory.models.diary_entry import DiaryEntry
 from memory.models.document import Document, Page
 from memory.models.embedding import Embedding, Space
+from memory.models.forgotten import Forgotten
 from memory.models.learning import Learning, Retraction
 from memory.models.memory import Memory, Recall, Recalled
 from memory.models.pursuit import Pursuit
@@ -16,6 +17,7 @@ __all__ = [
     "DiaryEntry",
     "Document",
     "Embedding",
+    "Forgotten",
     "Learning",
     "Memory",
     "Page",

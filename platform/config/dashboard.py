@@ -106,6 +106,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "companions.Message": "chat_bubble",
             "companions.Reply": "reply",
             "companions.Prompt": "receipt_long",
+            "companions.ForgetProposal": "ink_eraser",
             "companions.Job": "hourglass_empty",
         },
         _("Lives"): {
@@ -136,6 +137,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "memory.Page": "article",
             "memory.Learning": "school",
             "memory.Retraction": "undo",
+            "memory.Forgotten": "backspace",
             "memory.Consolidation": "dark_mode",
             "memory.Change": "merge",
             "memory.Recall": "search",

@@ -14,6 +14,7 @@ from companions.models import (
     Closing,
     Companion,
     Delivery,
+    ForgetProposal,
     Job,
     Message,
     Picture,
@@ -33,6 +34,7 @@ from memory.models import (
     DiaryEntry,
     Document,
     Embedding,
+    Forgotten,
     Learning,
     Memory,
     Page,
@@ -182,6 +184,10 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     verdicts = [{"verdict": "add", "kind": "fact", "memory": str(fact.pk), "of": None, "outcome": "added"}]
     Learning.objects.create(companion=companion, session=session, messages=2, at=NOON, verdicts=verdicts)
     Retraction.objects.create(companion=companion, memory=fact, slot=MARKER, made_at=NOON)
+    ForgetProposal.objects.create(
+        companion=companion, reply=Reply.objects.filter(companion=companion)[0], subject=MARKER, made_at=NOON
+    )
+    Forgotten.objects.create(companion=companion, salt=b"salt", statements=[["00ff"]], at=NOON)
     set_slot(companion.pk, MARKER, f"The {MARKER} is grey.", by=By.COMPANION, now=NOON)
     write_block(companion.pk, MARKER, f"Feed the {MARKER}.", by=By.USER, now=NOON)
     document = Document.objects.create(companion=companion, title=MARKER, characters=9, given_at=NOON)

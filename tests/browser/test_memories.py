@@ -145,35 +145,29 @@ def test_the_chosen_scheme_is_kept(person: Person) -> None:
     assert person.page.locator("html").get_attribute("data-theme") is None
 
 
-def test_what_was_forgotten_is_kept_after_all_or_deleted_where_the_answer_stands(
-    person: Person, live: Live
-) -> None:
+def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page
     page.get_by_role("link", name="Memories").click()
-    for fact in ("The cat is called Pebble", "The harbour freezes in winter"):
+    for fact in ("The cat Pebble is afraid of thunder", "Pebble the cat is afraid of thunder and of rain"):
         page.get_by_text("Add a fact").click()
         page.get_by_label("What is remembered").fill(fact)
         page.get_by_role("button", name="Remember this").click()
     page.get_by_role("link", name="Back to Mira").click()
     expect(page.locator("#send")).to_be_enabled()
-    calls = [{"name": "forget", "arguments": {"memory": words}} for words in ("Pebble cat", "harbour")]
-    live.rehearsal.script({"tool_calls": calls}, {"answer": "Gone from my mind."})
-    person.write("Please forget about the cat and the harbour")
-    person.hears("Gone from my mind.")
-    expect(page.locator(".retractions > li")).to_have_count(2)
-    cat, harbour = page.locator(".retractions > li").all()
-    expect(cat).to_contain_text("Forgotten: The cat is called Pebble")
-    cat.get_by_role("button", name="Keep it after all").click()
-    expect(page.get_by_role("status").filter(has_text="it holds again as it did before")).to_be_visible()
-    harbour.get_by_role("link", name="Delete for good").click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("harbour")
-    dialog.get_by_role("button", name="Delete").click()
-    expect(page.locator(".retractions > li")).to_have_count(1)
-    page.reload()
-    expect(page.locator(".retractions")).to_have_count(0)
+    call = {"name": "forget", "arguments": {"what": "Pebble is afraid of thunder"}}
+    live.rehearsal.script({"tool_calls": [call]}, {"answer": "Look at what would go."})
+    person.write("Please forget that Pebble is afraid of thunder")
+    person.hears("Look at what would go.")
+    card = page.get_by_role("form", name="These would be forgotten")
+    expect(card.get_by_role("checkbox")).to_have_count(3)
+    card.get_by_role("checkbox", name="The cat Pebble").focus()
+    page.keyboard.press("Space")
+    card.get_by_role("button", name="Forget these").click()
+    expect(page.get_by_text("2 things are forgotten.")).to_be_visible()
+    expect(card).to_have_count(0)
+    expect(page.get_by_text("Please forget that Pebble")).to_have_count(0)
     page.get_by_role("link", name="Memories").click()
-    expect(page.locator("#memories")).to_contain_text("The cat is called Pebble")
     page.get_by_label("Which").select_option("fact")
     expect(page.locator(".memory")).to_have_count(1)
+    expect(page.locator("#memories")).to_contain_text("The cat Pebble is afraid")

@@ -47,8 +47,9 @@ def test_a_page_of_history_costs_the_same_for_few_and_for_many(
 ) -> None:
     for number in range(20):
         answered(mira, f"said {number}.", f"answered {number}.")
-    # Session, user, companion, path, sessions, replies, what made them, recalls, retractions, recordings.
-    with django_assert_num_queries(10):  # type: ignore[operator]
+    # Session, user, companion, path, sessions, replies, what made them, recalls, retractions, proposals,
+    # recordings.
+    with django_assert_num_queries(11):  # type: ignore[operator]
         assert at_home.get(f"/companions/{mira.pk}/turns/").status_code == 200
 
 

@@ -99,6 +99,7 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   if (frame.type === "message.saved") saved(frame);
   else if (frame.type === "message.said") said(frame.message, frame.emotions);
   else if (frame.type === "reply.heard") turns.find(frame.message_id) && turns.refresh(frame.message_id);
+  else if (frame.type === "forget.ended") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "error") refused(frame);
   else replies.take(frame);
 });

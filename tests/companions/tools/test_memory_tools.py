@@ -1,4 +1,4 @@
-"""Remember, revise, forget: what is learnt is closed and linked, never deleted; what was said is not touched."""
+"""Remember and revise: what is learnt is closed and linked, never deleted; what was said is not touched."""
 
 from datetime import timedelta
 
@@ -89,42 +89,28 @@ def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion) -> None:
     assert other.closed_at is None
 
 
-def test_what_was_said_can_be_neither_revised_nor_forgotten(mira: Companion) -> None:
+def test_what_was_said_cannot_be_revised(mira: Companion) -> None:
     log(mira, "I live in Porto.")
-    turn = turn_of(mira)
-    for name, more in (("revise", {"text": "I live in Lisbon."}), ("forget", {})):
-        assert "cannot be changed" in use(turn, name, memory="I live in Porto.", **more)["error"]
+    given = use(turn_of(mira), "revise", memory="I live in Porto.", text="I live in Lisbon.")
+    assert "cannot be changed" in given["error"]
     assert not Memory.objects.exclude(closed_at=None).exists()
 
 
 def test_words_that_fit_several_change_none(mira: Companion) -> None:
-    turn = turn_of(mira, "Forget that I like green tea")
+    turn = turn_of(mira, "I like white tea now, no green tea")
     fact(mira, "Alice likes green tea.")
     fact(mira, "Alice likes black tea.")
-    error = use(turn, "forget", memory="likes tea")["error"]
+    error = use(turn, "revise", memory="likes tea", text="Alice likes white tea.")["error"]
     assert "green" in error
     assert "black" in error
     assert not Memory.objects.exclude(closed_at=None).exists()
-    use(turn, "forget", memory="Alice likes green tea.")
+    use(turn, "revise", memory="Alice likes green tea.", text="Alice likes white tea.")
     assert [one.text for one in Memory.objects.exclude(closed_at=None)] == ["Alice likes green tea."]
-
-
-def test_forgetting_deletes_nothing(mira: Companion) -> None:
-    turn = turn_of(mira, "忘了我住在波尔图。Forget the tea as well.")
-    fact(mira, "爱丽丝住在波尔图。")
-    set_slot(mira.pk, "tea", "green", by=By.USER, now=NOW)
-    use(turn, "forget", memory="住在波尔图")
-    use(turn, "forget", slot="tea")
-    assert not Slot.objects.exists()
-    assert {one.text for one in Memory.objects.exclude(closed_at=None)} == {
-        "爱丽丝住在波尔图。",
-        "tea: green",
-    }
 
 
 @pytest.mark.parametrize("which", [{}, {"slot": "tea", "memory": "tea"}, {"slot": " ", "memory": " "}])
 def test_either_a_slot_or_a_memory_is_named(turn: TurnContext, which: dict[str, str]) -> None:
-    assert "either" in use(turn, "forget", **which)["error"]
+    assert "either" in use(turn, "revise", text="Tea.", **which)["error"]
 
 
 def test_private_and_anothers_memories_are_not_found(
@@ -133,5 +119,5 @@ def test_private_and_anothers_memories_are_not_found(
     hidden = fact(mira, "Alice likes tea.")
     Memory.objects.filter(pk=hidden.pk).update(is_private=True)
     fact(tian, "Bob likes tea.")
-    assert "error" in use(turn, "forget", memory="likes tea")
+    assert "error" in use(turn, "revise", memory="likes tea", text="Alice likes coffee.")
     assert not Memory.objects.exclude(closed_at=None).exists()

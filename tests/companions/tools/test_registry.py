@@ -24,7 +24,7 @@ MOST_TOKENS = 770  # of the tools that every turn offers
 GOOD: dict[str, dict[str, Any]] = {
     "remember": {"text": "Alice likes tea."},
     "revise": {"memory": "oats", "text": "Alice eats rye."},
-    "forget": {"memory": "oats"},
+    "forget": {"what": "the oats"},
     "recall": {"cue": "oats"},
     "search_conversation": {"words": "oats"},
     "look_up": {},

@@ -1,0 +1,96 @@
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+from ninja import Field, Query, Router, Schema, Status
+
+from accounts.authentication import SignedInRequest
+from companions.access import get_companion, get_forget_proposal
+from companions.api.schemas import ListOut, list_rows
+from companions.memories import forget_proposals
+from companions.memories.forget_items import Item, Kind
+from companions.models import ForgetProposal
+from companions.pagination import PageQuery
+
+router = Router(tags=["memories"])
+PROPOSALS = "/{uuid:companion_id}/forget-proposals"
+PROPOSAL = PROPOSALS + "/{uuid:proposal_id}"
+MAX_KEYS = 10_000
+
+
+class ForgetItemOut(Schema):
+    key: str = Field(description="By which it is chosen.")
+    kind: Kind
+    text: str
+    goes_along: bool = Field(description="It rests on another, and goes with that; it is not chosen.")
+
+
+class ForgetProposalOut(Schema):
+    id: UUID
+    reply_id: UUID
+    state: ForgetProposal.State
+    made_at: datetime
+    ended_at: datetime | None
+    items: list[ForgetItemOut] = Field(description="What would go now; none once it has ended.")
+
+    @staticmethod
+    def resolve_items(proposal: ForgetProposal) -> list[Item]:
+        return forget_proposals.load_items(proposal)
+
+
+class ForgetProposalsOut(ListOut[ForgetProposalOut]):
+    pass
+
+
+class WhichProposalsIn(Schema):
+    state: ForgetProposal.State = ForgetProposal.State.OPEN
+
+
+class ConfirmIn(Schema):
+    keys: list[str] | None = Field(
+        None, max_length=MAX_KEYS, description="Of the items to be forgotten; left out, all of them."
+    )
+
+
+class ForgottenOut(Schema):
+    forgotten: int
+
+
+@router.get(
+    PROPOSALS,
+    response=ForgetProposalsOut,
+    operation_id="list_forget_proposals",
+    summary="What the companion proposed to forget, as its person asked for",
+)
+def list_forget_proposals(
+    request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[WhichProposalsIn]
+) -> dict[str, object]:
+    companion = get_companion(request.user, companion_id)
+    rows = ForgetProposal.objects.filter(companion=companion, state=which.state)
+    return list_rows(
+        rows.select_related("companion__user", "reply__message", "reply__answer"), "made_at", query
+    )
+
+
+@router.post(
+    PROPOSAL + "/confirm",
+    response=ForgottenOut,
+    operation_id="confirm_forget_proposal",
+    summary="Forget it: what was chosen goes from everywhere, and is not learnt again",
+)
+def confirm_forget_proposal(
+    request: SignedInRequest, companion_id: UUID, proposal_id: UUID, body: ConfirmIn
+) -> dict[str, int]:
+    proposal = get_forget_proposal(request.user, companion_id, proposal_id)
+    return {"forgotten": forget_proposals.confirm(proposal, body.keys, timezone.now())}
+
+
+@router.post(
+    PROPOSAL + "/decline",
+    response={204: None},
+    operation_id="decline_forget_proposal",
+    summary="Keep everything",
+)
+def decline_forget_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: UUID) -> Status[None]:
+    forget_proposals.decline(get_forget_proposal(request.user, companion_id, proposal_id), timezone.now())
+    return Status(204, None)

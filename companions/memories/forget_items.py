@@ -1,0 +1,134 @@
+"""What would go where something is forgotten: whatever tells it, and what rests on that."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+
+from companions.life.inner_state import get_newest
+from companions.models import Companion, Message
+from memory.forgotten import Words, find_telling_memories, read_words, tells
+from memory.learning.revisions import current
+from memory.models import Block, DiaryEntry, Memory, Revision, Slot
+from text.strings import split_sentences
+
+KEY_BYTES = 8
+
+
+class Kind(TextChoices):
+    """Where it stands."""
+
+    MEMORY = "memory", _("remembered")
+    DOCUMENT = "document", _("read in a document")
+    MESSAGE = "message", _("said")
+    USER_PROFILE = "user_profile", _("in your profile")
+    SELF_CONCEPT = "self_concept", _("in its picture of itself")
+    DIARY = "diary", _("in the diary")
+    SLOT = "slot", _("always in mind")
+    BLOCK = "block", _("in its notes")
+    INNER_STATE = "inner_state", _("in its mood")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that would go, by its key; it goes along where it does not tell it itself but rests on what goes."""
+
+    kind: Kind
+    key: str
+    text: str
+    row_id: UUID | None = None
+    goes_along: bool = False
+
+    @property
+    def where(self) -> str:
+        return str(self.kind.label)
+
+
+def find_items(
+    companion: Companion, statements: Sequence[Words], asked_in: Collection[Message] = ()
+) -> list[Item]:
+    """Return what tells one of the statements, and what was drawn from that alone.
+
+    `asked_in` are the messages in which it was asked for; those go with it.
+    """
+    telling = find_telling_memories(companion.pk, statements)
+    learnt = [memory for memory in telling if memory.kind not in Memory.MIRRORS]
+    gists = [memory for memory in telling if memory.kind == Memory.Kind.GIST]
+    messages = _find_messages(companion, statements, telling, learnt, asked_in)
+    ids = {message.pk for message in messages}
+    items = [_row(Kind.MEMORY, memory.pk, memory.text) for memory in learnt]
+    items += [_row(Kind.DOCUMENT, memory.pk, memory.text) for memory in gists]
+    items += [_row(Kind.MESSAGE, message.pk, message.text) for message in messages]
+    items += [
+        _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
+        for memory in _find_resting(companion.pk, ids, {memory.pk for memory in learnt})
+    ]
+    items += _find_sentences(companion, statements, ids)
+    return list({item.key: item for item in items}.values())
+
+
+def _find_messages(
+    companion: Companion,
+    statements: Sequence[Words],
+    telling: Iterable[Memory],
+    learnt: Iterable[Memory],
+    asked_in: Iterable[Message],
+) -> list[Message]:
+    """Return the messages that tell it, those behind what was learnt of it that share a word with it, and the request."""
+    words = frozenset[str]().union(*statements)
+    mine = Message.objects.filter(companion=companion)
+    said = {memory.message_id for memory in telling if memory.message_id}
+    behind = mine.filter(derived_memories__in=[memory.pk for memory in learnt]).distinct()
+    said |= {message.pk for message in behind if words & read_words(message.text)}
+    said |= {message.pk for message in asked_in}
+    return list(mine.filter(pk__in=said).order_by("said_at", "pk"))
+
+
+def _find_resting(companion_id: UUID, messages: Collection[UUID], known: Collection[UUID]) -> list[Memory]:
+    """Return what else was learnt, from these messages alone."""
+    drawn = Memory.objects.of(companion_id).learnt().filter(sources__in=messages).exclude(pk__in=known)
+    resting = drawn.defer("entry").distinct().prefetch_related("sources")
+    return [memory for memory in resting if {source.pk for source in memory.sources.all()} <= set(messages)]
+
+
+def _find_sentences(
+    companion: Companion, statements: Sequence[Words], messages: Collection[UUID]
+) -> Iterator[Item]:
+    """Yield the sentences beside memories that tell it, and those that come from the messages that go."""
+    names, ids = companion.names.values(), set(map(str, messages))
+
+    def told(text: str) -> bool:
+        return tells(read_words(text, names), statements)
+
+    def read(kind: Kind, sentences: Iterable[dict[str, Any]]) -> Iterator[Item]:
+        for sentence in sentences:
+            is_told = told(sentence["text"])
+            if is_told or not ids.isdisjoint(map(str, sentence["sources"])):
+                yield _sentence(kind, sentence["text"], goes_along=not is_told)
+
+    for about in Revision.About:
+        if revision := current(companion.pk, about):
+            yield from read(Kind(about.value), revision.sentences)
+    for entry in DiaryEntry.objects.filter(companion=companion).order_by("started_at"):
+        yield from read(Kind.DIARY, entry.sentences)
+    for slot in Slot.objects.filter(companion=companion):
+        if told(text := f"{slot.name}: {slot.text}"):
+            yield _sentence(Kind.SLOT, text)
+    for block in Block.objects.filter(companion=companion):
+        yield from (_sentence(Kind.BLOCK, line) for line in block.text.splitlines() if told(line))
+    if state := get_newest(companion.pk):
+        sentences = filter(told, split_sentences(state.text))
+        yield from (_sentence(Kind.INNER_STATE, sentence) for sentence in sentences)
+
+
+def _row(kind: Kind, id: UUID, text: str, *, goes_along: bool = False) -> Item:
+    return Item(kind, f"{kind}:{id}", text, id, goes_along)
+
+
+def _sentence(kind: Kind, text: str, *, goes_along: bool = False) -> Item:
+    digest = blake2b(text.encode(), digest_size=KEY_BYTES).hexdigest()
+    return Item(kind, f"{kind}:{digest}", text, None, goes_along)

@@ -1,0 +1,179 @@
+"""Proposals to forget: a companion makes one as its person asks, and only they confirm it; else it comes to nothing.
+
+On their word all that was chosen goes, in one transaction, by the ways of `companions.deletion`; what is left and tells
+it is hidden from models, and nothing is learnt of it again from what was said before.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from companions.deletion.deletion import messages_hidden, remove
+from companions.errors import ForgetProposalError
+from companions.events import notify_companion
+from companions.life.inner_state import delete_states
+from companions.memories.forget_items import Item, Kind, find_items
+from companions.models import Companion, ForgetProposal, InnerState, Message, Reply, Session
+from companions.models.companion import hold
+from companions.models.forget_proposal import SUBJECT_CHARACTERS
+from database.queries import lift_statement_timeout
+from memory.deletion.sentences import drop_sentences
+from memory.forgotten import Words, find_telling_memories, keep_forgotten, read_words, tells
+from memory.models import Memory
+from text.strings import split_sentences, storable
+
+STANDS = timedelta(days=3)  # so long an untouched proposal waits
+State = ForgetProposal.State
+
+
+def propose(
+    companion: Companion, reply_id: UUID, wordings: Sequence[str], now: datetime
+) -> ForgetProposal | None:
+    """Return the proposal, made in this reply; None where nothing that would go is found by these wordings.
+
+    Call it with the companion held.
+    """
+    subject = storable("\n".join(" ".join(wording.split()) for wording in wordings))[:SUBJECT_CHARACTERS]
+    items = find_items(companion, _read_statements(companion, subject))
+    reply = Reply.objects.get(pk=reply_id)
+    if not [item for item in items if item.row_id != reply.message_id]:
+        return None
+    proposal = ForgetProposal.objects.filter(reply=reply, subject=subject, state=State.OPEN).first()
+    if proposal is None:  # a call is run again where its commit got no answer
+        proposal = ForgetProposal.objects.create(
+            companion=companion, reply=reply, subject=subject, made_at=now
+        )
+        notify_companion(companion.pk, _render_frame("forget.proposed", proposal))
+    Message.objects.filter(pk=reply.message_id).update(is_learnt=True)
+    return proposal
+
+
+def load_items(proposal: ForgetProposal) -> list[Item]:
+    """Return what would go by an open proposal, as it stands now; nothing of one that has ended."""
+    if proposal.state != State.OPEN:
+        return []
+    reply = proposal.reply
+    asked_in = [message for message in (reply.message, reply.answer) if message]
+    return find_items(proposal.companion, _read_statements(proposal.companion, proposal.subject), asked_in)
+
+
+def _read_statements(companion: Companion, subject: str) -> list[Words]:
+    words = (read_words(line, companion.names.values()) for line in subject.splitlines())
+    return list(dict.fromkeys(filter(None, words)))
+
+
+@transaction.atomic
+def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datetime) -> int:
+    """Forget what was chosen by its keys, or all, and return how many things those were; ForgetProposalError."""
+    lift_statement_timeout()
+    companion = hold(proposal.companion_id)
+    held = _hold_open(proposal)
+    if companion is None or held is None:
+        raise ForgetProposalError("proposal_ended", _("This has been decided already. Nothing was changed."))
+    offered = [item for item in load_items(held) if not item.goes_along]
+    going = [item for item in offered if chosen is None or item.key in chosen]
+    if not going:
+        raise ForgetProposalError("nothing_chosen", _("Choose what is to be forgotten."))
+    statements, names = _read_statements(companion, held.subject), companion.names.values()
+    told = (read_words(item.text, names) for item in going if item.kind != Kind.MESSAGE)
+    keep_forgotten(companion.pk, [*statements, *told], now)
+    _delete_rows(companion, going, now)
+    gone = {item.text for item in going}
+    kept = {item.text for item in offered} - gone
+
+    def goes(text: str) -> bool:
+        return text in gone or (text not in kept and tells(read_words(text, names), statements))
+
+    drop_sentences(companion.pk, goes, now)
+    _drop_inner_states(companion, goes)
+    _clear_session(companion, goes)
+    _hide_rest(companion, statements)
+    _end(held, State.CONFIRMED, now)
+    return len(going)
+
+
+@transaction.atomic
+def decline(proposal: ForgetProposal, now: datetime) -> None:
+    """Keep everything; nothing where the proposal has ended already."""
+    hold(proposal.companion_id)
+    if held := _hold_open(proposal):
+        _end(held, State.DECLINED, now)
+
+
+def lapse(now: datetime) -> int:
+    """End the proposals that nobody has touched for long; return how many there were."""
+    old = ForgetProposal.objects.filter(state=State.OPEN, made_at__lt=now - STANDS)
+    return old.update(state=State.LAPSED, subject="", ended_at=now)
+
+
+def _hold_open(proposal: ForgetProposal) -> ForgetProposal | None:
+    rows = ForgetProposal.objects.filter(pk=proposal.pk, state=State.OPEN)
+    related = ("companion__user", "reply__message", "reply__answer")
+    return rows.select_related(*related).select_for_update(of=("self",)).first()
+
+
+def _end(proposal: ForgetProposal, state: State, now: datetime) -> None:
+    """End it, if it is not gone with the message in which it was asked for."""
+    proposal.state, proposal.subject, proposal.ended_at = state, "", now
+    ForgetProposal.objects.filter(pk=proposal.pk).update(state=state, subject="", ended_at=now)
+    if state == State.CONFIRMED:
+        Reply.objects.filter(pk=proposal.reply_id).update(tool_calls=[])  # they hold the words
+    notify_companion(proposal.companion_id, _render_frame("forget.ended", proposal))
+
+
+def _render_frame(type: str, proposal: ForgetProposal) -> dict[str, str]:
+    ids = {"id": str(proposal.pk), "reply_id": str(proposal.reply_id)}
+    return {"type": type, **ids, "message_id": str(proposal.reply.message_id), "state": proposal.state}
+
+
+# -- what goes
+
+
+def _delete_rows(companion: Companion, going: Collection[Item], now: datetime) -> None:
+    """Delete the memories and messages, with all that was drawn from them."""
+    messages = Message.objects.filter(companion=companion, pk__in=_ids(going, Kind.MESSAGE))
+    memories = Memory.objects.of(companion.pk).filter(pk__in=_ids(going, Kind.MEMORY, Kind.DOCUMENT))
+    behind = memories.exclude(kind__in=Memory.MIRRORS).values("pk")
+    sources = Message.objects.filter(companion=companion, derived_memories__in=behind)
+    remove(
+        companion,
+        now,
+        messages=list(messages),
+        sources=list(sources.exclude(pk__in=messages).distinct()),
+        memories=list(memories.defer("entry")),
+    )
+
+
+def _ids(items: Collection[Item], *kinds: Kind) -> list[UUID]:
+    return [item.row_id for item in items if item.kind in kinds and item.row_id]
+
+
+def _drop_inner_states(companion: Companion, goes: Callable[[str], bool]) -> None:
+    states = InnerState.objects.filter(companion=companion).exclude(text="")
+    ids = [state.pk for state in states if any(map(goes, split_sentences(state.text)))]
+    if ids:
+        delete_states(companion, ids)
+
+
+def _clear_session(companion: Companion, goes: Callable[[str], bool]) -> None:
+    """Take what tells of it out of titles, and out of the open session's summary and notes."""
+    for session in Session.objects.filter(companion=companion).exclude(title=""):
+        if goes(session.title):
+            Session.objects.filter(pk=session.pk).update(title="")
+    for session in Session.objects.filter(companion=companion, ended_at=None):
+        if any(map(goes, split_sentences(session.summary))):
+            session.summary, session.summarised_until = "", None
+        session.scratch = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
+        session.save(update_fields=["summary", "summarised_until", "scratch"])
+
+
+def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:
+    """Keep from models the messages that tell it and stay for the eye."""
+    left = find_telling_memories(companion.pk, statements)
+    ids = {memory.message_id for memory in left if memory.message_id}
+    Message.objects.filter(companion=companion, pk__in=ids).update(is_hidden=True)
+    Memory.objects.of(companion.pk).filter(message__in=ids).update(is_private=True)
+    messages_hidden.send(sender=Message, companion_id=companion.pk, ids=ids)

@@ -1,0 +1,47 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.user import OwnedQuerySet
+from companions.models.companion import Companion
+from companions.models.reply import Reply
+
+SUBJECT_CHARACTERS = 2000
+
+
+class ForgetProposal(models.Model):
+    """That a companion proposed in a reply to forget something, as its person asked for; only they can confirm it.
+
+    What would go is found anew by the `subject`, the words for it, one wording a line, whenever it is looked at. At the
+    end the words go as well; the row stays, for nothing is learnt from what was said about it.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", _("open")
+        CONFIRMED = "confirmed", _("confirmed")
+        DECLINED = "declined", _("declined")
+        LAPSED = "lapsed", _("lapsed")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="forget_proposals")
+    reply = models.ForeignKey(Reply, models.CASCADE, related_name="forget_proposals")
+    subject = models.TextField(_("words for it"), max_length=SUBJECT_CHARACTERS, blank=True)
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.OPEN)
+    made_at = models.DateTimeField(_("made"))
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    objects = OwnedQuerySet["ForgetProposal"].as_manager()
+
+    class Meta:
+        verbose_name = _("proposal to forget")
+        verbose_name_plural = _("proposals to forget")
+        ordering = ["-made_at"]
+        indexes = [
+            models.Index(  # which have lapsed
+                fields=["made_at"], condition=models.Q(state="open"), name="forget_proposal_open"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.id}"

@@ -1,0 +1,101 @@
+"""What a person had forgotten: which texts tell it, by the words that it is about, and what may not be learnt again.
+
+A statement is the words that a text is about. Another text tells it where it holds most of them. Once forgotten, only
+digests of them are kept, and what is told anew afterwards may be learnt.
+"""
+
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from math import ceil
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Func
+
+from memory.models import Forgotten, Memory
+from memory.recall.candidates import PackedBytes, PackedIndex, hash_term
+from memory.recall.traits import tells_something, terms
+
+TELLING_SHARE = 0.6  # of a statement's words
+MIN_WORDS = 2  # of a statement that has several
+DIGEST_BYTES, SALT_BYTES = 8, 16
+
+Words = frozenset[str]
+Telling = tuple[str, datetime]  # a text, and when it was said
+
+
+def read_words(text: str, names: Iterable[str] = ()) -> Words:
+    """Return the words that the text is about, without what the two who talk are called."""
+    own = {term for name in names for term in terms(name)}
+    return frozenset(
+        term for term in terms(text) if len(term) > 1 and tells_something(term) and term not in own
+    )
+
+
+def tells(words: Words, statements: Iterable[Words]) -> bool:
+    """Return whether a text with these words tells one of the statements."""
+    return any(len(words & statement) >= _count_needed(len(statement)) for statement in statements)
+
+
+def _count_needed(length: int) -> int:
+    """Return how many words of a statement of so many tell it; more than it has where it has none."""
+    return max(min(MIN_WORDS, length), ceil(TELLING_SHARE * length), 1)
+
+
+def find_telling_memories(companion_id: UUID, statements: Sequence[Words]) -> list[Memory]:
+    """Return the companion's memories that tell one of the statements, those that hold no more too."""
+    mine = Memory.objects.of(companion_id).exclude(entry=b"").order_by()
+    packed = mine.aggregate(ids=PackedBytes(Func("id", function="uuid_send")), entries=PackedBytes("entry"))
+    index = PackedIndex.unpack(packed["entries"] or b"")
+    places: set[int] = set()
+    for statement in statements:
+        held = np.count_nonzero(index.count_terms([hash_term(word) for word in statement]), axis=1)
+        places |= set(np.flatnonzero(held >= _count_needed(len(statement))).tolist())
+    ids = [UUID(bytes=packed["ids"][16 * place : 16 * place + 16]) for place in sorted(places)]
+    found = Memory.objects.of(companion_id).filter(pk__in=ids).defer("entry").order_by("happened_at", "pk")
+    return [memory for memory in found if tells(read_words(memory.text), statements)]
+
+
+# -- what is kept of it
+
+
+def keep_forgotten(companion_id: UUID, statements: Iterable[Words], now: datetime) -> Forgotten:
+    """Keep that these statements are forgotten, without their words."""
+    salt = secrets.token_bytes(SALT_BYTES)
+    digests = [
+        sorted(_digest(salt, word) for word in statement) for statement in set(statements) if statement
+    ]
+    return Forgotten.objects.create(companion_id=companion_id, salt=salt, statements=digests, at=now)
+
+
+def _digest(salt: bytes, word: str) -> str:
+    return blake2b(word.encode(), key=salt, digest_size=DIGEST_BYTES).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenStatements:
+    """All that a companion's person had forgotten."""
+
+    kept: tuple[Forgotten, ...]
+
+    def forbid(self, text: str, tellings: Collection[Telling] = ()) -> bool:
+        """Return whether the text tells something forgotten that none of the tellings told anew afterwards."""
+        for one in self.kept:
+            told_since = (said for said, at in tellings if at > one.at)
+            if _is_told(one, text) and not any(_is_told(one, said) for said in told_since):
+                return True
+        return False
+
+
+def load_forgotten(companion_id: UUID) -> ForgottenStatements:
+    """Return what the companion's person had forgotten: one query."""
+    return ForgottenStatements(tuple(Forgotten.objects.filter(companion=companion_id)))
+
+
+def _is_told(forgotten: Forgotten, text: str) -> bool:
+    salt = bytes(forgotten.salt)
+    words = frozenset(_digest(salt, word) for word in read_words(text))
+    return tells(words, map(frozenset, forgotten.statements))

@@ -1,0 +1,234 @@
+"""What a person asks to forget is proposed, shown to them, and goes from everywhere when they confirm it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from companions.conversations.log_import import Line, import_log
+from companions.errors import ForgetProposalError
+from companions.life import inner_state
+from companions.life.inner_state import Feeling
+from companions.memories.forget_proposals import confirm, decline, lapse, load_items
+from companions.models import Companion, ForgetProposal, InnerState, Message, Session
+from companions.sessions.transcript import build_talk, select_messages, select_visible
+from memory.core_memory import set_slot, write_block
+from memory.learning.answers import Learnt
+from memory.learning.diary import ClosedSession, Written, keep_session
+from memory.learning.revisions import current
+from memory.learning.verdicts import learn
+from memory.models import DiaryEntry, Forgotten, Memory, Revision
+from memory.models.core_memory import By
+from memory.store import keep_fact
+from tests.companions.everywhere import tables_with
+from tests.companions.talking import say
+from tests.companions.tools.conftest import NOW, end, turn_of, use
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+EARLIER = NOW - timedelta(days=2)
+LATER = NOW + timedelta(minutes=5)
+SECRET = "My sister Marta is pregnant, the baby is due in February. Nobody knows yet."
+SAID = (
+    SECRET,
+    "Marta is pregnant! I will tell nobody.",
+    "I teach chemistry at a school in Porto.",
+    "Chemistry must be fun.",
+)
+
+
+def told(text: str, *messages: Message) -> dict[str, Any]:
+    return {"text": text, "sources": [str(message.pk) for message in messages]}
+
+
+def written(diary: list[Any], profile: list[Any], title: str = "A day") -> Written:
+    kept = {"title": title, "emotion": "happy", "intensity": 0.5, "call_id": None, "self_concept": []}
+    return Written(diary=diary, user_profile=profile, **kept)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def secret(mira: Companion) -> list[Message]:
+    """What was said of Marta and of chemistry, and what was made of it, in a session that is over."""
+    said = say(mira, *SAID, at=EARLIER)
+    for text, source in (("Marta is pregnant but wants nobody to know.", 0), ("Alice teaches chemistry.", 2)):
+        keep_fact(mira.pk, text, EARLIER, EARLIER, [said[source].pk])
+    session = said[0].session
+    diary = [told("She told me that Marta is pregnant.", said[0]), told("We spoke of chemistry.", said[2])]
+    profile = [told("Her nephew or niece is due in February.", said[0]), told("She teaches.", said[2])]
+    ended = ClosedSession(
+        session_id=session.pk, started_at=EARLIER, ended_at=EARLIER, written=written(diary, profile)
+    )
+    keep_session(mira.pk, ended, EARLIER, mira.user.zone)
+    Session.objects.filter(pk=session.pk).update(ended_at=EARLIER, title="Marta is pregnant")
+    set_slot(mira.pk, "sister", "Marta, pregnant", by=By.COMPANION, now=EARLIER)
+    write_block(mira.pk, "notes", "Be kind.\nMarta is pregnant: a secret.", by=By.USER, now=EARLIER)
+    by, seen = InnerState.By.CLOSING, [message.pk for message in said]
+    inner_state.revise(mira.pk, "I like chemistry.", Feeling(), by=by, now=EARLIER, seen=seen[2:])
+    inner_state.revise(mira.pk, "I am glad that Marta is pregnant.", Feeling(), by=by, now=EARLIER, seen=seen)
+    return said
+
+
+def asked(mira: Companion, text: str = "Please forget that Marta is pregnant.") -> ForgetProposal:
+    """The proposal that the companion makes as it is asked so; its answer is given."""
+    turn = turn_of(mira, text)
+    given = use(turn, "forget", what="Marta is pregnant")
+    assert given["proposed"] == "Marta is pregnant", given
+    end(turn, "Shall I forget that Marta is pregnant? Look at what would go.")
+    return ForgetProposal.objects.select_related("companion__user", "reply__message", "reply__answer").get()
+
+
+def test_the_companion_only_proposes(mira: Companion, secret: list[Message]) -> None:
+    turn = turn_of(mira, "Please forget that Marta is pregnant.")
+    given = use(turn, "forget", what="Marta is pregnant")
+    assert "Do not say that you have forgotten it" in given["say"]
+    assert use(turn, "forget", what="Marta is pregnant") == given
+    assert ForgetProposal.objects.count() == 1
+    assert Memory.objects.filter(text__startswith="Marta is pregnant but", closed_at=None).exists()
+    assert Message.objects.filter(text=SECRET, is_hidden=False).exists()
+
+
+def test_it_shows_all_that_would_go(mira: Companion, secret: list[Message]) -> None:
+    items = load_items(asked(mira))
+    choosable = {(item.kind.value, item.text) for item in items if not item.goes_along}
+    assert choosable == {
+        ("memory", "Marta is pregnant but wants nobody to know."),
+        ("message", SECRET),
+        ("message", "Marta is pregnant! I will tell nobody."),
+        ("message", "Please forget that Marta is pregnant."),
+        ("message", "Shall I forget that Marta is pregnant? Look at what would go."),
+        ("diary", "She told me that Marta is pregnant."),
+        ("slot", "sister: Marta, pregnant"),
+        ("block", "Marta is pregnant: a secret."),
+        ("inner_state", "I am glad that Marta is pregnant."),
+    }
+    along = [(item.kind.value, item.text) for item in items if item.goes_along]
+    assert along == [("user_profile", "Her nephew or niece is due in February.")]
+
+
+def test_confirmed_it_is_gone_everywhere_and_nothing_else(mira: Companion, secret: list[Message]) -> None:
+    proposal = asked(mira)
+    confirm(proposal, None, LATER)
+    assert tables_with("pregnant") == {}
+    assert tables_with("February") == {}
+    assert not Message.objects.filter(pk=proposal.reply.message_id).exists()
+    profile = current(mira.pk, Revision.About.USER_PROFILE)
+    assert profile
+    assert profile.text == "She teaches."
+    assert DiaryEntry.objects.get().summary == "We spoke of chemistry."
+    assert Memory.objects.filter(text="Alice teaches chemistry.", closed_at=None).exists()
+    assert Message.objects.filter(text__startswith="I teach chemistry", is_hidden=False).exists()
+    state = inner_state.get_newest(mira.pk)
+    assert state
+    assert state.text == "I like chemistry."
+    with pytest.raises(ForgetProposalError, match="proposal_ended"):
+        confirm(proposal, None, LATER)
+
+
+def test_what_is_not_chosen_stays_for_the_eye_and_is_shown_to_no_model(
+    mira: Companion, secret: list[Message]
+) -> None:
+    proposal = asked(mira)
+    keys = [item.key for item in load_items(proposal) if item.text != SECRET]
+    confirm(proposal, keys, LATER)
+    message = Message.objects.get(text=SECRET)
+    assert message.is_hidden
+    assert Memory.objects.get(message=message).is_private
+    assert not Memory.objects.filter(text__startswith="Marta is pregnant but").exists()
+    assert set(tables_with("pregnant")) == {"companions_message", "memory_memory"}
+
+
+def test_it_is_not_learnt_again_from_what_was_said_before_but_from_what_is_said_after(
+    mira: Companion, secret: list[Message]
+) -> None:
+    proposal = asked(mira)
+    confirm(proposal, None, LATER)
+    (before,) = say(mira, "Well, with Marta pregnant I knit a lot.", at=NOW)
+    (after,) = say(mira, "Marta is pregnant, and everybody knows now!", at=LATER + timedelta(hours=1))
+    for message, outcome in ((before, "stopped"), (after, "added")):
+        talk = build_talk(mira.pk, [message], mira.user.zone, 1000)
+        fact = Learnt.model_validate(
+            {
+                "verdict": "add",
+                "kind": "fact",
+                "text": "Marta is pregnant.",
+                "quotes": [message.text],
+                "sources": [1],
+                "importance": 5,
+            }
+        )
+        learning = learn(mira.pk, talk, [fact], [], now=LATER, zone=mira.user.zone, names=mira.names)
+        assert [verdict["outcome"] for verdict in learning.verdicts] == [outcome]
+    ended = ClosedSession(
+        session_id=Session.objects.create(
+            companion=mira, conversation=mira.conversation, started_at=NOW, ended_at=LATER
+        ).pk,
+        started_at=NOW,
+        ended_at=LATER,
+        written=written(
+            [told("Marta is pregnant, she said.", before), told("All know that Marta is pregnant.", after)],
+            [told("Her sister Marta is pregnant.", before)],
+            title="Of knitting",
+        ),
+    )
+    entry = keep_session(mira.pk, ended, LATER, mira.user.zone)
+    assert entry.summary == "All know that Marta is pregnant."
+    profile = current(mira.pk, Revision.About.USER_PROFILE)
+    assert profile
+    assert profile.text == ""
+
+
+def test_an_import_does_not_bring_it_back(mira: Companion, secret: list[Message]) -> None:
+    confirm(asked(mira), None, LATER)
+    lines = ["Marta is pregnant, imagine!", "The trams are loud."]
+    import_log(mira, [Line(role="user", text=text, at=EARLIER) for text in lines], LATER)
+    hidden = dict(Message.objects.filter(text__in=lines).values_list("text", "is_hidden"))
+    assert hidden == {lines[0]: True, lines[1]: False}
+    assert Memory.objects.get(text=lines[0]).is_private
+
+
+def test_the_request_is_never_learnt_from(mira: Companion, secret: list[Message]) -> None:
+    proposal = asked(mira)
+    session = proposal.reply.message.session
+    assert not list(select_visible(select_messages(session)))
+    decline(proposal, LATER)
+    proposal.refresh_from_db()
+    assert (proposal.state, proposal.subject) == ("declined", "")
+    assert not list(select_visible(select_messages(session)))
+    assert Memory.objects.filter(text__startswith="Marta is pregnant but").exists()
+    assert load_items(proposal) == []
+    assert not Forgotten.objects.exists()
+
+
+def test_what_nobody_touches_lapses(mira: Companion, secret: list[Message]) -> None:
+    proposal = asked(mira)
+    assert lapse(NOW + timedelta(days=1)) == 0
+    assert lapse(NOW + timedelta(days=4)) == 1
+    with pytest.raises(ForgetProposalError):
+        confirm(proposal, None, NOW + timedelta(days=4))
+
+
+def test_nothing_is_proposed_that_nobody_asked_for_or_nothing_tells(
+    mira: Companion, secret: list[Message]
+) -> None:
+    turn = turn_of(mira, "How is Marta?")
+    assert "ask them first" in use(turn, "forget", what="Marta is pregnant")["error"]
+    end(turn)
+    turn = turn_of(mira, "Please forget about my bicycle")
+    assert "Nothing is kept in these words" in use(turn, "forget", what="the bicycle")["error"]
+    assert not ForgetProposal.objects.exists()
+
+
+def test_nothing_chosen_is_nothing_forgotten(mira: Companion, secret: list[Message]) -> None:
+    proposal = asked(mira)
+    with pytest.raises(ForgetProposalError, match="nothing_chosen"):
+        confirm(proposal, [], LATER)
+    assert not Forgotten.objects.exists()
+
+
+def test_what_is_forgotten_in_chinese_is_found(mira: Companion) -> None:
+    said = say(mira, "我妹妹玛尔塔怀孕了,别告诉别人。", "好的,我不说。", at=EARLIER)
+    keep_fact(mira.pk, "玛尔塔怀孕了。", EARLIER, EARLIER, [said[0].pk])
+    turn = turn_of(mira, "请忘记玛尔塔怀孕了。")
+    use(turn, "forget", what="玛尔塔怀孕了")
+    end(turn, "好。")
+    confirm(ForgetProposal.objects.get(), None, LATER)
+    assert tables_with("怀孕") == {}
