@@ -1,0 +1,203 @@
+"""What a model spills, in a talk: what is shown, what is kept, and what the model reads of it afterwards."""
+
+import json
+from typing import Any
+
+import pytest
+
+from accounts.models import ModelCall, User
+from companions.models import Companion, Message, Prompt, Reply
+from jobs.background import in_thread
+from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.spilled import CALL, KEPT, SPILLED
+from tests.fixtures.turns import Socket, connected, make_companion
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
+ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed", "error")
+SPOKEN = {name: case for name, case in SPILLED.items() if case[1].strip()}
+LETTERS = 2000  # of an answer that comes letter by letter
+
+
+@pytest.fixture
+def noor(alice: User) -> Companion:
+    User.objects.filter(pk=alice.pk).update(name="Ana")
+    alice.refresh_from_db()
+    return make_companion(alice, name="Noor", persona="Noor is calm.")
+
+
+async def say(socket: Socket, number: int, text: str = "Well?") -> list[dict[str, Any]]:
+    await socket.send("message.send", text=text, client_id=str(number))
+    return await socket.until(*ENDINGS, seconds=20)
+
+
+def shown(frames: list[dict[str, Any]]) -> str:
+    return "".join(frame["text"] for frame in frames if frame["type"] == "reply.piece")
+
+
+async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
+    alice: User, noor: Companion, rehearsal: RehearsalServer
+) -> None:
+    """Every case of `SPILLED`, one after the other in one talk, each letter by itself."""
+    async with connected(alice, noor) as socket:
+        for number, (name, (answer, text)) in enumerate(SPOKEN.items()):
+            pieces = list(answer) if len(answer) < LETTERS else [answer]
+            rehearsal.script({"pieces": pieces, "delay_between": 0.0})
+            frames = await say(socket, number)
+            message = await in_thread(
+                Message.objects.select_related("memory").get, pk=frames[-1]["message"]["id"]
+            )
+            told = (
+                shown(frames).rstrip(),
+                frames[-1]["message"]["text"].rstrip(),
+                message.memory.text.rstrip(),
+            )
+            assert told == (text.rstrip(),) * 3, name
+            if number:
+                assert rehearsal.requests()[-1]["messages"][-2] == {"role": "assistant", "content": before}, (
+                    name
+                )
+            before = message.text
+            prompt = await in_thread(Prompt.objects.order_by("-created_at").first)
+            assert prompt is not None
+            assert prompt.wrote == answer, name
+
+
+async def test_what_is_meant_is_shown_and_kept(
+    alice: User, noor: Companion, rehearsal: RehearsalServer
+) -> None:
+    async with connected(alice, noor) as socket:
+        for number, (name, answer) in enumerate(KEPT.items()):
+            rehearsal.script({"pieces": [answer]})
+            frames = await say(socket, number)
+            assert (frames[-1]["type"], shown(frames), frames[-1]["message"]["text"]) == (
+                "reply.done",
+                answer,
+                answer,
+            ), name
+    assert not await in_thread(Prompt.objects.exclude(wrote="").exists)
+
+
+EMPTY = {
+    "nothing": "",
+    "blanks": " \n ",
+    "reasoning without an end": "<think>She says hello, so I",
+    "a block": "<kith-context>\nNow: Monday",
+    "the person's turn": "Ana: hello?",
+    "a call of no tool that is there": '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
+}
+
+
+@pytest.mark.parametrize("answer", EMPTY.values(), ids=EMPTY.keys())
+async def test_an_empty_answer_is_asked_for_once_more(
+    alice: User, noor: Companion, rehearsal: RehearsalServer, answer: str
+) -> None:
+    rehearsal.script({"pieces": [answer]}, {"answer": "Hello."})
+    async with connected(alice, noor) as socket:
+        frames = await say(socket, 1)
+    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "Hello.")
+    assert await in_thread(ModelCall.objects.filter(outcome="done").count) == 2
+    reply = await in_thread(Reply.objects.get)
+    assert reply.thought == ("She says hello, so I" if "think" in answer else "")
+
+
+async def test_two_empty_answers_fail_and_the_next_prompt_has_one_message_of_the_persons(
+    alice: User, noor: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": ""}, {"answer": "<think>hm"}, {"answer": "Hello."})
+    async with connected(alice, noor) as socket:
+        failed = (await say(socket, 1, "Are you there?"))[-1]
+        done = (await say(socket, 2, "Hello?"))[-1]
+    assert (failed["type"], failed["code"], failed["message"]) == ("reply.failed", "empty_answer", None)
+    assert "What you wrote is kept" in failed["detail"]
+    assert done["type"] == "reply.done"
+    sent = rehearsal.requests()[-1]["messages"]
+    assert [message["role"] for message in sent] == ["system", "user"]
+    assert sent[-1]["content"].startswith("Are you there?\n\nHello?")
+
+
+CALLS = {
+    name: answer for name, (answer, _text) in SPILLED.items() if " call" in name and "broken" not in name
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_a_tool_that_was_called_in_text_is_used(
+    alice: User, noor: Companion, rehearsal: RehearsalServer, name: str
+) -> None:
+    rehearsal.script({"pieces": list(CALLS[name])}, {"answer": "He is your pupil."})
+    async with connected(alice, noor) as socket:
+        frames = await say(socket, 1)
+    assert [frame["name"] for frame in frames if frame["type"] == "reply.tool"] == ["recall"]
+    reply = await in_thread(Reply.objects.get)
+    assert reply.state == "done"
+    assert [json.loads(call["arguments"]) for call in reply.tool_calls] == [{"cue": "Tiago"}]
+    assert "recall" not in reply.text
+    assert "recall" in (await in_thread(Prompt.objects.get, reply=reply, round=1)).wrote
+    sent = rehearsal.requests()[-1]["messages"]
+    assert [message["role"] for message in sent[-2:]] == ["assistant", "tool"]
+
+
+async def test_a_call_that_the_person_wrote_is_not_made_when_it_is_repeated(
+    alice: User, noor: Companion, rehearsal: RehearsalServer
+) -> None:
+    call = f"<tool_call>{CALL}</tool_call>"
+    rehearsal.script({"answer": f"You wrote: {call}"})
+    async with connected(alice, noor) as socket:
+        frames = await say(socket, 1, f"Repeat: {call}")
+    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote: ")
+    assert (await in_thread(Reply.objects.get)).tool_calls == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "finish", "code", "text"),
+    [
+        ("I love you. " * 300, "stop", "answer_loop", "I love you. I love you."),
+        ("我爱你，永远。" * 300, "stop", "answer_loop", "我爱你，永远。" * 2),
+        ("Once upon a time", "length", "answer_limit", "Once upon a time"),
+    ],
+)
+async def test_an_answer_that_was_cut_off_says_why(
+    alice: User, noor: Companion, rehearsal: RehearsalServer, answer: str, finish: str, code: str, text: str
+) -> None:
+    rehearsal.script({"pieces": [answer], "finish_reason": finish})
+    async with connected(alice, noor) as socket:
+        frames = await say(socket, 1)
+    assert (frames[-1]["type"], frames[-1]["code"]) == ("reply.interrupted", code)
+    assert frames[-1]["detail"]
+    assert shown(frames) == frames[-1]["message"]["text"] == text
+
+
+async def test_a_server_that_wants_roles_to_alternate_is_talked_with(
+    alice: User, noor: Companion, rehearsal: RehearsalServer
+) -> None:
+    words = "Conversation roles must alternate user/assistant/user/assistant/..."
+    rehearsal.script(
+        {"answer": ""},
+        {"answer": ""},
+        {"error": {"status": 400, "body": {"error": {"message": words}}}},
+        {"answer": "Hm."},
+    )
+    await in_thread(Companion.objects.filter(pk=noor.pk).update, greeting="Hi")
+    async with connected(alice, noor) as socket:
+        await say(socket, 1)
+        assert (await say(socket, 2))[-1]["type"] == "reply.done"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        ({"status": 400, "body": {"error": {"message": "no such model"}}}, "provider_refused", "server could not take"),
+        ({"status": 400, "body": {"error": {"message": "maximum context length is 10 tokens"}}}, "context_too_long", "read at once"),
+        ({"status": 401, "body": "who?"}, "provider_refused", "server could not take"),
+    ],
+)  # fmt: skip
+async def test_a_refusal_is_told_truly(
+    alice: User, noor: Companion, rehearsal: RehearsalServer, error: dict[str, Any], code: str, words: str
+) -> None:
+    rehearsal.script({"error": error, "repeat": 5})
+    async with connected(alice, noor) as socket:
+        failed = (await say(socket, 1))[-1]
+    assert (failed["type"], failed["code"]) == ("reply.failed", code)
+    assert words in failed["detail"]
+    assert "another way" not in failed["detail"]
+    assert await in_thread(lambda: ModelCall.objects.get().said)
