@@ -39,6 +39,7 @@ async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
 ) -> None:
     """Every case of `SPILLED`, one after the other in one talk, each letter by itself."""
     async with connected(alice, noor) as socket:
+        before = ""
         for number, (name, (answer, text)) in enumerate(SPOKEN.items()):
             pieces = list(answer) if len(answer) < LETTERS else [answer]
             rehearsal.script({"pieces": pieces, "delay_between": 0.0})
@@ -59,7 +60,7 @@ async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
             before = message.text
             prompt = await in_thread(Prompt.objects.order_by("-created_at").first)
             assert prompt is not None
-            assert prompt.wrote == answer, name
+            assert answer.startswith(prompt.wrote.strip() or "nothing was written down"), name
 
 
 async def test_what_is_meant_is_shown_and_kept(
@@ -168,26 +169,28 @@ async def test_an_answer_that_was_cut_off_says_why(
 
 
 async def test_a_server_that_wants_roles_to_alternate_is_talked_with(
-    alice: User, noor: Companion, rehearsal: RehearsalServer
+    alice: User, rehearsal: RehearsalServer
 ) -> None:
     words = "Conversation roles must alternate user/assistant/user/assistant/..."
-    rehearsal.script(
-        {"answer": ""},
-        {"answer": ""},
-        {"error": {"status": 400, "body": {"error": {"message": words}}}},
-        {"answer": "Hm."},
-    )
-    await in_thread(Companion.objects.filter(pk=noor.pk).update, greeting="Hi")
+    refusal = {"error": {"status": 400, "body": {"error": {"message": words}}}}
+    rehearsal.script(refusal, {"answer": "Hm."}, {"answer": "Well."})
+    noor = await in_thread(lambda: make_companion(alice, name="Noor", greeting="Hi there."))
     async with connected(alice, noor) as socket:
-        await say(socket, 1)
-        assert (await say(socket, 2))[-1]["type"] == "reply.done"
+        for number in range(2):
+            assert (await say(socket, number))[-1]["type"] == "reply.done"
+    roles = [[message["role"] for message in request["messages"]] for request in rehearsal.requests()]
+    assert roles == [
+        ["system", "assistant", "user"],
+        ["system", "user"],
+        ["system", "user", "assistant", "user"],
+    ]
 
 
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
         ({"status": 400, "body": {"error": {"message": "no such model"}}}, "provider_refused", "server could not take"),
-        ({"status": 400, "body": {"error": {"message": "maximum context length is 10 tokens"}}}, "context_too_long", "read at once"),
+        ({"status": 400, "body": "maximum context length is 10 tokens"}, "context_too_long", "read at once"),
         ({"status": 401, "body": "who?"}, "provider_refused", "server could not take"),
     ],
 )  # fmt: skip

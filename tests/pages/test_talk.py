@@ -77,6 +77,24 @@ def test_an_answer_that_ended_early_says_so(
     assert (answer in page) if answer else ("prose" not in page)
 
 
+@pytest.mark.parametrize(
+    ("code", "words", "button"),
+    [
+        ("answer_limit", "reached its limit of length", "Go on"),
+        ("answer_loop", "the same again and again", "Try again"),
+    ],
+)
+def test_an_answer_that_was_cut_off_says_why(
+    at_home: Client, mira: Companion, code: str, words: str, button: str
+) -> None:
+    reply = answered(mira, "hello", "Half of", Reply.State.INTERRUPTED)
+    Reply.objects.filter(pk=reply.pk).update(code=code)
+    page = at_home.get(f"/companions/{mira.pk}/turns/{reply.message_id}/").content.decode()
+    assert words in page
+    assert button in page
+    assert "what had been said is kept" not in page
+
+
 def test_an_open_reply_waits_on_the_page(at_home: Client, mira: Companion) -> None:
     reply = start(mira, "hello", "a", timezone.now()).reply
     page = at_home.get(f"/companions/{mira.pk}/").content.decode()
