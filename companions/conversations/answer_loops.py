@@ -1,7 +1,8 @@
 """Loops: a model that says the same again and again is noticed while it does, in bounded memory. Pure.
 
 A loop is a stretch of words (of signs, where a script has no spaces) that stands there several times in a row. What is
-said once more after a whole repetition is held back until it either breaks off, as a refrain does, or is a loop.
+said once more after a whole repetition is held back until it either breaks off, as a refrain does, or is a loop. So
+is what has hardly a word in it that was not said twice before: a model may go round in circles and not in step.
 """
 
 from collections import OrderedDict, deque
@@ -16,6 +17,10 @@ MIN_SIGNS_CHARACTERS = 3000  # without a letter: rows of a table, lines that are
 COPIES = ((300, 4), (100, 5), (0, 6))  # characters that are repeated, and how often in all makes a loop
 ENDED_COPIES = 4  # where the answer ends within them
 MIN_ENDED_CHARACTERS = 100
+STALE_BEFORE = 2  # so often four words in a row were said before, where they say nothing new
+HELD_STALE = (40, 36)  # of so many words, how many say nothing new where they are held back
+GIVEN_STALE = 30  # of as many: fewer say that it goes on
+LOOP_STALE = (120, 108)  # of so many words, how many make a loop
 TOKEN = regex.compile(
     r"\n|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}])[\w'’]){1,20}|[^\s\w]"
 )
@@ -25,7 +30,11 @@ class LoopReader:
     """Text of one answer up to a loop, from pieces cut anywhere; `is_ended` once it goes round in circles."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, ...], int] = OrderedDict()  # where four words in a row stood last
+        # Where four words in a row stood last, and how often.
+        self._seen: OrderedDict[tuple[str, ...], tuple[int, int]] = OrderedDict()
+        self._stale: deque[bool] = deque(maxlen=LOOP_STALE[0])  # of the last words, which say nothing new
+        self._stale_sums = [0, 0]  # of the last 40 and of the last 120
+        self._stale_from: int | None = None
         self._tokens: deque[tuple[str, int]] = deque(
             maxlen=MAX_PERIOD_TOKENS + GRAM_TOKENS + 1
         )  # with their ends
@@ -36,7 +45,7 @@ class LoopReader:
         self._read = 0  # characters
         self._given = 0
         self._waiting: list[str] = []
-        self._hold_from: int | None = None
+        self._repeated_from: int | None = None
         self.is_ended = False
 
     def take(self, text: str) -> str:
@@ -68,14 +77,15 @@ class LoopReader:
             self._note(self._rest, self._read)
         unit = self._unit_characters()
         copies = 1 + self._matched / self._period if self._period else 0
-        if self._hold_from is not None and copies >= ENDED_COPIES and unit >= MIN_ENDED_CHARACTERS:
+        if self._repeated_from is not None and copies >= ENDED_COPIES and unit >= MIN_ENDED_CHARACTERS:
             self.is_ended = True
             return self._give()
-        self._hold_from = None
+        self._repeated_from = self._stale_from = None
         return self._give()
 
     def _give(self) -> str:
-        until = self._read if self._hold_from is None else self._hold_from
+        held = [place for place in (self._repeated_from, self._stale_from) if place is not None]
+        until = min(held, default=self._read)
         size = max(until - self._given, 0)
         if not size:
             return ""
@@ -94,19 +104,39 @@ class LoopReader:
             self._matched += 1
         else:
             self._period = self._matched = 0
-            self._hold_from = None
+            self._repeated_from = None
         self._tokens.append((word, end))
         self._count += 1
         if len(self._tokens) >= GRAM_TOKENS:
             gram = tuple(self._tokens[at][0] for at in range(-GRAM_TOKENS, 0))
-            before = self._seen.pop(gram, None)
-            self._seen[gram] = self._count
+            before, times = self._seen.pop(gram, (None, 0))
+            self._seen[gram] = self._count, times + 1
             if len(self._seen) > MAX_GRAMS:
                 self._seen.popitem(last=False)
+            self._note_stale(times >= STALE_BEFORE and any(word[0].isalpha() for word in gram), end)
             if before is not None and not self._period and self._count - before <= MAX_PERIOD_TOKENS:
                 self._period, self._matched = self._count - before, GRAM_TOKENS
         if self._period:
             self._judge(end)
+
+    def _note_stale(self, is_stale: bool, end: int) -> None:
+        """Hold back words that say nothing new, and end the answer where there are too many of them."""
+        few, many = HELD_STALE[0], LOOP_STALE[0]
+        leaving = (
+            (self._stale[-few] if len(self._stale) >= few else False),
+            (self._stale[0] if len(self._stale) == many else False),
+        )
+        self._stale.append(is_stale)
+        self._stale_sums = [
+            total + is_stale - left for total, left in zip(self._stale_sums, leaving, strict=True)
+        ]
+        if self._stale_from is None and self._stale_sums[0] >= HELD_STALE[1]:
+            self._stale_from = end
+        elif self._stale_sums[0] < GIVEN_STALE:
+            self._stale_from = None
+        self.is_ended = self.is_ended or (
+            self._stale_from is not None and self._stale_sums[1] >= LOOP_STALE[1]
+        )
 
     def _look_back(self, distance: int) -> str:
         return self._tokens[-1 - distance][0] if distance < len(self._tokens) else ""
@@ -122,12 +152,12 @@ class LoopReader:
         if self._matched == GRAM_TOKENS:
             self._began = self._end_of(GRAM_TOKENS)
         unit, repeated = self._unit_characters(), end - self._began
-        if self._hold_from is None and self._matched >= self._period:
-            self._hold_from = end
+        if self._repeated_from is None and self._matched >= self._period:
+            self._repeated_from = end
         copies = next(count for least, count in COPIES if unit >= least)
         if self._matched < (copies - 1) * self._period or repeated < MIN_LOOP_CHARACTERS:
             return
         has_letters = any(
             self._look_back(at)[0].isalpha() for at in range(min(self._period, len(self._tokens)))
         )
-        self.is_ended = has_letters or repeated >= MIN_SIGNS_CHARACTERS
+        self.is_ended = self.is_ended or has_letters or repeated >= MIN_SIGNS_CHARACTERS

@@ -96,6 +96,18 @@ def test_a_loop_is_told_and_a_turn_of_anothers() -> None:
     assert clean("Hello!").cut == ""
 
 
+CIRCLES = ("I am always here for you, my dear friend.", "You can tell me anything you want to.",
+           "We will get through all of this together.", "Please remember that you are not alone.")  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_circles_that_are_not_in_step_are_a_loop(size: int) -> None:
+    order = [(number * number + number // 3) % 4 for number in range(200)]
+    cleaned = clean(" ".join(CIRCLES[number] for number in order), size)
+    assert cleaned.cut == "loop"
+    assert len(cleaned.text) < 1200
+
+
 def test_a_person_called_user_is_spoken_to() -> None:
     names = Names("Noor", "User")
     said = "Hello User, how are you? User: the word.\n- User: you"

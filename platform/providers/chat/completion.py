@@ -64,7 +64,7 @@ def metered_completion(
     """Give the whole answer to the block, at whose end the call is noted: a ProviderError raised in it is the call's."""
     completion, began = Completion(), perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
-    sampling = sampling or Sampling.for_form(None)
+    sampling = sampling or Sampling.for_form((form or {}).get("json_schema", {}).get("name", ""))
     try:
         collect = partial(
             _collect, completion, messages, tools, form, sampling or Sampling.for_form(None), timeout_seconds

@@ -9,6 +9,12 @@ from django.conf import settings
 MAX_STOPS = 4  # OpenAI takes no more
 STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
 FORM_TEMPERATURE = 0.3  # of an answer in a given form
+FORM_TOKENS = {
+    "check": 300,
+    "reflection": 800,
+    "contradictions": 1000,
+}  # of such an answer, by what is asked for
+MOST_FORM_TOKENS = 2048  # of any other
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +36,12 @@ class Sampling:
         return cls(max_tokens=settings.ANSWER_TOKENS, stop=stop, **settings.SAMPLING)
 
     @classmethod
-    def for_form(cls, max_tokens: int | None) -> Self:
-        """Return that of an answer in a given form."""
-        return cls(max_tokens=max_tokens, temperature=FORM_TEMPERATURE)
+    def for_form(cls, task: str) -> Self:
+        """Return that of an answer in a given form: a quarter of the context at most."""
+        most = max(settings.ANSWER_TOKENS, settings.CONTEXT_TOKENS // 4)
+        return cls(
+            max_tokens=min(FORM_TOKENS.get(task, MOST_FORM_TOKENS), most), temperature=FORM_TEMPERATURE
+        )
 
     def as_fields(self) -> dict[str, Any]:
         """Return the fields of a request."""
