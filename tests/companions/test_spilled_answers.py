@@ -19,7 +19,8 @@ LETTERS = 2000  # of an answer that comes letter by letter
 
 
 @pytest.fixture
-def noor(alice: User) -> Companion:
+def noor(alice: User, settings: Any) -> Companion:
+    settings.MESSAGES_PER_MINUTE = 1000
     User.objects.filter(pk=alice.pk).update(name="Ana")
     alice.refresh_from_db()
     return make_companion(alice, name="Noor", persona="Noor is calm.")
