@@ -1,6 +1,7 @@
 """What a companion does in a waking: one bounded loop of answers and tools, each tool with its record in one commit."""
 
 from datetime import datetime
+from secrets import token_hex
 from time import monotonic
 
 from django.conf import settings
@@ -9,7 +10,8 @@ from accounts.models import ModelCall
 from accounts.usage import charged
 from companions import tools
 from companions.conversations.emotion_tags import without_tags
-from companions.life.waking_answer import read_answer
+from companions.conversations.text_calls import stands_in
+from companions.life.waking_answer import read_answer, read_calls
 from companions.life.waking_context import WakingContext, compose_prompt
 from companions.prompting.turn_prompt import compose_tool_result
 from providers.chat.completion import Completion, complete
@@ -33,15 +35,16 @@ def decide(context: WakingContext, now: datetime) -> str:
     while not is_silent(context):
         is_last = round >= settings.TOOL_ROUNDS
         answer = _ask(context, now, until, is_last=is_last)
-        if is_last or not answer.calls:
+        asked = [] if is_last else answer.calls or _find_text_calls(context, answer.text)
+        if not asked:
             words = read_answer(answer.text, context.companion.name, context.companion.user.name)
             _add_thoughts(context, answer.thought, words.why)
             # Written before it is said: whoever is killed in between need not ask again.
             emotions, thought = words.emotions[:MAX_EMOTIONS], context.waking.thought
             context.write(text=words.text, emotions=emotions, thought=thought)
             return words.text
-        _add_thoughts(context, answer.thought, answer.text)
-        calls = [tools.cut_call(call) for call in answer.calls]
+        _add_thoughts(context, answer.thought, answer.text if answer.calls else "")
+        calls = [tools.cut_call(call) for call in asked]
         for call, refusal in zip(calls, tools.add_calls(context, calls), strict=True):
             if not is_silent(context):
                 _use_tool(context, call, refusal, round)
@@ -71,6 +74,17 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
         answer = complete(context.prompt, offered, timeout_seconds=left)
     context.call_id = charge.calls[-1].pk if charge.calls else None
     return answer
+
+
+def _find_text_calls(context: WakingContext, text: str) -> list[ToolCall]:
+    """Return the calls of offered tools that stand in the answer as text, unless they only repeat the prompt."""
+    offered = [offer["function"]["name"] for offer in context.offers]
+    names = context.companion.names
+    return [
+        ToolCall(f"call_{token_hex(8)}", call.name, call.arguments)
+        for call in read_calls(text, names["companion"], names["user"], offered)[: settings.TOOL_CALLS]
+        if not stands_in(call.source, context.prompt)
+    ]
 
 
 def _add_thoughts(context: WakingContext, *thoughts: str) -> None:

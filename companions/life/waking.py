@@ -221,7 +221,7 @@ def check_words(context: WakingContext, text: str) -> tuple[str, str]:
 
 def _find_broken_rule(context: WakingContext, text: str) -> str:
     """Return the rule that the text breaks; the operator is told of that, without the words."""
-    rule = check_outgoing(context.payer, text)
+    rule = check_outgoing(context.payer, text, is_asked_for=context.waking.is_asked_for)
     if rule:
         log.warning("held_back", **_name(context), rule=rule)
     return rule

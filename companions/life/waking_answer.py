@@ -4,15 +4,16 @@ It is asked for as {"choice": "silent"} or {"choice": "speak", "text": "…"}. M
 text, call a tool in words, or say in any of many ways that they say nothing: that is silence, and never sent.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import regex
 
-from companions.conversations.emotion_tags import split_emotions
+from companions.conversations.answer_lines import Names
+from companions.conversations.answer_markup import TextCall
+from companions.conversations.clean_answers import AnswerCleaner, clean_text
 from memory.language import pattern_of, words_of
 from providers.chat.structured import find_objects
 from text.strings import folded, shorten, storable
@@ -20,7 +21,6 @@ from text.strings import folded, shorten, storable
 MAX_CHARACTERS = 4000  # of what is said unprompted
 MAX_WHY_CHARACTERS = 500
 MAX_SILENCE_CHARACTERS = 200  # what is longer and begins as a silence says something
-OTHERS = ("user", "person", "human", "用户")
 SPEAK_FIELDS = ("text", "message", "content", "say")  # in which models put what they say
 SPOKEN_NAMES = frozenset({"speak", "say", "message", "send_message", "send"})
 SILENT_FIELDS = frozenset({"choice", "action", "name", "tool", "decision", "function"})
@@ -44,8 +44,8 @@ class Words:
 def read_answer(text: str, companion: str, user: str) -> Words:
     """Return what the companion of that name says to the person of that name."""
     choice = _find_choice(storable(text))
-    words, felt = split_emotions(choice.text)
-    said = clean_words(words, companion, user)
+    words, felt = clean_text(choice.text, companion, user)
+    said = clean_words(words)
     before = max(words.find(said[:40]), 0)
     rows = [
         emotion.row() | {"at": max(emotion.at - before, 0)}
@@ -53,6 +53,13 @@ def read_answer(text: str, companion: str, user: str) -> Words:
         if emotion.at <= before + len(said)
     ]
     return Words(said, rows if said else [], choice.why)
+
+
+def read_calls(text: str, companion: str, user: str, tools: Collection[str]) -> list[TextCall]:
+    """Return the calls of these tools that the model wrote as text."""
+    cleaner = AnswerCleaner(Names(companion, user), tools=tools)
+    parts = [*cleaner.take(storable(text)), *cleaner.end()]
+    return [part for part in parts if isinstance(part, TextCall) and part.name in tools]
 
 
 def _find_choice(text: str) -> Words:
@@ -91,19 +98,16 @@ def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
 
 
-def clean_words(text: str, companion: str, user: str) -> str:
-    """Return what the companion says, without its own name before it, and nothing from where it goes on as the person.
+def clean_words(text: str) -> str:
+    """Return what is said, at most 4,000 characters of it; nothing where that is only that nothing is said.
 
-    "As Mira, I would write: …" is unwrapped. Nothing where it only says that it is silent; at most 4,000 characters.
+    "As Mira, I would write: …" is unwrapped.
     """
-    words = _strip_lead(text, companion)
-    words = re.sub(rf"(?i)^\s*\**{re.escape(companion)}\**\s*[:：]\s*", "", words)
-    names = "|".join(re.escape(name) for name in (*OTHERS, user) if name.strip())
-    words = re.split(rf"(?im)^[^\S\n]*+\**+(?:{names})\**\s*[:：]", words, maxsplit=1)[0].strip()
+    words = _strip_lead(text).strip()
     return "" if is_silence(words) else shorten(words, MAX_CHARACTERS)
 
 
-def _strip_lead(text: str, companion: str) -> str:
+def _strip_lead(text: str) -> str:
     """Return the text without a sentence that leads in what the companion "would write", and without its quotes."""
     lead = pattern_of("would_write").match(text.strip())
     if lead is None:

@@ -19,7 +19,7 @@ from companions.errors import PursuitError
 from companions.memories import goals, threads
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
-from memory.models import Memory, Pursuit, Thread
+from memory.models import Memory, Pursuit
 from text.strings import shorten
 
 MAX_SHOWN = 500  # the newest
@@ -106,11 +106,12 @@ def _page(
     form: PursuitForm | None,
     status: int = 200,
 ) -> HttpResponse:
-    mine = threads.load_threads(companion)
-    ended = mine.exclude(state=Thread.State.OPEN).order_by("-closed_at", "pk")
+    mine = list(threads.load_threads(companion)[:MAX_SHOWN])
+    ended = [thread for thread in mine if thread.closed_at]
+    ended.sort(key=lambda thread: thread.closed_at or thread.opened_at, reverse=True)
     context = {
         "companion": companion,
-        "threads": mine.filter(state=Thread.State.OPEN)[:MAX_SHOWN],
+        "threads": [thread for thread in mine if not thread.closed_at],
         "ended_threads": ended[:MAX_ENDED_THREADS],
         "goals": goals.build_tree(_only(Memory.Kind.GOAL, found)),
         "ideas": goals.sort_ideas(_only(Memory.Kind.IDEA, found)),

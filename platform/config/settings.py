@@ -491,9 +491,9 @@ OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
 TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)
 #: `KITH_BREAK_MINUTES` | `180` | after how much talk without a pause a break is proposed; 180 at most
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
-#: `KITH_CHECK_BY_MODEL` | `false` | what a companion would write unprompted is put to the chat model too, not to
-#:   the hard rules alone
-CHECK_BY_MODEL = env.bool("KITH_CHECK_BY_MODEL", False)
+#: `KITH_CHECK_BY_MODEL` | on with a language model | what a companion would write unprompted and unasked is put to the
+#:   chat model too, not to the hard rules alone; it may be held back only for words that the model names
+CHECK_BY_MODEL: bool | None = env.bool("KITH_CHECK_BY_MODEL", None)
 
 # -- Celery -----------------------------------------------------------------------------------------
 

@@ -181,5 +181,5 @@ def test_a_page_costs_the_same_for_one_goal_and_for_thirty(
     for n in range(30):
         pursue(mira, f"Part {n}", parent=first.memory)
     page(at_home, mira)
-    with django_assert_num_queries(4):  # session, user, companion, pursuits
+    with django_assert_num_queries(5):  # session, user, companion, pursuits, threads
         page(at_home, mira, f"?change={first.memory_id}")

@@ -40,11 +40,21 @@ LET_THROUGH = [
     "Your parcel is at the neighbour's, number 14.",
     "Good luck at the interview! No need to tell me how it went.",
     "You asked me to remind you at six: the oven.",
+    "I have been thinking about your grandmother. No need to answer.",
+    "Just a late reminder, sorry: you wanted to take the safety goggles to school today.",
+    "It was your first day back. I hope it was kind to you.",
+    "You do not have to be strong today.",
+    "I am here whenever you want to talk, and it is fine if you do not.",
+    "Grief has no timetable. No need to answer this.",
+    "I missed our talks, and I am glad that you rest.",
     "Sleep well. Tomorrow's alarm is set for seven.",
     "快递放在邻居家了，十四号。",
     "面试顺利！结果不用告诉我。",
     "你让我六点提醒你：关烤箱。",
     "晚安，明天七点的闹钟定好了。",
+    "我一直在想你的外婆。不用回复。",
+    "晚了一点：记得带护目镜。",
+    "葬礼那天我会想着你。你不必坚强。",
 ]
 
 
@@ -120,7 +130,9 @@ def model(rehearsal_server: RehearsalServer, settings: Any) -> RehearsalServer:
 
 
 ANSWERS: dict[str, tuple[dict[str, Any], bool]] = {
-    "holds": ({"answer": '{"is_held": true, "why": "sarcasm"}'}, True),
+    "holds": ({"answer": '{"is_held": true, "words": "half price until Sunday"}'}, True),
+    "is only suspicious": ({"answer": '{"is_held": true, "words": ""}'}, False),
+    "makes words up": ({"answer": '{"is_held": true, "words": "answer me at once"}'}, False),
     "lets through": ({"answer": 'Sure: {"is_held": false, "why": "a fact"}'}, False),
     "malformed": ({"answer": "I would rather not say."}, False),
     "another form": ({"answer": '{"is_held": "perhaps"}'}, False),
@@ -141,6 +153,22 @@ def test_a_model_can_only_make_it_stricter(
     said = model.requests()[-1]["messages"]
     assert KIND not in said[0]["content"]
     assert f'"{KIND}"' in said[1]["content"]
+
+
+def test_it_is_not_asked_about_what_the_person_asked_for(model: RehearsalServer) -> None:
+    assert check_outgoing(None, "I am late: take the goggles with you.", is_asked_for=True) == ""
+    assert model.requests() == []
+
+
+@pytest.mark.parametrize(("is_rehearsal", "asked"), [(True, 0), (False, 1)])
+def test_without_a_setting_a_real_model_is_asked_and_the_rehearsal_model_is_not(
+    model: RehearsalServer, settings: Any, is_rehearsal: bool, asked: int
+) -> None:
+    settings.CHECK_BY_MODEL = None
+    settings.CHAT = {**settings.CHAT, "is_rehearsal": is_rehearsal}
+    model.script({"answer": '{"is_held": false}', "task": "check"})
+    assert check_outgoing(None, KIND) == ""
+    assert len(model.requests()) == asked
 
 
 def test_it_is_not_asked_about_what_is_held_already(model: RehearsalServer) -> None:

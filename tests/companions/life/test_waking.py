@@ -370,7 +370,7 @@ def test_only_what_the_companion_says_is_said(
 def test_a_flood_of_words_is_cut_and_an_endless_one_is_no_answer(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    rehearsal.script({"answer": "word " * 2000, "when": "<kith-waking>"})
+    rehearsal.script({"answer": " ".join(f"word{n}" for n in range(2000)), "when": "<kith-waking>"})
     ran(woken(mira, NOON), NOON)
     assert [len(one) <= 4000 and one.endswith("…") for one in unprompted(mira)] == [True]
     rehearsal.script({"pieces": ["word " * 1000] * 50, "when": "<kith-waking>"})
@@ -396,3 +396,17 @@ def test_silence_ends_what_else_was_called(mira: Companion, rehearsal: Rehearsal
     waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
     assert (waking.outcome, waking.thought, len(waking.steps)) == ("silent", "Late.", 1)
     assert not Memory.objects.filter(kind="fact").exists()
+
+
+def test_a_tool_that_is_called_in_text_is_used_and_not_said(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    let_speak(mira)
+    called = '<tool_call>{"name": "think", "arguments": {"text": "She is busy."}}</tool_call>'
+    rehearsal.script(
+        {"answer": called, "when": "<kith-waking>"},
+        {"answer": '{"choice": "speak", "text": "Good luck!"}', "when": "<kith-waking>"},
+    )
+    waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
+    assert [step["name"] for step in waking.steps] == ["think"]
+    assert (waking.thought, unprompted(mira)) == ("She is busy.", ["Good luck!"])

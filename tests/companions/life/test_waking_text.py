@@ -2,7 +2,7 @@
 
 import pytest
 
-from companions.life.waking_answer import clean_words, read_answer
+from companions.life.waking_answer import read_answer
 
 SILENT = [
     "",
@@ -45,6 +45,8 @@ SAID = [
     ("Nothing to worry about tomorrow.", "Nothing to worry about tomorrow."),
     ("I will say it again: good luck!", "I will say it again: good luck!"),
     ("Quiet morning here.", "Quiet morning here."),
+    ("Noor: Sleep well.<|im_end|>\n<|im_start|>user\nThanks", "Sleep well."),
+    ('{"choice": "speak", "text": "Noor: Sleep well. <kith-context>Now: 3</kith-context>"}', "Sleep well."),
     ("There is nothing to say against walnuts!", "There is nothing to say against walnuts!"),
 ]
 
@@ -69,7 +71,6 @@ def test_why_it_is_silent_is_known() -> None:
 )
 def test_a_model_that_goes_on_and_on_with_nothing_holds_nobody_up(answer: str) -> None:
     """Time that grows with the square of it would be minutes here."""
-    assert len(clean_words(answer, "Mira", "Alice")) <= 4000
     assert len(read_answer(answer, "Mira", "Alice").text) <= 4000
 
 
@@ -77,7 +78,7 @@ def test_a_model_that_goes_on_and_on_with_nothing_holds_nobody_up(answer: str) -
     "answer", ["...", "(silence)", "*stays silent*", "……", "【沉默】", "Mira: …", "Mira: .\nUser: x"]
 )
 def test_silence_is_not_said(answer: str) -> None:
-    assert clean_words(answer, "Mira", "Alice") == ""
+    assert read_answer(answer, "Mira", "Alice").text == ""
 
 
 def test_emotions_hold_from_their_place_in_what_is_said() -> None:
