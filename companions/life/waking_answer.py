@@ -79,7 +79,7 @@ def _find_choice(text: str) -> Words:
 
 def _read_choice(found: dict[str, Any]) -> Words | None:
     """Return what this object says, None where it is no choice. A call of a tool in words may be one."""
-    inner = next(
+    inner: dict[str, Any] = next(
         (found[name] for name in ("arguments", "parameters") if isinstance(found.get(name), dict)), {}
     )
     fields = {**found, **inner}
