@@ -1,4 +1,4 @@
-"""Reflecting: after ten messages a companion's inner state is written anew, apart from the talk. It says nothing.
+"""Reflecting: after twelve turns a companion's inner state is written anew, apart from the talk. It says nothing.
 
 So it is where deletion has taken the words of the inner state.
 """
@@ -20,6 +20,7 @@ from accounts.usage import Payer, charged, waits_until
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.models import Companion, InnerState, Life, Message, Session
 from companions.models.companion import lock
+from companions.models.conversation import REFLECTION_MESSAGES
 from companions.sessions.transcript import (
     build_talk,
     measure_room,
@@ -40,7 +41,6 @@ from text.strings import cut_sentences
 
 log = structlog.get_logger(__name__)
 
-MESSAGES = 10  # of both sides
 FOUND_AT_ONCE = 200
 MAX_TRIES = 3  # in one run: whoever deletes meanwhile need not be outrun
 MAX_MESSAGES = 40
@@ -87,7 +87,7 @@ SELECT session.companion_id
 
 def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | None = None) -> list[UUID]:
     """Return the companions that are to reflect now."""
-    named: dict[str, Any] = {"now": now, "limit": limit, "messages": MESSAGES, "only": only}
+    named: dict[str, Any] = {"now": now, "limit": limit, "messages": REFLECTION_MESSAGES, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(DUE, named)
         return [id for (id,) in cursor.fetchall()]
@@ -153,7 +153,7 @@ def gather(companion_id: UUID) -> Material | None:
     if before and before.until_at:
         messages = messages.filter(said_at__gt=before.until_at)
     material = Material(session.companion, session, before, list(messages))
-    return material if len(material.messages) >= (1 if has_lost_words else MESSAGES) else None
+    return material if len(material.messages) >= (1 if has_lost_words else REFLECTION_MESSAGES) else None
 
 
 @dataclass(frozen=True, slots=True)

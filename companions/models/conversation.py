@@ -9,7 +9,7 @@ from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 
 DIGEST_MESSAGES = 16  # eight turns are learnt from at once
-REFLECTION_MESSAGES = 10  # of both sides, after which the inner state is written anew
+REFLECTION_MESSAGES = 24  # of both sides, twelve turns, after which the inner state is written anew
 
 
 class Conversation(models.Model):

@@ -1,17 +1,23 @@
 """Calls beside the talk: none begins while somebody is answered, and few are made over a session."""
 
 import asyncio
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings as kith
 from redis.asyncio import Redis
 
-from accounts.models import User
-from companions.models import Companion
+from accounts.models import ModelCall, User
+from companions.life import reflection
+from companions.models import Closing, Companion
+from companions.sessions import closing, digests
+from companions.sessions.requests import close
 from jobs.background import in_thread
 from providers.chat.completion import complete
 from providers.slots import CALLS, TALKS
+from tests.companions.talking import say
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
@@ -39,3 +45,28 @@ async def test_a_call_in_the_background_is_made_after_the_answer(
     asked = [request["messages"][-1]["content"] for request in rehearsal.requests()]
     assert len(asked) == 2
     assert asked[1] == "Sum up."
+
+
+MOST_CALLS = 1.5  # a message of the person's, over a session with its end
+AT = datetime(2023, 5, 2, 9, tzinfo=UTC)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("messages", [11, 40])
+def test_a_session_costs_few_calls_a_message(
+    mira: Companion, rehearsal: RehearsalServer, messages: int
+) -> None:
+    now = AT
+    for number in range(messages):
+        now = AT + timedelta(minutes=5 * number)
+        say(mira, f"Today I planted tree {number} by the river.", "That is a fine tree.", at=now)
+        for session_id in digests.find_due(now):
+            digests.run(session_id, now)
+        for companion_id in reflection.find_due_companions(now):
+            reflection.run(companion_id, now)
+    later = now + timedelta(hours=1)
+    closing.run(Closing.objects.get(job=close(mira, later)).pk, later)
+    assert Closing.objects.get().state == Closing.State.DONE
+    beside = Counter(ModelCall.objects.exclude(purpose="embedding").values_list("purpose", flat=True))
+    calls = messages + beside.total()
+    assert calls <= MOST_CALLS * messages, beside

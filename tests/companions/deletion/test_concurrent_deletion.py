@@ -150,7 +150,7 @@ def test_a_reflection_does_not_go_on_from_what_is_taken_back(
     secret = say(mira, SECRET, "I will.", at=NOW)[0]
     by, told = InnerState.By.REFLECTION, f"Alice told me of {MARKER}."
     inner_state.revise(mira.pk, told, Feeling(), by=by, now=NOW, seen=[secret.pk], until_at=LATER)
-    say(mira, *(f"Thing {number}" for number in range(10)), at=LATER + timedelta(minutes=1))
+    say(mira, *(f"Thing {number}" for number in range(24)), at=LATER + timedelta(minutes=1))
     after = LATER + timedelta(hours=1)
     felt = {"valence": 0.1, "arousal": 0.1, "emotion": "think", "intensity": 0.2}
     answers = [json.dumps({"text": text, **felt}) for text in (f"I like {MARKER}.", "I feel calm.")]

@@ -91,7 +91,7 @@ def test_what_stands_on_nothing_leaves_the_old_one(mira: Companion, rehearsal: R
 
 
 def test_where_nothing_was_said_since_none_is_asked_for(mira: Companion, rehearsal: RehearsalServer) -> None:
-    say(mira, *TEA, *TEA, "I like rain.", "So do I.", at=MORNING)
+    say(mira, *(TEA * 6), at=MORNING)
     reflection.run(mira.pk, NOON)
     rehearsal.script(ending(inner_state=FELT))
     assert closed(mira, NOON).state == "done"
@@ -99,11 +99,11 @@ def test_where_nothing_was_said_since_none_is_asked_for(mira: Companion, rehears
     assert "kith-inner" not in str(rehearsal.requests()[-1])
 
 
-def test_a_session_that_holds_ten_messages_is_not_reflected_upon_after_its_end(mira: Companion) -> None:
-    say(mira, *TEA, *TEA, "I like rain.", "So do I.", at=MORNING)
+def test_a_session_that_holds_enough_is_not_reflected_upon_after_its_end(mira: Companion) -> None:
+    say(mira, *(TEA * 6), at=MORNING)
     closed(mira, NOON)
     assert reflection.find_due_companions(NOON) == []
-    say(mira, *TEA, *TEA, "I like rain.", at=NOON)
+    say(mira, *(TEA * 6)[:-1], at=NOON)
     assert reflection.find_due_companions(NOON + timedelta(hours=1)) == []
 
 
