@@ -227,6 +227,23 @@ async def test_reasoning_in_tags_is_kept_apart_wherever_they_are_cut(
     assert (thoughts(events), text(events)) == ("1 < 2, so </th is no tag", "From <think> springs.")
 
 
+@pytest.mark.parametrize("size", [1, 4, 100])
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("<think>a<think>b</think>c</think>So.", ("abc", "So.")),
+        ("<think>a<think>b</think>So.", ("abSo.", "So.")),
+        ("<think>a, so", ("a, so", "")),
+    ],
+)
+async def test_reasoning_within_reasoning_is_none_of_the_answer(
+    rehearsal: RehearsalServer, make_chat: Make, said: str, expected: tuple[str, str], size: int
+) -> None:
+    rehearsal.script({"pieces": [said[at : at + size] for at in range(0, len(said), size)]})
+    events = await heard(make_chat())
+    assert (thoughts(events), text(events)) == expected
+
+
 async def test_an_answer_that_only_begins_like_a_tag_is_an_answer(
     rehearsal: RehearsalServer, make_chat: Make
 ) -> None:

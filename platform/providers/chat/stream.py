@@ -7,6 +7,7 @@ difference, so the SDK makes the request and Kith reads the answer.
 
 import asyncio
 import json
+import re
 import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -30,6 +31,8 @@ MAX_BYTES = 32_000_000
 MAX_TOKENS = 2**31 - 1  # as many as a database column counts
 CUT_REASONS = {"length", "max_tokens", "model_length"}
 OPEN_THOUGHT, CLOSE_THOUGHT = "<think>", "</think>"
+THOUGHT_TAG = re.compile("</?think>")
+BEGUN_TAG = re.compile(r"<(?:/|/?t|/?th|/?thi|/?thin|/?think)?\Z")
 Text = Piece | Thought
 
 
@@ -172,11 +175,18 @@ def _read_parts(content: list[dict[str, Any]]) -> list[Text]:
 
 
 class ThoughtSplitter:
-    """Takes reasoning between <think> and </think> out of the text; only an answer's very start may reason."""
+    """Takes reasoning between <think> and </think> out of the text; only an answer's very start may reason.
+
+    Reasoning may reason within itself. Where it is closed once less than it was opened, the answer is what follows the
+    last time.
+    """
 
     def __init__(self) -> None:
         self._held = ""  # may be part of a tag
         self._state = "start"  # then perhaps "thought" and "after", at last "answer"
+        self._depth = 1
+        self._closed = False  # at least once
+        self._since_closed: list[str] = []
 
     def feed(self, text: str) -> list[Text]:
         """Return what of the text so far is certain."""
@@ -191,23 +201,39 @@ class ThoughtSplitter:
             self._state = "thought" if is_thought else "answer"
             held = begun[len(OPEN_THOUGHT) :] if is_thought else held
         if self._state == "thought":
-            thought, closed, held = held.partition(CLOSE_THOUGHT)
-            if closed:
-                self._state = "after"
-            else:
-                sizes = range(len(CLOSE_THOUGHT) - 1, 0, -1)
-                tail = next((size for size in sizes if thought.endswith(CLOSE_THOUGHT[:size])), 0)
-                certain = len(thought) - tail  # the rest may be the closing tag's first characters
-                thought, self._held = thought[:certain], thought[certain:]
+            thought, held = self._split_thought(held)
             texts += [Thought(thought)] if thought else []
         if self._state == "after":
             held = held.lstrip()
             self._state = "answer" if held else "after"
         return [*texts, Piece(held)] if held else texts
 
+    def _split_thought(self, text: str) -> tuple[str, str]:
+        """Return the reasoning that is certain, and what follows its end."""
+        thoughts, at = [], 0
+        for tag in THOUGHT_TAG.finditer(text):
+            thoughts.append(text[at : tag.start()])
+            at = tag.end()
+            is_opened = tag[0] == OPEN_THOUGHT
+            self._depth += 1 if is_opened else -1
+            if self._depth == 0:
+                self._state = "after"
+                return "".join(thoughts), text[at:]
+            if not is_opened:
+                self._closed, self._since_closed = True, []
+        tail = BEGUN_TAG.search(text, at)  # may be a tag's first characters
+        end = tail.start() if tail else len(text)
+        self._held = text[end:]
+        if self._closed:
+            self._since_closed.append(text[at:end])
+        return "".join([*thoughts, text[at:end]]), ""
+
     def end(self) -> list[Text]:
         """Return what still waited when the stream ended."""
         held, self._held = self._held, ""
+        answer = "".join([*self._since_closed, held]).strip() if self._state == "thought" else ""
+        if answer and self._closed:
+            return [Piece(answer)]
         return [(Thought if self._state == "thought" else Piece)(held)] if held else []
 
 
