@@ -25,6 +25,7 @@ def create(
     tint: int,
     now: datetime,
     example_dialogue: str = "",
+    without_directions: bool = False,
     id: UUID | None = None,
 ) -> Companion:
     """The companion, ready to be talked to; LimitError where the person has as many as can be."""
@@ -39,6 +40,7 @@ def create(
         persona=persona,
         greeting=greeting,
         example_dialogue=example_dialogue,
+        without_directions=without_directions,
         tint=tint,
     )
     conversation = Conversation.objects.create(companion=companion, read_until=now)

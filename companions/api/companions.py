@@ -56,12 +56,15 @@ Parameters = Annotated[
 ]
 EXAMPLE_DIALOGUE = "Lines that show how it speaks, as in a character card: {{user}}: … and {{char}}: …"
 
+WITHOUT_DIRECTIONS = "Whether stage directions, such as *smiles*, are taken out of what it says."
+
 
 class CompanionIn(Schema):
     name: Name
     persona: Text = Field("", max_length=20_000)
     greeting: Text = Field("", max_length=4_000)
     example_dialogue: Text = Field("", max_length=8_000, description=EXAMPLE_DIALOGUE)
+    without_directions: bool = Field(False, description=WITHOUT_DIRECTIONS)
     tint: int = Field(40, ge=0, le=359, description="A hue in degrees.")
 
 
@@ -70,6 +73,7 @@ class CompanionPatch(Schema):
     persona: Text | None = Field(None, max_length=20_000)
     greeting: Text | None = Field(None, max_length=4_000)
     example_dialogue: Text | None = Field(None, max_length=8_000, description=EXAMPLE_DIALOGUE)
+    without_directions: bool | None = Field(None, description=WITHOUT_DIRECTIONS)
     tint: int | None = Field(None, ge=0, le=359)
     recall_policy: Policy | None = None
     recall_parameters: Parameters | None = None
@@ -81,6 +85,7 @@ class CompanionOut(Schema):
     persona: str
     greeting: str
     example_dialogue: str
+    without_directions: bool
     tint: int
     recall_policy: Policy
     recall_parameters: dict[str, float]

@@ -37,7 +37,11 @@ def decide(context: WakingContext, now: datetime) -> str:
         answer = _ask(context, now, until, is_last=is_last)
         asked = [] if is_last else answer.calls or _find_text_calls(context, answer.text)
         if not asked:
-            words = read_answer(answer.text, context.companion.name, context.companion.user.name)
+            companion = context.companion
+            keeps_directions = not companion.without_directions
+            words = read_answer(
+                answer.text, companion.name, companion.user.name, keeps_directions=keeps_directions
+            )
             _add_thoughts(context, answer.thought, words.why)
             # Written before it is said: whoever is killed in between need not ask again.
             emotions, thought = words.emotions[:MAX_EMOTIONS], context.waking.thought

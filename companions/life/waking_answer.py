@@ -41,10 +41,10 @@ class Words:
     why: str = ""
 
 
-def read_answer(text: str, companion: str, user: str) -> Words:
+def read_answer(text: str, companion: str, user: str, *, keeps_directions: bool = True) -> Words:
     """Return what the companion of that name says to the person of that name."""
     choice = _find_choice(storable(text))
-    words, felt = clean_text(choice.text, companion, user)
+    words, felt = clean_text(choice.text, companion, user, keeps_directions=keeps_directions)
     said = clean_words(words)
     before = max(words.find(said[:40]), 0)
     rows = [

@@ -28,6 +28,7 @@ class Companion(models.Model):
     persona = models.TextField(_("persona"), blank=True, max_length=20_000)
     greeting = models.TextField(_("greeting"), blank=True, max_length=4_000)
     example_dialogue = models.TextField(_("example dialogue"), blank=True, max_length=8_000)
+    without_directions = models.BooleanField(_("without stage directions such as *smiles*"), default=False)
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
     recall_policy = models.CharField(_("what comes to mind"), max_length=32, choices=CHOICES, default=DEFAULT)
     recall_parameters = models.JSONField(_("the curve's parameters"), default=dict, blank=True)

@@ -70,7 +70,7 @@ class CompanionSettingsForm(CompanionForm):
     """A companion that exists: who it is, by which rule it recalls, and when its sessions close."""
 
     class Meta(CompanionForm.Meta):
-        fields = (*CompanionForm.Meta.fields, "recall_policy", "idle_hours")
+        fields = (*CompanionForm.Meta.fields, "without_directions", "recall_policy", "idle_hours")
         widgets = {**CompanionForm.Meta.widgets, "recall_policy": forms.RadioSelect}
         help_texts = {
             **CompanionForm.Meta.help_texts,

@@ -164,7 +164,9 @@ class Generation:
         offered = get_round_offers(self.turn, round)
         meter, prompt = Meter(offered, round), self.turn.prompt
         before = self.said.text
-        self.cleaner = AnswerCleaner(self.names, before, TOOLS)
+        self.cleaner = AnswerCleaner(
+            self.names, before, TOOLS, keeps_directions=not self.turn.companion.without_directions
+        )
         sampling = Sampling.for_talk([self.names.person])
         try:
             async with aclosing(get_chat_client().stream(prompt, offered, sampling=sampling)) as events:

@@ -204,3 +204,13 @@ async def test_a_refusal_is_told_truly(
     assert words in failed["detail"]
     assert "another way" not in failed["detail"]
     assert await in_thread(lambda: ModelCall.objects.get().said)
+
+
+async def test_stage_directions_go_where_the_person_does_not_want_them(
+    alice: User, noor: Companion, rehearsal: RehearsalServer
+) -> None:
+    await in_thread(Companion.objects.filter(pk=noor.pk).update, without_directions=True)
+    rehearsal.script({"answer": "*smiles warmly* Hello. *takes your hand* I *really* mean it."})
+    async with connected(alice, noor) as socket:
+        done = (await say(socket, 1))[-1]
+    assert done["message"]["text"] == "Hello. I *really* mean it."
