@@ -55,7 +55,20 @@ ROLE = regex.compile(
     r"(?i)\s*(?P<role>assistant|model|bot|ai|system|user|human|tool|developer|ipython|analysis<\|message\|>|commentary|final)(?:\b|(?<=>))"
 )
 OWN_ROLES = {"assistant", "model", "bot", "ai", "final", "commentary"}
-OTHERS = {"user", "system", "human", "tool", "developer", "environment", "observation", "inst", "sys", "/sys"}
+OTHERS = {
+    "user",
+    "system",
+    "human",
+    "tool",
+    "developer",
+    "environment",
+    "observation",
+    "tool_response",
+    "tool_results",
+    "inst",
+    "sys",
+    "/sys",
+}
 STARTS = {"im_start", "start_header_id", "start_of_turn", "turn", "start", "channel", "role_start"}
 ENDS = {
     *(

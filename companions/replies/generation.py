@@ -142,7 +142,10 @@ class Generation:
             before = self.said.text
             calls = await self._ask(call, round)
             if calls and round < settings.TOOL_ROUNDS:
+                self.cut_code = ""  # it goes on
                 await self._use_tools(calls)
+                if self.said.text and not self.said.text[-1].isspace():
+                    self._give(["\n\n"])  # what it says next is another answer
             elif self.said.text.strip() != before.strip() or self.cut_code:
                 return
             elif is_second:
