@@ -147,15 +147,15 @@ def history_tokens(
     reply: Reply,
     summary: str,
     pinned: PinnedContext,
-    last_time: LastTime | None = None,
+    moment: Sequence[str] = (),
     tools: int = 0,
 ) -> int:
     """Return how many tokens are left for the history beside the answer, the offered tools (so many tokens), what is
-    remembered, and all that must be there.
+    remembered, the lines of the moment, and all that must be there.
     """
     needed = estimate(render_system(companion, pinned, summary, tools=tools)) + estimate(message.text)
     needed += estimate("\n".join(render_session_notes(pinned, settings.CONTEXT_TOKENS // 16)))
-    needed += estimate("\n".join(last_time.lines(companion, last_time.ended_at))) if last_time else 0
+    needed += estimate("\n".join(moment))
     needed += estimate(reply.text) if reply.continues_id else 0
     return max(talk_tokens(tools) - needed, 0)
 
@@ -200,19 +200,19 @@ def render_prompt(
     summary: str,
     pinned: PinnedContext,
     origins: Origins,
-    last_time: LastTime | None,
+    moment: Sequence[str] = (),
     tools: int = 0,
 ) -> list[Line]:
     """Return the whole prompt: rules and persona, the history, and the message with this turn's context block.
 
-    `summary` tells what was said earlier in the session and is left out of the history; `tools` are the tokens of those
-    that are offered.
+    `summary` tells what was said earlier in the session and is left out of the history. Lines of the `moment` tell where
+    the two left off and what is open between them; `tools` are the tokens of those that are offered.
     """
     lines: list[Line] = [
         {"role": "system", "content": render_system(companion, pinned, summary, tools=tools)}
     ]
     lines += render_history(history, companion.user.zone)
-    context = render_context(found, facts, companion, pinned, origins, last_time)
+    context = render_context(found, facts, companion, pinned, origins, moment)
     directive = block("directive", [DIRECTIVE.format(name=one_line(companion.name))])
     lines.append({"role": "user", "content": f"{neutral(message.text)}\n\n{context}\n{directive}"})
     if reply.continues_id and reply.text:
@@ -269,7 +269,7 @@ def render_context(
     companion: Companion,
     pinned: PinnedContext = NOTHING_PINNED,
     origins: Origins = NOWHERE,
-    last_time: LastTime | None = None,
+    moment: Sequence[str] = (),
 ) -> str:
     """Return the block of all that changes each turn."""
     spoke = f"Last spoke: {render_age(facts.now - facts.last_spoke)}" if facts.last_spoke else None
@@ -278,7 +278,7 @@ def render_context(
         f"First met: {facts.first_met:%d %B %Y}",
         spoke or "This is your first conversation.",
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
-        *(last_time.lines(companion, facts.now) if last_time else []),
+        *moment,
         *render_inner_state(pinned, facts.now, settings.CONTEXT_TOKENS // 20),
         *render_session_notes(pinned, settings.CONTEXT_TOKENS // 16),
     ]

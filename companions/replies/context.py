@@ -1,6 +1,6 @@
 """What a turn is made from: loaded before the model is asked, and recorded as it is sent."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -25,7 +25,7 @@ from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, Line,
 from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
-from memory.models import Recall
+from memory.models import Recall, Thread
 from memory.recall.candidates import MemoryFilter
 from memory.recall.query import is_follow_up
 from memory.recall.recall import (
@@ -40,6 +40,7 @@ from memory.recall.recall import (
     record,
 )
 from memory.recall.traits import is_small_talk
+from memory.threads import load_open_threads, render_threads
 from providers.chat.adaptation import merge_roles
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
@@ -55,7 +56,7 @@ CUE_LINE_CHARACTERS = 300  # of each, its beginning
 class TurnContext:
     """A reply on its way, with what it is made from.
 
-    `known` are the memories of the messages that the prompt shows anyway; `origins` tell where those that were `found`
+    `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
     come from; `mood` goes from -1 to 1.
     """
 
@@ -68,11 +69,12 @@ class TurnContext:
     found: list[Found] = field(default_factory=list)
     origins: Origins = NOWHERE
     last_time: LastTime | None = None
+    threads: list[Thread] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
     pinned: PinnedContext = NOTHING_PINNED
     facts: Facts = field(init=False)
-    known: Collection[UUID] = ()
+    known: set[UUID] = field(default_factory=set)
     mood: float = 0.0
     waking: None = None
     call_id: None = None
@@ -84,6 +86,12 @@ class TurnContext:
     def whose(self) -> str:
         """Return the person's name in `accounts.admission`."""
         return f"user:{self.companion.user_id}"
+
+    @property
+    def moment(self) -> list[str]:
+        """Return where the two left off, and what is open between them, as lines of the prompt."""
+        before = self.last_time.lines(self.companion, self.facts.now) if self.last_time else []
+        return [*before, *render_threads(self.threads, self.facts.now.date())]
 
     @property
     def given(self) -> list[UUID]:
@@ -162,6 +170,8 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
     user_turns = sum(spoken.role == Message.Role.USER for spoken in visible)
     turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
+    turn.threads = load_open_threads(companion.pk, now, companion.user.zone)
+    turn.facts = load_facts(companion, session, message, now)
     pinned = load_pinned_context(companion.pk)
     state = pinned.inner_state
     turn.pinned = replace(
@@ -171,15 +181,15 @@ def load_context(turn: TurnContext, now: datetime) -> None:
         has_moved_on=bool(state and state.made_at < session.started_at and user_turns >= MOVED_ON_TURNS),
     )
     tokens = turn_prompt.history_tokens(
-        companion, message, turn.reply, session.summary, turn.pinned, turn.last_time, turn.offered_tokens
+        companion, message, turn.reply, session.summary, turn.pinned, turn.moment, turn.offered_tokens
     )
     has_more = len(said) > MAX_HISTORY_MESSAGES  # further back
     turn.history = choose_history(session, visible, tokens, has_more=has_more)
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
-    turn.facts = load_facts(companion, session, message, now)
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
+    turn.known |= {thread.memory_id for thread in turn.threads}
 
 
 def choose_history(
@@ -274,13 +284,14 @@ def compose(turn: TurnContext) -> None:
         turn.summary,
         turn.pinned,
         turn.origins,
-        turn.last_time,
+        turn.moment,
         turn.offered_tokens,
     )
     turn.prompt = merge_roles(turn.prompt, {"user"})  # a message that had no answer stands before this one
     turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}
     turn.shown |= {*turn.summarised, *turn.pinned.sources}
     turn.shown |= turn.last_time.ids if turn.last_time else set()
+    turn.shown |= {thread.memory_id for thread in turn.threads}
 
 
 def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:

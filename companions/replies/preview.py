@@ -29,7 +29,7 @@ def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
     summary = session.summary if len(history) < len(visible) else ""
     facts = load_facts(companion, session, message, now)
     prompt = render_prompt(
-        companion, history, message, [], facts, reply, summary, pinned, NOWHERE, None, offered
+        companion, history, message, [], facts, reply, summary, pinned, NOWHERE, tools=offered
     )
     usage = measure_usage(prompt, offers)
     return ContextUsage({**usage.parts, Part.MEMORIES: memory_tokens()}, usage.size)

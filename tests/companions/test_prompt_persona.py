@@ -14,6 +14,9 @@ from companions.models import Companion, InnerState, Message
 from companions.prompting.feeling import describe_feeling, describe_since
 from companions.prompting.turn_prompt import RULES
 from memory.emotion import Emotion
+from memory.models import Thread
+from memory.store import keep_fact
+from memory.threads import close_thread, open_thread
 from providers.tokens import estimate
 from tests.companions.talking import say
 from tests.companions.tools.conftest import end, turn_of
@@ -141,3 +144,17 @@ def test_an_inner_state_is_dated_and_gone_when_it_is_stale_or_the_talk_has_moved
     assert "I miss the sea." not in later
     assert "Your mood by now: sad" in later
     assert "mood" not in told("After days?", now + timedelta(days=3))
+
+
+def test_what_is_open_between_them_comes_up_at_its_time_and_is_not_remembered_beside(mira: Companion) -> None:
+    now = timezone.now()
+    promise = keep_fact(mira.pk, "Mira promised to ask about the soup exam.", now, now)
+    thread = open_thread(promise, now.astimezone(mira.user.zone).date(), now)
+    turn = turn_of(mira, "What about the soup exam?", now)
+    last = str(turn.prompt[-1]["content"])
+    assert "Open between you" in last
+    assert last.count("soup exam.") == 1
+    assert thread.memory_id in turn.shown
+    end(turn, now=now)
+    close_thread(thread, Thread.State.SETTLED, now)
+    assert "Open between you" not in str(turn_of(mira, "And now?", now).prompt[-1]["content"])

@@ -41,7 +41,7 @@ def rendered(**fields: Any) -> list[str]:
         Found(Memory(kind="said", happened_at=now, speaker="user", text=given[name]), 1.0, reasons)
         for name, reasons in words.items()
     ]
-    prompt = render_prompt(companion, [], message, found, facts, reply, "", NOTHING_PINNED, NOWHERE, None)
+    prompt = render_prompt(companion, [], message, found, facts, reply, "", NOTHING_PINNED, NOWHERE)
     return "\n".join(str(line["content"]) for line in prompt).splitlines()
 
 
