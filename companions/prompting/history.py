@@ -14,7 +14,11 @@ from text.strings import block, neutral, quoted
 RESTED = timedelta(hours=1)  # a silence that is told
 MAX_TAGS = 4  # of one answer
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
-WINDOW_STEP = 8  # messages that leave the window at once: while they stay, so does the prefix of the prompt
+WINDOW_STEPS = (
+    16,
+    8,
+    4,
+)  # messages that leave the window at once: while they stay, so does the prompt's beginning
 
 Line = dict[str, object]
 
@@ -83,12 +87,14 @@ def _is_told(message: Spoken, later: Spoken) -> bool:
 
 
 def align_window(kept: list[Spoken], count: int) -> list[Spoken]:
-    """Return the kept messages of so many without the oldest few, so that the window moves WINDOW_STEP at a time.
+    """Return the kept messages of so many without the oldest few, so that the window moves by steps.
 
-    A window that moved with each turn would change the prompt from the history's beginning on. Where all are kept, or
-    few, none goes.
+    A window that moved with each turn would change the prompt from the history's beginning on. The step is the largest
+    that leaves more than half of the messages; where all are kept, none goes.
     """
-    if len(kept) in (0, count):
-        return kept
-    beyond = -(count - len(kept)) % WINDOW_STEP
-    return kept[beyond:] if beyond < len(kept) // 2 else kept
+    unsent = count - len(kept)
+    for step in WINDOW_STEPS if unsent else ():
+        beyond = -unsent % step
+        if beyond < len(kept) // 2:
+            return kept[beyond:]
+    return kept
