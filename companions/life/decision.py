@@ -45,7 +45,7 @@ def decide(context: WakingContext, now: datetime) -> str:
             _add_thoughts(context, answer.thought, words.why)
             # Written before it is said: whoever is killed in between need not ask again.
             emotions, thought = words.emotions[:MAX_EMOTIONS], context.waking.thought
-            context.write(text=words.text, emotions=emotions, thought=thought)
+            context.write(text=words.text, emotions=emotions, thought=thought, outcome="")
             return words.text
         _add_thoughts(context, answer.thought, answer.text if answer.calls else "")
         calls = [tools.cut_call(call) for call in asked]

@@ -1,6 +1,5 @@
 """One waking, step by step: claimed, thought over, ended in speech or in silence. Killed anywhere, it goes on."""
 
-import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,8 +9,6 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
-from django.utils import translation
-from django.utils.translation import gettext as _
 
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
@@ -19,6 +16,7 @@ from companions.events import notify_companion, notify_person, notify_unread_cha
 from companions.life.decision import decide
 from companions.life.eligibility import Reason, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
+from companions.life.reminders import write_reminder
 from companions.life.waking_context import WakingContext
 from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
 from companions.models.companion import hold, lock
@@ -33,8 +31,6 @@ FOUND_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step renews it
 BUSY_DELAY = timedelta(seconds=15)  # until it is tried again to say something where a reply is made
 CANCELLED = "cancelled"
-WRITTEN_TO_COMPANION = (Timer.By.KITH, Timer.By.OPERATOR)  # the notes of these timers
-PERSONS = ("the user", "user", "them", "her", "him", "用户", "她", "他")  # as companions note whom to remind
 Outcome = Waking.Outcome
 
 
@@ -95,7 +91,9 @@ def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
         others = Waking.objects.waiting().filter(companion=context.companion, started_at__isnull=False)
         if others.filter(look_at__gt=context.lease.clock()).exclude(pk=waking.pk).exists():
             return False
-        context.write(started_at=waking.started_at or now, text=waking.text or reminder)
+        context.write(started_at=waking.started_at or now)
+        if reminder and not waking.text:
+            context.write(text=reminder, outcome=Outcome.REMINDED)
     return True
 
 
@@ -104,16 +102,16 @@ def _decide(context: WakingContext, now: datetime) -> str:
 
     Where the model fails again, or has no word for what it was asked for, it is Kith's reminder.
     """
+    text = ""
     try:
         text = decide(context, now)
     except ProviderError:
-        text = write_reminder(context) if context.waking.attempts else ""
-        if not text:
+        if not context.waking.attempts or not write_reminder(context):
             raise
-    text = text or write_reminder(context)
-    if text != context.waking.text:
-        context.write(text=text, emotions=[])
-    return text
+    reminder = "" if text else write_reminder(context)
+    if reminder:
+        context.write(text=reminder, emotions=[], outcome=Outcome.REMINDED)
+    return text or reminder
 
 
 def _end(context: WakingContext, **fields: str) -> None:
@@ -162,7 +160,7 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
         if _is_answering(companion):
             return None
         reason = find_refusal(companion, waking, now) or refusal or broken_rule
-        is_notice = words == write_reminder(context)
+        is_notice = words != text or waking.outcome == Outcome.REMINDED
         if not reason:
             _post_message(companion, waking, words, now, is_notice=is_notice)
         outcome = Outcome.HELD if reason else Outcome.REMINDED if is_notice else Outcome.SPOKE
@@ -225,29 +223,6 @@ def _find_broken_rule(context: WakingContext, text: str) -> str:
     if rule:
         log.warning("held_back", **_name(context), rule=rule)
     return rule
-
-
-def write_reminder(context: WakingContext) -> str:
-    """Return Kith's own reminder, of which no model is asked, in the person's language; nothing where none was asked for.
-
-    The note of a timer that Kith or an operator has made is written to the companion: it never goes to the person.
-    """
-    waking, timer = context.waking, context.waking.timer
-    if timer is None or not (timer.is_asked_for and waking.is_asked_for and context.note):
-        return ""
-    if timer.by in WRITTEN_TO_COMPANION:
-        return ""
-    note = (
-        context.note if timer.by == Timer.By.USER else _strip_order(context.note, context.companion.user.name)
-    )
-    with translation.override(context.companion.user.language or "en"):
-        return _("You wanted to be reminded: %(note)s") % {"note": note}
-
-
-def _strip_order(note: str, person: str) -> str:
-    """Return what a companion noted for itself without the order in it: of "Remind Ana to drink", "to drink"."""
-    names = "|".join(re.escape(name) for name in (*PERSONS, person) if name)
-    return re.sub(rf"(?i)^\s*(?:remind|提醒)\s*(?:{names})(?![a-z])\s*[,:，：]?\s*", "", note) or note
 
 
 # -- by hand

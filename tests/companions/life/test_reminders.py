@@ -58,6 +58,37 @@ def test_it_comes_as_it_stands_where_the_companion_has_no_word_for_it(
     assert unprompted(mira) == [BARE]
 
 
+@pytest.mark.parametrize(
+    ("said", "note", "told"),
+    [
+        (
+            ["Hi. Remind me tomorrow to take the goggles!"],
+            "Ask Alice about goggles",
+            "“Remind me tomorrow to take the goggles!”",
+        ),
+        (["Remind me of the goggles.", "When?", "At 7:30"], "goggles", "“Remind me of the goggles.”"),
+        (["Please do."], "Remind Alice to call Tom", "to call Tom"),
+    ],
+)
+def test_of_what_the_companion_noted_the_persons_own_words_come(
+    mira: Companion, rehearsal: RehearsalServer, said: list[str], note: str, told: str
+) -> None:
+    message = say(mira, *said, at=NOON - HOUR)[-1]
+    rehearsal.script({"answer": "", "when": "<kith-waking>"})
+    ran(woken(mira, NOON, note, message=message), NOON)
+    assert unprompted(mira) == [f"You wanted to be reminded: {told}"]
+
+
+def test_a_note_that_an_operator_wrote_to_the_companion_goes_to_nobody(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "", "when": "<kith-waking>"})
+    waking = woken(mira, NOON, "Be nicer to her.")
+    Timer.objects.filter(pk=waking.timer_id).update(by=Timer.By.OPERATOR)
+    assert ran(waking, NOON).outcome == "silent"
+    assert unprompted(mira) == []
+
+
 def test_it_is_kiths_word_and_never_the_companions(mira: Companion, rehearsal: RehearsalServer) -> None:
     """On the page, in the API and the next prompt it stands as Kith's, and nobody learns from it."""
     say(mira, "Hello", "Hello, Alice.", at=NOON - HOUR)
