@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-properties lock openapi-snapshot dev
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-properties lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench-talk: dev ## measure what comes to mind while a talk goes on, in prompts a
 
 bench-prompts: dev ## print what each kind of request to the model costs in tokens, and what of it is new each turn
 	@exec $(BIN)/python -m bench.prompts
+
+bench-learning: dev ## measure what is learnt of scripted talks, and what is not (OPTIONS="--list dev" names each mistake)
+	@exec $(BIN)/python -m bench.learning $(OPTIONS)
 
 bench-scale: dev ## measure recall in large memories, and among a million (OPTIONS="--total 20000" for fewer)
 	@exec $(BIN)/python -m bench.scale $(OPTIONS)

@@ -307,7 +307,7 @@ def withdraw_corrected(companion: Companion, message: Message, before: str, now:
 def _is_drafted(message: Message) -> bool:
     """Return whether something that sums up its session may have been made with it: it is sent as it is else."""
     until = message.session.summarised_until
-    closings = Closing.objects.filter(session=message.session).exclude(drafts={}, seen=[])
+    closings = Closing.objects.filter(session=message.session).exclude(drafts={})
     return message.is_learnt or bool(until and until >= message.said_at) or closings.exists()
 
 
@@ -339,7 +339,7 @@ def clear_summaries(companion: Companion, scope: DeletionScope, messages: Collec
     Session.objects.bulk_update(sessions, ["summary", "summarised_until", "scratch", "title"], batch_size=500)
     _clear_notes(scope)
     # A draft that was made of it, or beside it, is made again.
-    Closing.objects.filter(companion=companion).exclude(drafts={}, seen=[]).update(drafts={}, seen=[])
+    Closing.objects.filter(companion=companion).exclude(drafts={}).update(drafts={})
     # Where no broker is reached, beat finds stale entries within a minute.
     enqueue(REWRITE_DIARY)
 

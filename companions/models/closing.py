@@ -17,8 +17,8 @@ class ClosingQuerySet(OwnedQuerySet["Closing"]):
 class Closing(models.Model):
     """The end of a session, from its asking to its last transaction; what steps have made so far is in `drafts`.
 
-    It closes the session with what was said until `until_at`; what was said later begins the next one. `seen` is what
-    the drafts were made from: where something of it is gone or has changed, or more has come, they are made again.
+    It closes the session with what was said until `until_at`; what was said later begins the next one. Each draft tells
+    what it was made from: where something of that is gone or has changed, or more has come, it alone is made again.
     """
 
     class State(models.TextChoices):
@@ -34,7 +34,6 @@ class Closing(models.Model):
     is_forgetful = models.BooleanField(_("without remembering"), default=False)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
     drafts = models.JSONField(_("drafts"), default=dict, blank=True)
-    seen = models.JSONField(_("drafted from"), default=list, blank=True)
     attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
     next_at = models.DateTimeField(_("next try"))
     error = models.CharField(_("error"), max_length=40, blank=True)

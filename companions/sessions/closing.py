@@ -1,8 +1,10 @@
-"""One closing: claimed, drafted by the model, written in one transaction. Killed anywhere, it goes on."""
+"""One closing: claimed, drafted by the model in three parts, written in one transaction. Killed anywhere, it goes on."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -16,18 +18,20 @@ from companions.life.reflection import read_feeling
 from companions.models import Closing, InnerState, Job, Message, Session
 from companions.models.companion import hold
 from companions.sessions import digests
-from companions.sessions.drafts import Draft, Material, gather, load_known, write_draft
+from companions.sessions.drafts import Drafts, Material, gather, is_new, load_known
+from companions.sessions.parts import draft_diary, draft_facts, draft_understanding
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
-from memory.learning.answers import Learnt, Reflection
-from memory.learning.diary import ClosedSession, keep_session
+from memory.learning.answers import Reflection
+from memory.learning.diary import ClosedSession, Written, keep_session
 from memory.learning.verdicts import learn
 from memory.models import Memory
 
 log = structlog.get_logger(__name__)
 
 BATCH = 200
-MAX_DRAFTS = 3  # in one run: whoever deletes meanwhile need not be outrun
+PARTS = 3
+MAX_DRAFTS = 3 * PARTS  # in one run: whoever deletes meanwhile need not be outrun
 
 
 def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
@@ -63,7 +67,7 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
 
 
 def _draft(closing: Closing, lease: Lease, now: datetime) -> bool:
-    """Ask the model, after batches where more is not learnt yet than it could read at once, and keep the draft.
+    """Ask the model for the part that is missing, after batches where more is not learnt yet than it could read at once.
 
     Return False where it may not be asked now.
     """
@@ -77,17 +81,26 @@ def _draft(closing: Closing, lease: Lease, now: datetime) -> bool:
         material = gather(closing)
     if not _may_ask(closing, lease):
         return False
-    keep_draft(closing.pk, write_draft(material, now), material)
+    drafts = Drafts.load(closing, material)
+    match drafts.find_missing(material):
+        case "diary":
+            keep_drafts(closing.pk, diary=draft_diary(material, now))
+        case "facts":
+            keep_drafts(closing.pk, facts=draft_facts(material, now))
+        case "understanding":
+            keep_drafts(closing.pk, understanding=draft_understanding(material, drafts.facts, now))
     return True
 
 
 def _may_ask(closing: Closing, lease: Lease) -> bool:
     """Whether the model may be asked now: no other worker is at it, and the day's tokens are not used up.
 
-    Where they are, it is gone on with tomorrow.
+    Where they are, it is gone on with tomorrow; but what has begun comes to its end.
     """
     if not lease.renew():
         return False
+    if closing.drafts:
+        return True
     user, is_asked_for = closing.companion.user, closing.job_id is not None
     tomorrow = waits_until(user, lease.clock(), is_asked_for=is_asked_for)
     if tomorrow:
@@ -97,7 +110,7 @@ def _may_ask(closing: Closing, lease: Lease) -> bool:
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the try; after the last one the operator is told, and the session stays open until it is asked anew."""
-    lease.held_row.update(attempts=F("attempts") + 1, error=code, drafts={}, seen=[])
+    lease.held_row.update(attempts=F("attempts") + 1, error=code)
     closing = lease.held_row.first()
     if closing is None:
         return
@@ -123,28 +136,30 @@ def end(closing_id: UUID, now: datetime) -> bool:
         delete_messages(closing.companion_id, list(ids), now)
         closing.session.summary = closing.session.title = ""
     elif material.is_worth_telling:
-        draft = Draft.of(closing)
-        is_current = closing.seen == material.seen
-        known = load_known(closing.companion_id, draft) if draft and is_current else None
-        if draft is None or known is None:
-            Closing.objects.filter(pk=closing.pk).update(drafts={}, seen=[])
+        drafts = Drafts.load(closing, material)
+        if drafts.diary is None or drafts.find_missing(material):
+            _keep(closing, drafts)
             return False
-        _learn(material, draft, known, now)
-        _keep_diary(material, draft, now)
-        closing.session.title = draft.title
+        _learn(material, drafts, now)
+        _keep_diary(material, drafts, now)
+        closing.session.title = drafts.diary.title
     _end_session(closing, now)
     return True
 
 
 @transaction.atomic
-def keep_draft(closing_id: UUID, draft: Draft, material: Material) -> None:
-    """Keep what the model has made of a session, if that still holds the same: nothing deleted comes back so."""
+def keep_drafts(closing_id: UUID, **made: Any) -> None:
+    """Keep what the model has made of a session, if what it was made from still stands: nothing deleted comes back so."""
     closing = _hold_closing(closing_id)
-    if closing is None or gather(closing).seen != material.seen:
-        return
-    if load_known(closing.companion_id, draft) is not None:
-        closing.drafts, closing.seen = asdict(draft), material.seen
-        closing.save(update_fields=["drafts", "seen"])
+    if closing is not None:
+        material = gather(closing)
+        before = Drafts.load(closing, material)
+        closing.drafts = replace(before, **made).dump()
+        _keep(closing, Drafts.load(closing, material))
+
+
+def _keep(closing: Closing, drafts: Drafts) -> None:
+    Closing.objects.filter(pk=closing.pk).update(drafts=drafts.dump())
 
 
 def _hold_closing(closing_id: UUID) -> Closing | None:
@@ -157,33 +172,73 @@ def _hold_closing(closing_id: UUID) -> Closing | None:
     return closing if companion else None
 
 
-def _learn(material: Material, draft: Draft, known: list[Memory], now: datetime) -> None:
-    companion = material.companion
-    zone, by_id = companion.user.zone, {str(message.pk): message for message in material.messages}
-    learn(
-        companion.pk,
-        build_talk(companion.pk, [by_id[id] for id in draft.lines], zone, material.room),
-        [Learnt.model_validate(memory) for memory in draft.memories],
-        known,
-        now=now,
-        zone=zone,
-        names=companion.names,
-        session_id=material.session.pk,
-        call_id=draft.call_id,
-    )
+def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
+    companion, facts = material.companion, drafts.facts
+    by_id = {str(message.pk): message for message in material.messages}
+    if facts is not None:
+        known = load_known(companion.pk, facts.known) or []
+        talk = build_talk(companion.pk, [by_id[id] for id in facts.lines], companion.user.zone, material.room)
+        learnt_from = {message.pk for message in material.messages if message.is_learnt}
+        entries = facts.learnt
+        new = {place for place, entry in enumerate(entries) if is_new(entry, talk, learnt_from)}
+        contradicted = drafts.understanding.contradicted if drafts.understanding else []
+        learn(
+            companion.pk,
+            talk,
+            entries,
+            known,
+            now=now,
+            zone=companion.user.zone,
+            names=companion.names,
+            session_id=material.session.pk,
+            call_id=facts.call_id,
+            contradicted=_load_contradicted(companion.pk, contradicted),
+            unreadable=facts.unreadable,
+            doubted=drafts.understanding.doubted if drafts.understanding else (),
+            only=new,
+        )
     Message.objects.filter(pk__in=by_id).update(is_learnt=True)
 
 
-def _keep_diary(material: Material, draft: Draft, now: datetime) -> None:
+def _load_contradicted(
+    companion_id: UUID, contradicted: Sequence[tuple[int, str]]
+) -> dict[int, list[Memory]]:
+    """Return by the place of an entry the memories that it contradicts, of those that are still as they were seen."""
+    found: dict[int, list[Memory]] = {}
+    for place, memory in contradicted:
+        found.setdefault(place, []).extend(load_known(companion_id, [memory]) or [])
+    return found
+
+
+def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> None:
     """Keep the diary entry, what the two are thought to be, and the inner state where it has moved."""
-    companion, messages = material.companion, material.messages
+    companion, messages, diary, understanding = (
+        material.companion,
+        material.messages,
+        drafts.diary,
+        drafts.understanding,
+    )
+    if diary is None:
+        return
     ended_at = messages[-1].said_at
+    own, theirs = material.self_concept, material.user_profile
+    written = Written(
+        title=diary.title,
+        diary=diary.diary,
+        emotion=diary.emotion,
+        intensity=diary.intensity,
+        call_id=diary.call_id,
+        self_concept=understanding.self_concept if understanding else own.sentences if own else [],
+        user_profile=understanding.user_profile if understanding else theirs.sentences if theirs else [],
+        understood_by=understanding.call_id if understanding else None,
+    )
     ended = ClosedSession(
-        session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=draft
+        session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=written
     )
     keep_session(companion.pk, ended, now, companion.user.zone)
-    if draft.inner_state:
-        answer = Reflection.model_validate(draft.inner_state)
+    state = material.inner_state
+    if diary.inner_state and state and str(state.pk) == diary.felt_before:
+        answer = Reflection.model_validate(diary.inner_state)
         revise(
             companion.pk,
             answer.text,
@@ -192,7 +247,7 @@ def _keep_diary(material: Material, draft: Draft, now: datetime) -> None:
             now=now,
             seen=[message.pk for message in messages],
             until_at=ended_at,
-            call_id=draft.call_id,
+            call_id=diary.call_id,
         )
 
 
@@ -213,5 +268,5 @@ def _end_session(closing: Closing, now: datetime) -> None:
         )
         Message.objects.filter(pk__in=[id for id, _said_at in later]).update(session=next_session)
     closing.state, closing.ended_at, closing.error = Closing.State.DONE, now, ""
-    closing.drafts, closing.seen = {}, []
+    closing.drafts = {}
     closing.save()

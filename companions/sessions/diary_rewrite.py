@@ -12,7 +12,8 @@ from accounts.usage import waits_until
 from companions.deletion import forget_many
 from companions.models import Companion, Session
 from companions.models.companion import hold
-from companions.sessions.drafts import Draft, Material, load_known, write_draft
+from companions.sessions.drafts import DiaryDraft, Material, find_entry_before, see_diary
+from companions.sessions.parts import draft_diary
 from companions.sessions.transcript import select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.diary import rewrite
@@ -59,23 +60,24 @@ def _write(entry_id: UUID, lease: Lease, now: datetime) -> bool:
     if tomorrow := waits_until(entry.companion.user, lease.clock()):
         lease.release(tomorrow)
         return True
-    return _keep(entry, material, write_draft(material, now), now)
+    return _keep(entry, draft_diary(material, now), now)
 
 
 def _gather(companion: Companion, session_id: UUID) -> Material:
     """Return what is left of the session; what is thought of oneself and of the user is no matter of an old one."""
     session = Session.objects.get(companion=companion, pk=session_id)
-    return Material(companion, session, list(select_visible(select_messages(session))), None, None)
+    messages = list(select_visible(select_messages(session)))
+    return Material(companion, session, messages, before=find_entry_before(companion, session))
 
 
 @transaction.atomic
-def _keep(entry: DiaryEntry, seen: Material, draft: Draft, now: datetime) -> bool:
+def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
     """Whether everything that the model saw is still there; then the entry says what it made of it."""
     companion = hold(entry.companion_id)
     there = DiaryEntry.objects.filter(companion=companion, pk=entry.pk, is_stale=True).first()
     if companion is None or there is None:
         return True
-    if _gather(companion, there.session_id).seen != seen.seen or load_known(companion.pk, draft) is None:
+    if not draft.holds(_gather(companion, there.session_id)):
         return False
     shown = set(draft.lines)
     earlier = [
@@ -103,7 +105,7 @@ def _keep(entry: DiaryEntry, seen: Material, draft: Draft, now: datetime) -> boo
 def _delete(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
     """Delete the entry, of which nothing is left that may be told, and its memory; False where the talk changed."""
     companion = hold(entry.companion_id)
-    if companion and _gather(companion, entry.session_id).seen != seen.seen:
+    if companion and see_diary(_gather(companion, entry.session_id)) != see_diary(seen):
         return False
     forget_many(entry.companion_id, [entry.memory_id] if entry.memory_id else [], now)
     DiaryEntry.objects.filter(companion_id=entry.companion_id, pk=entry.pk).delete()

@@ -26,10 +26,12 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
+from memory.learning.contradictions import ask_which_contradict, find_pairs
 from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
+from memory.models import Memory
 from providers.chat.structured import ask
 from providers.errors import ProviderUnavailable
 
@@ -94,6 +96,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
 
     What the summary does not tell though it was learnt from, as the summary was deleted with something that it told, is
     shown before it: the oldest of that, as much as fits, and the rest beside the next batch.
+    Where what it teaches may contradict what is known, the model is asked about that as well.
     ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
@@ -105,22 +108,33 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
         request = render_digest_request(talk, known, session.summary, names, zone=zone)
         digest = ask("digest", request, Digest)
+        pairs = find_pairs(
+            companion.pk, digest.memories, talk, known, now=now, zone=zone, names=names, payer=payer
+        )
+        contradicted: dict[int, list[Memory]] = {}
+        for pair in ask_which_contradict(pairs, zone):
+            contradicted.setdefault(pair.place, []).append(pair.memory)
+    call_id = charge.calls[0].pk
     with transaction.atomic():
         lock(companion.pk)
-        still_known = known_to(companion.pk).filter(pk__in=[memory.pk for memory in known])
-        if not _is_unchanged(session, batch) or still_known.count() < len(known):
+        ids = {memory.pk for memory in known} | {pair.memory.pk for pair in pairs}
+        still_known = known_to(companion.pk).filter(pk__in=ids)
+        if not _is_unchanged(session, batch) or still_known.count() < len(ids):
             return False
         before = {message.pk for message in batch.untold}
         learn(
             companion.pk,
             talk,
-            [memory for memory in digest.memories if is_new(memory, talk, before)],
+            digest.memories,
             known,
             now=now,
             zone=zone,
             names=names,
             session_id=session.pk,
-            call_id=charge.calls[-1].pk,
+            call_id=call_id,
+            contradicted=contradicted,
+            unreadable=digest.unreadable,
+            only={place for place, entry in enumerate(digest.memories) if is_new(entry, talk, before)},
         )
         Message.objects.filter(pk__in=[message.pk for message in batch.messages]).update(is_learnt=True)
         secrets = secrets_in(message.text for message in batch.shown)
@@ -136,8 +150,15 @@ def _load_batch(session: Session, until_at: datetime | None = None) -> Batch:
     untold = list(learnt.filter(said_at__gt=since))
     tokens = measure_room(session.summary) // (2 if untold else 1)
     shown, messages = take_fitting(untold, tokens), take_fitting(_load_unlearnt(session, until_at), tokens)
+    messages = end_on_answer(messages)
     until = max(messages[-1].said_at, since) if len(shown) == len(untold) else shown[-1].said_at
     return Batch(shown, messages, tokens, until)
+
+
+def end_on_answer(messages: list[Message]) -> list[Message]:
+    """Return the messages up to the last that the companion said: the next line may take back what the user said last."""
+    answers = [place for place, message in enumerate(messages) if message.role == Message.Role.ASSISTANT]
+    return messages[: answers[-1] + 1] if answers else messages
 
 
 def _load_unlearnt(session: Session, until_at: datetime | None = None) -> list[Message]:

@@ -1,53 +1,48 @@
-"""What is asked of the model as a session ends, and the draft that is made of its answer."""
+"""What a session holds as it ends, and the drafts that are made of it, each kept until something of its own changes.
+
+A draft is thrown away only where what it was made from is gone or says something else; a digest, a reflection or a waking
+that landed meanwhile changes nothing of it.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Any
 from uuid import UUID
 from zlib import crc32
 
-from accounts.models import ModelCall
-from accounts.usage import Payer, charged
 from companions.life.inner_state import get_newest
-from companions.life.reflection import keep_grounded, shorten_state
+from companions.life.reflection import shorten_state
 from companions.models import Closing, Companion, InnerState, Message, Session
 from companions.sessions.transcript import (
-    build_talk,
-    fingerprint,
-    measure,
+    fingerprint_words,
     measure_room,
     select_messages,
     select_visible,
 )
-from memory.learning.answers import Ending, Learnt, Sentence
-from memory.learning.diary import Sentences, Written
-from memory.learning.evidence import without_echoes
-from memory.learning.grounding import grounded
-from memory.learning.neighbours import find_neighbours, known_to
-from memory.learning.requests import render_ending_request
+from memory.learning.answers import Learnt
+from memory.learning.diary import Sentences
+from memory.learning.neighbours import may_be_shown
 from memory.learning.revisions import current
-from memory.learning.secrets import redacted, secrets_in
 from memory.learning.talk import Talk
-from memory.models import Memory, Revision
-from memory.recall.traits import terms
-from providers.chat.structured import ask
-from providers.errors import MalformedError
-from text.strings import one_line
+from memory.models import DiaryEntry, Learning, Memory, Revision
+from memory.recall.traits import tells_nothing
+from providers.tokens import beginning
 
-MAX_SOURCES = 5  # of a sentence that was written from a summary
+PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for what was said
+CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a session holds as it ends; `seen` names all of it, so that a change of any of it is seen."""
+    """What a session holds as it ends, with the diary entry before it."""
 
     companion: Companion
     session: Session
     messages: list[Message]
-    self_concept: Revision | None
-    user_profile: Revision | None
+    self_concept: Revision | None = None
+    user_profile: Revision | None = None
     inner_state: InnerState | None = None
+    before: DiaryEntry | None = None
 
     @property
     def unlearnt(self) -> list[Message]:
@@ -57,6 +52,12 @@ class Material:
     def is_worth_telling(self) -> bool:
         """Whether the user has said something that may be told."""
         return any(message.role == Message.Role.USER for message in self.messages)
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether the user has told something that nobody has learnt from yet."""
+        users = (message for message in self.unlearnt if message.role == Message.Role.USER)
+        return any(not tells_nothing(message.text) for message in users)
 
     @property
     def state_before(self) -> str:
@@ -69,15 +70,20 @@ class Material:
         return shorten_state(state) if has_moved else ""
 
     @property
-    def seen(self) -> list[str]:
-        rows = (self.self_concept, self.user_profile, self.inner_state)
-        summary = f"{crc32(self.session.summary.encode()):08x}"
-        return [*fingerprint(self.messages), *(str(row.pk) for row in rows if row), summary]
+    def persona(self) -> str:
+        return beginning(self.companion.persona, measure_room() // PERSONA_SHARE)
+
+    @property
+    def entry_before(self) -> str:
+        return beginning(self.before.summary, measure_room() // BEFORE_SHARE) if self.before else ""
 
     @property
     def room(self) -> int:
         earlier = [revision.text for revision in (self.self_concept, self.user_profile) if revision]
-        return measure_room(self.session.summary, self.state_before, *earlier)
+        beside = max(
+            (self.persona, self.entry_before, self.state_before), earlier, key=lambda it: sum(map(len, it))
+        )
+        return measure_room(self.session.summary, *beside)
 
 
 def gather(closing: Closing) -> Material:
@@ -90,128 +96,137 @@ def gather(closing: Closing) -> Material:
         self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
         inner_state=get_newest(companion.pk),
+        before=find_entry_before(companion, session),
     )
+
+
+def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | None:
+    """Return the newest diary entry of an earlier session; none that is to be written anew."""
+    earlier = DiaryEntry.objects.filter(
+        companion=companion, started_at__lt=session.started_at, is_stale=False
+    )
+    return earlier.exclude(session=session).first()
+
+
+# -- the parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft(Written):
-    """What is to be kept of a session, as long as it holds what it held when the model was asked.
+class DiaryDraft:
+    """What is written of a session: `lines` are the messages that the model was shown, by their numbers.
 
-    `lines` are the messages that the model was shown, by their numbers, `known` the memories beside them. The inner
-    state is None where it stays as it was.
+    `inner_state` goes on from the one whose id is `felt_before`; it is None where that stays as it was.
     """
+
+    title: str
+    diary: Sentences
+    emotion: str
+    intensity: float
+    lines: list[str]
+    call_id: int | None
+    seen: list[str]
+    inner_state: dict[str, Any] | None = None
+    felt_before: str | None = None
+
+    def holds(self, material: Material) -> bool:
+        return self.seen == see_diary(material)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsDraft:
+    """What is to be learnt of a session: of the messages `lines`, beside the memories `known`, by their numbers."""
 
     memories: list[dict[str, Any]]
+    unreadable: int
     lines: list[str]
     known: list[str]
-    inner_state: dict[str, Any] | None = None
+    call_id: int | None
+    seen: list[str]
+
+    @property
+    def learnt(self) -> list[Learnt]:
+        return [Learnt.model_validate(memory) for memory in self.memories]
+
+    def holds(self, material: Material) -> bool:
+        """Whether its lines stand as they did, and nothing else is to be learnt from."""
+        there, unlearnt = set(fingerprint_words(material.messages)), set(fingerprint_words(material.unlearnt))
+        is_whole = unlearnt <= {*self.seen} <= there
+        return is_whole and load_known(material.companion.pk, self.known) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderstandingDraft:
+    """What the two are thought to be from now on, which known memories the facts contradict, as [place, fingerprint], and
+    the places of those facts that the model doubts as it looks again.
+    """
+
+    self_concept: Sentences
+    user_profile: Sentences
+    contradicted: list[tuple[int, str]]
+    doubted: list[int]
+    call_id: int | None
+    seen: list[str]
+
+    def holds(self, material: Material, facts: FactsDraft | None) -> bool:
+        return self.seen == see_understanding(material, facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafts:
+    """The parts that there are so far; None for what is not drafted yet."""
+
+    diary: DiaryDraft | None = None
+    facts: FactsDraft | None = None
+    understanding: UnderstandingDraft | None = None
 
     @classmethod
-    def of(cls, closing: Closing) -> Self | None:
-        return cls(**closing.drafts) if closing.drafts else None
+    def load(cls, closing: Closing, material: Material) -> "Drafts":
+        """Return those of its drafts that still hold."""
+        kept = {name: part for name, part in closing.drafts.items() if isinstance(part, dict)}
+        diary = DiaryDraft(**kept["diary"]) if "diary" in kept else None
+        facts = FactsDraft(**kept["facts"]) if "facts" in kept else None
+        understanding = UnderstandingDraft(**kept["understanding"]) if "understanding" in kept else None
+        facts = facts if facts and facts.holds(material) else None
+        return cls(
+            diary=diary if diary and diary.holds(material) else None,
+            facts=facts,
+            understanding=understanding if understanding and understanding.holds(material, facts) else None,
+        )
+
+    def dump(self) -> dict[str, Any]:
+        """Return them as they are kept."""
+        return {name: part for name, part in asdict(self).items() if part is not None}
+
+    def find_missing(self, material: Material) -> str:
+        """Return which part is to be drafted next; empty where all that the session needs are there."""
+        if self.diary is None:
+            return "diary"
+        if self.facts is None and material.has_facts:
+            return "facts"
+        has_learnt = bool(self.facts and self.facts.memories) or has_learnt_in(material.session)
+        return "understanding" if self.understanding is None and has_learnt else ""
 
 
-def write_draft(material: Material, now: datetime) -> Draft:
-    """Ask the model. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing in it has a source."""
-    companion = material.companion
-    zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
-    shown, others = split_at_room(material.messages, material.room)
-    talk = build_talk(companion.pk, shown, zone, material.room)
-    known = find_neighbours(
-        companion.pk,
-        talk.texts("user"),
-        answers=talk.texts("companion"),
-        now=now,
-        zone=zone,
-        payer=payer,
-        names=names,
-    )
-    own, theirs = (
-        [sentence["text"] for sentence in revision.sentences] if revision else []
-        for revision in (material.self_concept, material.user_profile)
-    )
-    summary, inner = material.session.summary if others else "", material.state_before
-    request = render_ending_request(talk, known, summary, own, theirs, names, zone=zone, inner=inner)
-    with charged(payer, ModelCall.Purpose.CLOSING) as charge:
-        ending = ask("ending", request, Ending)
-    whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, material.room).lines])
-    return _keep_supported(material, ending, whole, len(shown), known, charge.calls[-1].pk)
+def has_learnt_in(session: Session) -> bool:
+    """Return whether something was learnt of the session while it lasted."""
+    learnings = Learning.objects.filter(session=session).values_list("verdicts", flat=True)
+    return any(verdict["outcome"] in CHANGES for verdicts in learnings for verdict in verdicts)
 
 
-def split_at_room(messages: Sequence[Message], tokens: int) -> tuple[list[Message], list[Message]]:
-    """Return what is shown of a session, all that is not learnt from and the newest of the rest; and what is not."""
-    left = tokens - measure([message for message in messages if not message.is_learnt])
-    older: set[UUID] = set()
-    for message in reversed(messages):
-        if message.is_learnt:
-            left -= measure([message])
-            if left < 0:
-                older.add(message.pk)
-    shown = [message for message in messages if message.pk not in older]
-    return shown, [message for message in messages if message.pk in older]
+# -- what each is made from
 
 
-def _keep_supported(
-    material: Material, ending: Ending, whole: Talk, shown: int, known: Sequence[Memory], call_id: int
-) -> Draft:
-    """Return as a draft what of the answer stands on what was said."""
-    names = material.companion.names
-
-    def keep(sentences: list[Sentence], earlier: Revision | None) -> Sentences:
-        own = without_echoes(find_sources(sentences, whole, shown), whole, names.values())
-        return grounded(own, whole, earlier.sentences if earlier else [], names)
-
-    diary = keep(ending.diary, None)
-    if not diary:
-        raise MalformedError("No sentence of the diary stands on what was said")
-    before = material.state_before
-    inner_state: dict[str, Any] | None = None
-    if ending.inner_state and before:  # it was asked for, and given
-        text = keep_grounded(ending.inner_state.text, whole, before, names.values())
-        inner_state = ending.inner_state.model_dump(mode="json") | {"text": text} if text else None
-    own, theirs = material.self_concept, material.user_profile
-    learnt = {message.pk for message in material.messages if message.is_learnt}
-    return Draft(
-        title=one_line(redacted(ending.title, secrets_in(line.text for line in whole.lines))),
-        diary=diary,
-        emotion=ending.emotion,
-        intensity=ending.intensity,
-        self_concept=keep(ending.self_concept, own) or (own.sentences if own else []),
-        user_profile=keep(ending.user_profile, theirs) or (theirs.sentences if theirs else []),
-        memories=[
-            memory.model_dump(mode="json") for memory in ending.memories if is_new(memory, whole, learnt)
-        ],
-        lines=[str(line.message_id) for line in whole.lines[:shown]],
-        known=[fingerprint_memory(memory) for memory in known],
-        call_id=call_id,
-        inner_state=inner_state,
-    )
+def see_diary(material: Material) -> list[str]:
+    """Return what the diary is written from, so that a change of it is seen."""
+    before, summary = material.before, material.session.summary
+    told = f"{before.pk} {crc32(before.summary.encode()):08x}" if before else ""
+    return [*fingerprint_words(material.messages), told, "summed up" if summary else ""]
 
 
-def find_sources(sentences: list[Sentence], whole: Talk, shown: int) -> list[Sentence]:
-    """Return the sentences; one without a source, as it was written from a summary, gets lines after the first `shown`
-    that hold most of its words: the line with most of them, then the one with most of what is left, and so on.
-
-    Whether these truly hold what the sentence says is for the guards to see.
-    """
-    words_of = {number: set(terms(whole[number].text)) for number in range(shown + 1, len(whole.lines) + 1)}
-
-    def find(wanted: set[str]) -> list[int]:
-        found: list[int] = []
-        while words_of and len(found) < MAX_SOURCES:
-            best = max(words_of, key=lambda number: len(wanted & words_of[number]))
-            if not wanted & words_of[best]:
-                break
-            found.append(best)
-            wanted = wanted - words_of[best]
-        return sorted(found)
-
-    return [
-        sentence
-        if sentence.sources
-        else sentence.model_copy(update={"sources": find(set(terms(sentence.text)))})
-        for sentence in sentences
-    ]
+def see_understanding(material: Material, facts: FactsDraft | None) -> list[str]:
+    """Return what the edits are made from, so that a change of it is seen."""
+    revisions = [str(row.pk) if row else "" for row in (material.self_concept, material.user_profile)]
+    return [*fingerprint_words(material.messages), *revisions, str(facts.call_id if facts else "")]
 
 
 def fingerprint_memory(memory: Memory) -> str:
@@ -219,11 +234,14 @@ def fingerprint_memory(memory: Memory) -> str:
     return f"{memory.pk} {crc32(memory.text.encode()):08x}"
 
 
-def load_known(companion_id: UUID, draft: Draft) -> list[Memory] | None:
-    """Return what the model was shown beside the talk, by its numbers; None where some may not be shown any more."""
-    memories = known_to(companion_id).filter(pk__in=[known.split()[0] for known in draft.known])
+def load_known(companion_id: UUID, known: Sequence[str]) -> list[Memory] | None:
+    """Return what the model was shown beside the talk, by its numbers; None where some may not be shown any more.
+
+    What was closed meanwhile may: it can only not be closed again.
+    """
+    memories = may_be_shown(companion_id).filter(pk__in=[one.split()[0] for one in known])
     there = {fingerprint_memory(memory): memory for memory in memories}
-    return [there[known] for known in draft.known] if there.keys() >= {*draft.known} else None
+    return [there[one] for one in known] if there.keys() >= {*known} else None
 
 
 def is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:

@@ -52,6 +52,11 @@ def fingerprint(messages: Sequence[Message]) -> list[str]:
     ]
 
 
+def fingerprint_words(messages: Sequence[Message]) -> list[str]:
+    """Return which messages these are, and their words."""
+    return [f"{message.pk} {crc32(message.text.encode()):08x}" for message in messages]
+
+
 def measure(messages: Sequence[Message]) -> int:
     """Return how many tokens the messages take as lines, about."""
     return sum(estimate(message.text) + LINE_TOKENS for message in messages)

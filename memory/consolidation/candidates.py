@@ -3,7 +3,6 @@
 Memories and goals are named by numbers. No model is asked here.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -233,6 +232,11 @@ class Answer(BaseModel):
     reviews: Annotated[list[Review], each(Review, MAX_REVIEWS)]
 
 
+FORM = (
+    '{"merges": [{"keep": 3, "others": [7, 12]}], "contradictions": [{"a": 2, "b": 9}],'
+    ' "insights": [{"text": "…", "from": [1, 4], "importance": 5}],'
+    ' "reviews": [{"of": 1, "status": "under_way", "progress": 40, "excitement": 6}]}'
+)
 SYSTEM = """Task: night
 You look through what a companion has learnt, once a night, and put it in order. You are given what it knows as numbered \
 lines (M1, M2, …), each with its date, its kind and how often it was told, and what it pursues (P1, P2, …).
@@ -257,7 +261,7 @@ Rules:
 
 def system_prompt() -> str:
     """Return what a model is told before the lines."""
-    return SYSTEM + json.dumps(Answer.model_json_schema(), ensure_ascii=False)
+    return SYSTEM + FORM
 
 
 def memory_line(number: int, memory: Memory, zone: tzinfo) -> str:

@@ -3,7 +3,6 @@
 Pages are quoted material in the request.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -166,6 +165,7 @@ class Gists(BaseModel):
     gists: Annotated[list[Gist], each(Gist, MAX_PAGES), Field(min_length=1)]
 
 
+FORM = '{"gists": [{"number": 1, "gist": "…"}, {"number": 2, "gist": "…"}]}'
 SYSTEM = f"""Task: gists
 You are given pages of a text that somebody asked to have read, each in quotation marks in a block with its number. \
 Write for each page the gist of it: two to four sentences that tell who did what, where and when, with the names, \
@@ -181,7 +181,7 @@ Rules:
 
 def system_prompt() -> str:
     """Return what a model is told before the pages."""
-    return SYSTEM + json.dumps(Gists.model_json_schema(), ensure_ascii=False)
+    return SYSTEM + FORM
 
 
 def choose_fitting(pages: Sequence[Page], context_tokens: int, answer_tokens: int) -> list[Page]:

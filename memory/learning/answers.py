@@ -1,11 +1,26 @@
-"""What a model may answer when it is asked to learn. What is not in this form is not kept."""
+"""What a model may answer when it is asked to learn. What is not in this form is not kept.
 
+A field that is out of form falls back to its default; an entry without words, lines or quotes is left out alone.
+"""
+
+import math
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+import regex
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from memory.emotion import Emotion
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
@@ -13,9 +28,39 @@ from text.strings import is_storable, shorten
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]
+Meant = Literal["", "serious", "joke", "irony", "if", "role_play", "quotation", "request", "question"]
+Thread = Literal["", "open", "settled"]
+Do = Literal["keep", "change", "add", "drop"]
 MAX_LEARNT = 30
+MAX_SOURCES, MAX_QUOTES, QUOTE_CHARACTERS = 20, 5, 500
 MAX_SUMMARY = 6000  # characters
 MAX_INNER_STATE = 4000  # characters
+MAX_EDITS = 2 * MAX_SENTENCES
+MAX_CONTRADICTIONS = 30
+NUMBER = regex.compile(r"-?\d{1,17}(?:\.\d{1,6})?")
+# What models write in place of the words that they are given.
+MEANT_WORDS = {
+    "sarcasm": "irony", "sarcastic": "irony", "ironic": "irony", "ironically": "irony",
+    "joking": "joke", "jokingly": "joke", "teasing": "joke", "tease": "joke", "kidding": "joke", "playful": "joke",
+    "hypothetical": "if", "hypothetically": "if", "conditional": "if", "imagined": "if", "wish": "if",
+    "roleplay": "role_play", "role-play": "role_play", "role play": "role_play", "fiction": "role_play",
+    "fictional": "role_play", "story": "role_play", "game": "role_play",
+    "quote": "quotation", "quoting": "quotation", "quoted": "quotation", "lyrics": "quotation",
+    "asking": "question", "command": "request", "instruction": "request", "reminder": "request",
+    "literal": "serious", "sincere": "serious", "honest": "serious", "seriously": "serious", "earnest": "serious",
+}  # fmt: skip
+VERDICT_WORDS = {
+    "update": "revise", "change": "revise", "replace": "revise", "delete": "retract", "remove": "retract",
+    "deny": "retract", "confirm": "reinforce", "repeat": "reinforce", "new": "add",
+}  # fmt: skip
+DO_WORDS = {
+    "revise": "change",
+    "update": "change",
+    "edit": "change",
+    "remove": "drop",
+    "delete": "drop",
+    "new": "add",
+}
 
 
 def _require_storable(text: Any) -> Any:
@@ -30,22 +75,116 @@ def text(most: int) -> Any:
     return Annotated[str, constraints, BeforeValidator(_require_storable)]
 
 
+# -- fields as models write them
+
+
+def _read_number(value: Any) -> float | None:
+    """Return the number, also one that stands in words such as "8/10" or "80%"; None where it is none."""
+    if isinstance(value, str) and (match := NUMBER.search(value)):
+        number = float(match[0])
+        return number / 100 if value[match.end() :].lstrip().startswith("%") else number
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e17 and value == value else None  # NaN is not itself
+
+
+def _clamp(value: Any, least: float, most: float, default: float) -> float:
+    if (isinstance(value, float) and math.isinf(value)) or (
+        isinstance(value, int | float) and abs(value) >= 1e17
+    ):
+        return most if value > 0 else least
+    number = _read_number(value)
+    return default if number is None else min(max(number, least), most)
+
+
+def _read_integer(value: Any) -> int | None:
+    """Return the whole number, also one with a letter before it, as in "M3"; None where it is none."""
+    number = _read_number(value)
+    return int(number) if number is not None and number == int(number) else None
+
+
+def _read_integers(values: Any) -> list[int]:
+    if isinstance(values, str):
+        values = regex.findall(r"-?\d{1,17}(?![\d.])", values)
+    listed = values if isinstance(values, list) else [values]
+    return [number for value in listed if (number := _read_integer(value)) is not None][:MAX_SOURCES]
+
+
+def _read_quotes(values: Any) -> list[str]:
+    listed = values if isinstance(values, list) else [values]
+    words = (value.strip() for value in listed if isinstance(value, str) and is_storable(value))
+    return [value for value in words if 0 < len(value) <= QUOTE_CHARACTERS][:MAX_QUOTES]
+
+
+def _read_date(value: Any) -> date | None:
+    if isinstance(value, date):
+        return value
+    with suppress(ValueError):
+        return date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else None
+    return None
+
+
+def _read_word(value: Any, known: Collection[str], others: dict[str, str], default: str) -> str:
+    word = value.strip().lower() if isinstance(value, str) else ""
+    word = others.get(word, word).replace(" ", "_")
+    return word if word in known else default
+
+
+def _shorten(text: Any) -> Any:
+    return shorten(text.strip(), MAX_INNER_STATE) if isinstance(text, str) else text
+
+
+def _known_or_neutral(emotion: Any) -> Any:
+    return emotion if emotion in Emotion.values else Emotion.NEUTRAL
+
+
+def share(default: float, least: float = 0.0) -> Any:
+    """Return a number from `least` to 1, the default where there is none."""
+    return Annotated[float, BeforeValidator(partial(_clamp, least=least, most=1.0, default=default))]
+
+
+def whole_number(least: int, most: int, default: int) -> Any:
+    """Return a whole number within the bounds, the default where there is none."""
+
+    def read(value: Any) -> int:
+        return round(_clamp(value, least, most, default))
+
+    return Annotated[int, BeforeValidator(read)]
+
+
+def word_of(words: Any, others: dict[str, str], default: str) -> Any:
+    """Return one of these words, the default for any other."""
+    read = partial(_read_word, known=get_args(words), others=others, default=default)
+    return Annotated[words, BeforeValidator(read)]
+
+
+Integer = Annotated[int | None, BeforeValidator(_read_integer)]
+Integers = Annotated[list[int], BeforeValidator(_read_integers)]
+Mood = Annotated[Emotion, BeforeValidator(_known_or_neutral)]
+
+
+# -- what is asked for
+
+
 class Learnt(BaseModel):
     """One thing to keep. `sources` are numbers of lines, `quotes` stand in those as they are here, `of` is a number
-    among the known memories: the one that a verdict other than "add" is about.
+    among the known memories: the one that a verdict other than "add" is about. `meant` is how the lines are meant;
+    empty where the model does not say. `thread` is whether it is open between the two, or settles what was.
     """
 
-    verdict: Verdict = "add"
-    of: int | None = None
-    kind: LearntKind = "fact"
+    verdict: word_of(Verdict, VERDICT_WORDS, "add") = "add"  # type: ignore[valid-type]
+    of: Integer = None
+    kind: word_of(LearntKind, {}, "fact") = "fact"  # type: ignore[valid-type]
     text: text(500)  # type: ignore[valid-type]
-    sources: list[int] = Field(min_length=1, max_length=20)
-    quotes: list[text(500)] = Field(min_length=1, max_length=5)  # type: ignore[valid-type]
-    happened_on: date | None = None
-    importance: int = Field(5, ge=1, le=10)
-    joy: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
-    aversion: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
-    confidence: float = Field(0.8, ge=0, le=1, allow_inf_nan=False)
+    meant: word_of(Meant, MEANT_WORDS, "") = ""  # type: ignore[valid-type]
+    sources: Annotated[Integers, Field(min_length=1)]
+    quotes: Annotated[list[str], Field(min_length=1), BeforeValidator(_read_quotes)]
+    thread: word_of(Thread, {"closed": "settled", "done": "settled"}, "") = ""  # type: ignore[valid-type]
+    happened_on: Annotated[date | None, BeforeValidator(_read_date)] = None
+    importance: whole_number(1, 10, 5) = 5  # type: ignore[valid-type]
+    joy: share(0.0) = 0.0  # type: ignore[valid-type]
+    aversion: share(0.0) = 0.0  # type: ignore[valid-type]
+    confidence: share(0.8) = 0.8  # type: ignore[valid-type]
 
 
 class Sentence(BaseModel):
@@ -55,14 +194,44 @@ class Sentence(BaseModel):
     """
 
     text: text(SENTENCE_CHARACTERS)  # type: ignore[valid-type]
-    sources: list[int] = Field(default_factory=list, max_length=50)
-    keeps: int | None = None
+    sources: Integers = Field(default_factory=list)
+    keeps: Integer = None
+
+
+class Edit(BaseModel):
+    """A change of one sentence of a self-concept or a user profile; what no edit names stays as it is."""
+
+    do: word_of(Do, DO_WORDS, "add") = "add"  # type: ignore[valid-type]
+    number: Integer = None
+    text: str = Field("", max_length=SENTENCE_CHARACTERS)
+    sources: Integers = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_what_is_done(cls, edit: Any) -> Any:
+        """Read an edit that says only which sentence it takes over as a change of that."""
+        if isinstance(edit, str):
+            edit = {"text": edit}
+        if isinstance(edit, dict) and "keeps" in edit:
+            edit = {"number": edit["keeps"], **edit}
+        if isinstance(edit, dict) and not edit.get("do"):
+            edit = {**edit, "do": "change" if _read_integer(edit.get("number")) else "add"}
+        return edit
+
+    @model_validator(mode="after")
+    def _require_words(self) -> Self:
+        self.text = self.text.strip()
+        if (self.do in {"change", "add"} and not self.text) or not is_storable(self.text):
+            raise ValueError("says nothing")
+        return self
 
 
 def each(model: type[BaseModel], most: int) -> BeforeValidator:
     """Keep those entries of a list that are in form, at most so many: one bad entry does not spoil the others."""
 
     def keep(entries: Any) -> Any:
+        if isinstance(entries, dict):  # a single entry, or a list as an object
+            entries = [entries] if "text" in entries else list(entries.values())
         if not isinstance(entries, list):
             raise ValueError("is no list")
         valid = []
@@ -74,32 +243,35 @@ def each(model: type[BaseModel], most: int) -> BeforeValidator:
     return BeforeValidator(keep)
 
 
-class Digest(BaseModel):
+class Facts(BaseModel):
+    """The answer about lines: what is to be learnt of them."""
+
+    memories: Annotated[list[Learnt], each(Learnt, MAX_LEARNT)]
+    _unreadable: int = PrivateAttr(0)
+
+    @property
+    def unreadable(self) -> int:
+        """How many entries were left out, since they could not be read."""
+        return self._unreadable
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _count_unreadable(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        facts = handler(data)
+        entries = data.get("memories") if isinstance(data, dict) else None
+        listed = len(entries) if isinstance(entries, list) else 0
+        facts._unreadable = max(0, min(listed, MAX_LEARNT) - len(facts.memories))
+        return facts
+
+
+class Digest(Facts):
     """The answer about a batch: the session's summary, revised, and what is to be learnt."""
 
     summary: text(MAX_SUMMARY)  # type: ignore[valid-type]
-    memories: Annotated[list[Learnt], each(Learnt, MAX_LEARNT)]
 
 
 Sentences = Annotated[list[Sentence], each(Sentence, MAX_SENTENCES)]
-
-
-def _shorten(text: Any) -> Any:
-    return shorten(text.strip(), MAX_INNER_STATE) if isinstance(text, str) else text
-
-
-def _clamp(number: Any, least: float) -> Any:
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return number
-    return min(max(number, least), 1.0) if number == number else 0.0  # NaN is not itself
-
-
-def _known_or_neutral(emotion: Any) -> Any:
-    return emotion if emotion in Emotion.values or not isinstance(emotion, str) else Emotion.NEUTRAL
-
-
-UpAndDown = Annotated[float, Field(ge=-1, le=1), BeforeValidator(partial(_clamp, least=-1.0))]
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(partial(_clamp, least=0.0))]
+Edits = Annotated[list[Edit], each(Edit, MAX_EDITS)]
 
 
 class Reflection(BaseModel):
@@ -108,10 +280,10 @@ class Reflection(BaseModel):
     """
 
     text: Annotated[text(MAX_INNER_STATE), BeforeValidator(_shorten)]  # type: ignore[valid-type]
-    valence: UpAndDown
-    arousal: Share
-    emotion: Annotated[Emotion, BeforeValidator(_known_or_neutral)]
-    intensity: Share
+    valence: share(0.0, -1.0)  # type: ignore[valid-type]
+    arousal: share(0.0)  # type: ignore[valid-type]
+    emotion: Mood
+    intensity: share(0.0)  # type: ignore[valid-type]
 
 
 def _valid_or_none(reflection: Any) -> Reflection | None:
@@ -121,17 +293,28 @@ def _valid_or_none(reflection: Any) -> Reflection | None:
     return None
 
 
-class Ending(Digest):
-    """The answer about a whole session as it ends; the summary stays behind as the diary entry's sentences.
+class Diary(BaseModel):
+    """The answer about a whole session as it ends; the inner state is None where it stays as it was."""
 
-    The inner state is None where it stays as it was.
-    """
-
-    summary: str = Field("", max_length=MAX_SUMMARY)
     title: text(120)  # type: ignore[valid-type]
     diary: Annotated[Sentences, Field(min_length=1)]
-    emotion: Emotion = Emotion.NEUTRAL
-    intensity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
-    self_concept: Sentences
-    user_profile: Sentences
+    emotion: Mood = Emotion.NEUTRAL
+    intensity: share(0.0) = 0.0  # type: ignore[valid-type]
     inner_state: Annotated[Reflection | None, BeforeValidator(_valid_or_none)] = None
+
+
+class Contradictions(BaseModel):
+    """The numbers of those pairs of which only the later can be true now."""
+
+    contradictions: Annotated[Integers, Field(max_length=MAX_CONTRADICTIONS)]
+
+
+class Understanding(BaseModel):
+    """The answer about what the two are thought to be, as edits, which of what was learnt is doubted, and which pairs
+    contradict each other.
+    """
+
+    self_concept: Edits
+    user_profile: Edits
+    doubted: Integers = Field(default_factory=list)
+    contradictions: Integers = Field(default_factory=list)

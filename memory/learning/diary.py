@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from memory.forgotten import load_forgotten
-from memory.learning.revisions import revise
+from memory.learning.revisions import current, revise
 from memory.models import DiaryEntry, Memory, Revision
 from memory.store import correct, entry_of, link_sources, nudge
 from text.strings import storable
@@ -27,6 +27,7 @@ class Written:
     self_concept: Sentences
     user_profile: Sentences
     call_id: int | None
+    understood_by: int | None = None  # the call behind self-concept and profile, where it is another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +47,17 @@ def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: 
     """
     written = drop_forgotten(companion_id, ended.written)
     for about in Revision.About:
-        revise(
-            companion_id,
-            about,
-            getattr(written, about.value),
-            Revision.By.CLOSING,
-            now,
-            session_id=ended.session_id,
-            call_id=written.call_id,
-        )
+        sentences = getattr(written, about.value)
+        if sentences or current(companion_id, about):
+            revise(
+                companion_id,
+                about,
+                sentences,
+                Revision.By.CLOSING,
+                now,
+                session_id=ended.session_id,
+                call_id=written.understood_by or written.call_id,
+            )
     return keep_entry(companion_id, ended, now, zone)
 
 

@@ -1,6 +1,6 @@
 """What stops an entry or changes its verdict, whatever the model says: no quote holds, or a line is an echo. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,9 +8,12 @@ import regex
 
 from memory.language import pattern_of, words_of
 from memory.learning.answers import Learnt, Sentence
+from memory.learning.grounding import follows_from, measure_novelty, names_in, near_lines
 from memory.learning.secrets import holds_secret
-from memory.learning.subjects import subject, tells_the_same
+from memory.learning.sincerity import find_sentence, why_not_meant
+from memory.learning.subjects import is_own, subject, tells_of_another, tells_the_same
 from memory.learning.talk import Line, Talk
+from memory.models import Memory
 from memory.recall.traits import terms
 from text.strings import folded
 
@@ -22,6 +25,10 @@ LED_IN = regex.compile(rf"{BEFORE_QUOTE}[“「‘]")
 LED_OFF = regex.compile(rf"{BEFORE_QUOTE}$")  # cut off before what it leads in
 LEAD = regex.compile(rf"^[^“”「」]{{0,80}}?(?:{SAID})[^“”「」]{{0,60}}[“「]")
 QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
+HUMAN_LIFE, ASSENTS = pattern_of("human_life"), pattern_of("assents")
+GENERALISES, HAPPENS_OFTEN = pattern_of("generalises"), pattern_of("happens_often")
+DOUBTFUL_NOVELTY = 0.5  # of what a text tells is not in its lines: it may follow from them, or may not
+DOUBTFUL_CONFIDENCE = 0.5  # is shown as unsure
 RUN_LETTERS = 5
 MIN_RETOLD = 0.7  # of the letters of what is said, in runs that were given
 MIN_COVERED = 0.6  # of its terms, in one memory that was given
@@ -63,10 +70,14 @@ class Stopped:
     reason: str
 
 
-def find_support(learnt: Learnt, talk: Talk, names: Collection[str]) -> Supported | Stopped:
-    """Return the entry with what holds of its sources, or why it is stopped.
+def find_support(
+    learnt: Learnt, talk: Talk, names: Mapping[str, str], known: Sequence[Memory] = ()
+) -> Supported | Stopped:
+    """Return the entry with what holds of its sources, or why it is stopped. `known` is what the model was shown beside.
 
-    Reasons: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was given).
+    Reasons: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was given), how
+    it is meant (`why_not_meant`, or what the model says), not_own and not_theirs (nobody of whom it tells says so),
+    human_life (no companion has one), generalised and invented (it tells more than the lines do).
     """
     lines = talk.lines_of(learnt.sources)
     if not lines:
@@ -76,11 +87,79 @@ def find_support(learnt: Learnt, talk: Talk, names: Collection[str]) -> Supporte
     found = [quote for text in learnt.quotes if (quote := _find_quote(text, lines))]
     if not found:
         return Stopped(learnt, "no_quote")
-    own = [quote for quote in found if not is_echo(quote.line, quote.text, learnt.text, names)]
+    own = [quote for quote in found if not is_echo(quote.line, quote.text, learnt.text, names.values())]
     if not own:
         return Stopped(learnt, "echo")
     echoes = {quote.line.message_id for quote in found} - {quote.line.message_id for quote in own}
-    return Supported(learnt, own, [line for line in lines if line.message_id not in echoes])
+    left = [line for line in lines if line.message_id not in echoes]
+    return judge(Supported(learnt, own, left), talk, names, [memory.text for memory in known])
+
+
+def judge(
+    entry: Supported, talk: Talk, names: Mapping[str, str], known: Sequence[str]
+) -> Supported | Stopped:
+    """Return the entry with those quotes that are meant, by whom it tells of; or why it is stopped."""
+    learnt, called = entry.learnt, list(names.values())
+    if learnt.meant not in {"", "serious"}:
+        return Stopped(learnt, learnt.meant)
+    reasons = [why_not_meant(quote.text, quote.line, talk, learnt.text, called) for quote in entry.quotes]
+    meant = [quote for quote, reason in zip(entry.quotes, reasons, strict=True) if not reason]
+    if not meant:
+        return Stopped(learnt, reasons[0])
+    own = is_own(learnt.text, names["companion"])
+    theirs = [quote for quote in meant if quote.line.speaker == ("companion" if own else "user")]
+    if own and HUMAN_LIFE.search(learnt.text):
+        return Stopped(learnt, "human_life")
+    if not theirs and not (not own and is_assented(meant, talk)):
+        return Stopped(learnt, "not_own" if own else "not_theirs")
+    supported = Supported(learnt, theirs or meant, entry.lines)
+    if not own and is_about_another(supported, talk, called):
+        return Stopped(learnt, "not_theirs")
+    if is_generalised(supported):
+        return Stopped(learnt, "generalised")
+    if not follows_from(learnt.text, entry.lines, talk, known, called):
+        return Stopped(learnt, "invented")
+    said = " ".join([*known, *called, *(line.text for line in near_lines(entry.lines, talk))])
+    if measure_novelty(learnt.text, said) >= DOUBTFUL_NOVELTY:
+        return Supported(as_unsure(learnt), supported.quotes, supported.lines)
+    return supported
+
+
+def as_unsure(learnt: Learnt) -> Learnt:
+    """Return the entry with so little confidence that it is shown as unsure."""
+    return learnt.model_copy(update={"confidence": min(learnt.confidence, DOUBTFUL_CONFIDENCE)})
+
+
+def as_doubted(learnt: Learnt) -> Learnt:
+    """Return an entry that the model doubts itself: unsure, and no reason to change anything that is known."""
+    return as_unsure(learnt.model_copy(update={"verdict": "add"}))
+
+
+def is_assented(quotes: Sequence[Quote], talk: Talk) -> bool:
+    """Return whether the user says yes to what the companion says of them."""
+    for quote in quotes:
+        place = next(at for at, line in enumerate(talk.lines) if line.message_id == quote.line.message_id)
+        following = talk.lines[place + 1 : place + 2]
+        if following and following[0].speaker == "user" and ASSENTS.search(following[0].text):
+            return True
+    return False
+
+
+def is_about_another(entry: Supported, talk: Talk, names: Collection[str]) -> bool:
+    """Return whether the lines tell of somebody else, whom the text does not name."""
+    others = names_in(" \n".join(line.text for line in talk.lines)) - {folded(name) for name in names}
+    return all(
+        tells_of_another(
+            entry.learnt.text, find_sentence(quote.text, quote.line.text), quote.text, names, others
+        )
+        for quote in entry.quotes
+    )
+
+
+def is_generalised(entry: Supported) -> bool:
+    """Return whether the text says "always" of what the lines say of one day."""
+    said = " ".join(line.text for line in entry.lines)
+    return bool(GENERALISES.search(entry.learnt.text)) and not HAPPENS_OFTEN.search(said)
 
 
 def _find_quote(text: str, lines: Sequence[Line]) -> Quote | None:

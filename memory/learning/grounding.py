@@ -1,16 +1,18 @@
 """Grounding: whether what a sentence names stands in what it comes from. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 import regex
 
-from memory.language import pattern_of, words_of
+from memory.language import HAN, any_word_of, groups_of, pattern_of, words_of
 from memory.learning.answers import Sentence
 from memory.learning.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
-from memory.recall.traits import STOP_WORDS
-from text.dates import read_dates
+from memory.recall.traits import FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
+from text.dates import MONTHS, WEEKDAYS, days_ahead, in_year, read_dates
 from text.strings import folded
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
@@ -22,8 +24,53 @@ FAMILIAR_NAME, NUMERALS = pattern_of("familiar_name"), pattern_of("numerals")
 NO_NAMES = frozenset(words_of("no_names"))
 NUMBER_WORDS = {word: str(n) for n, word in enumerate(words_of("number_words"))}
 HAN_DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
+HAN_COUNTS = {"仨": "三个", "俩": "两个", "倆": "两个"}
+COUNTED = regex.compile("|".join(HAN_COUNTS))
 HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
+WEEKDAY_NAMES = [
+    regex.compile(rf"\b{day}(?:\b|\w*day)|(?:周|週|星期|礼拜|禮拜){sign}")
+    for day, sign in zip(WEEKDAYS, words_of("weekday_signs"), strict=True)
+]
+WEATHER, PLAIN_CHARACTERS = any_word_of("weather"), frozenset("".join(words_of("plain_characters")))
+PLAIN_TERMS = frozenset(
+    term for key in ("plain_words", "common") for word in words_of(key) for term in terms(word)
+)
+MOST_NOVEL = {False: 0.4, True: 0.5}  # of the terms of a sentence, of the characters of a Chinese one
+INTERVAL = pattern_of("interval")
+BARE_DAY = regex.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b|(?<!\d)(\d{1,2})[号號日]")
+PEOPLES = groups_of("peoples")
+FOREIGN = regex.compile(
+    r"[^\p{ASCII}\p{Han}\p{P}\p{S}\p{Z}\s]"
+)  # letters that neither English nor Chinese has
+NEAR_LINES = 1
+MAX_DAYS_TO_WEEKDAY, MIN_DAYS_COUNTED = 14, 7
+MAX_COUNTED, MAX_DIGITS, MAX_NUMBERS = 12, 6, 30
 MAX_NUMERALS = 20  # what is longer is no number that anybody names, and may be too great to be written
+
+
+def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
+    """Return whether a sentence of a diary tells what was said, or what its writer feels, and nothing of its own.
+
+    Whoever speaks of "I" may feel what nobody said; of others most words that tell something are in the talk. Weather is
+    told by nobody but the talk.
+    """
+    said = " \n".join(
+        [*known, *names, *(line.name for line in talk.lines), *(line.text for line in talk.lines)]
+    )
+    weather = {word for word in WEATHER.findall(folded(text)) if word not in folded(said)}
+    if weather or FIRST_PERSON.search(text):
+        return not weather
+    return measure_novelty(text, said) < MOST_NOVEL[bool(HAN.search(text))]
+
+
+def measure_novelty(text: str, said: str) -> float:
+    """Return which share of what a text tells is not in what was said: of its terms, of Chinese its characters."""
+    if HAN.search(text):
+        told = {sign for sign in HAN.findall(text) if sign not in PLAIN_CHARACTERS}
+        return len(told - set(said)) / max(1, len(told))
+    told = {term for term in terms(text) if not is_function_word(term) and not term.startswith("@")}
+    new = {term for term in told - set(terms(said)) - PLAIN_TERMS if term not in SMALL_TALK}
+    return len(new) / max(1, len(told))
 
 
 def grounded(
@@ -31,13 +78,14 @@ def grounded(
     talk: Talk,
     earlier: Sequence[Mapping[str, Any]],
     names: Mapping[str, str],
+    known: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return those of the sentences that stand on something, as {"text", "sources": ids of messages}, each text once.
 
-    Each name, number and day of a sentence occurs in its lines, in the sentence of the `earlier` revision that it
-    keeps, whose sources it takes over, or in `names`, what "user" and "companion" are called. One without any source is
-    left out, and instead of a secret, also of one that only the talk shows to be one, stands "…"; but not in what was
-    written by hand before and is kept as it was.
+    Each name, number and day of a sentence occurs in the talk or follows from it, or stands in the sentence of the
+    `earlier` revision that it keeps, whose sources it takes over, in what is `known` beside, or in `names`, what "user"
+    and "companion" are called. One without any source is left out, and instead of a secret, also of one that only the
+    talk shows to be one, stands "…"; but not in what was written by hand before and is kept as it was.
     """
     found: dict[str, dict[str, Any]] = {}
     for sentence in sentences:
@@ -48,27 +96,149 @@ def grounded(
         sources = list(dict.fromkeys([*before, *(str(line.message_id) for line in lines)]))
         is_as_before = kept is not None and sentence.text == kept["text"]
         text = sentence.text if is_as_before else redacted(sentence.text, talk.secrets)
-        if is_as_before or (sources and stands_on(text, lines, kept["text"] if kept else "", names.values())):
+        beside = "\n".join([kept["text"] if kept else "", *known])
+        if is_as_before or (sources and follows_from(text, lines, talk, [beside], names.values())):
             found.setdefault(folded(text), {"text": text, "sources": sources})
     return list(found.values())
 
 
+def follows_from(
+    text: str, lines: Sequence[Line], talk: Talk, known: Sequence[str], names: Collection[str]
+) -> bool:
+    """Return whether a fact names nothing that is not in its lines and those next to them, or in what was known.
+
+    Of names the whole talk may tell, for "she" two lines later is somebody.
+    """
+    places = [at for at, line in enumerate(talk.lines) if line in lines]
+    near = [
+        line for at, line in enumerate(talk.lines) if any(abs(at - place) <= NEAR_LINES for place in places)
+    ]
+    whole = folded(" \n".join([*known, *names, *(line.text for line in talk.lines)]))
+    is_named = all(_is_said(name, whole) or _is_evident(name, whole) for name in names_in(text))
+    beside = "\n".join(known)
+    return is_named and stands_on(_without_names(text), near, beside, names)
+
+
+def near_lines(lines: Sequence[Line], talk: Talk) -> list[Line]:
+    """Return these lines of the talk, and those next to them."""
+    ids = {line.message_id for line in lines}
+    places = [at for at, line in enumerate(talk.lines) if line.message_id in ids]
+    return [
+        line for at, line in enumerate(talk.lines) if any(abs(at - place) <= NEAR_LINES for place in places)
+    ]
+
+
+def _without_names(text: str) -> str:
+    """Return the text with its names in small letters, so that only its numbers and days are looked at."""
+    return CAPITAL.sub(lambda match: match[0].lower(), text)
+
+
 def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str]) -> bool:
-    """Return whether each name, number and day of the text occurs in these lines, in what it keeps, or in the names."""
+    """Return whether each name, number and day of the text occurs in these lines or follows from them, in what it keeps,
+    or in the names.
+    """
     if holds_secret(text) or not any(character.isalnum() for character in text):
         return False
     material = " \n".join([kept, *names, *(line.name for line in lines), *(line.text for line in lines)])
     days, rest = read_dates(folded(text), None)
-    said = set(read_dates(folded(kept), None)[0])
-    for line in lines:
-        said |= {f"@{line.said_at:%Y-%m-%d}", f"@{line.said_at:%m-%d}", f"@{line.said_at:%Y-%m}"}
-        said |= set(read_dates(folded(line.text), line.said_at)[0])
+    said = _read_days(lines, kept)
     words = folded(material)
     years = {day[1:5] for day in said if len(day) > len("@05-02")}
     return (
-        all(_is_said(name, words) for name in names_in(text))
-        and numbers_in(rest) <= numbers_in(material) | years
-        and all(_is_day_said(day, said, years) for day in days)
+        all(_is_said(name, words) or _is_evident(name, words) for name in names_in(text))
+        and numbers_in(rest)
+        <= numbers_in(material) | years | _years_near(lines) | _count_out(rest, lines, said)
+        and all(_is_day_said(day, said, years) or _follows_from_day(day, lines, material) for day in days)
+    )
+
+
+def _follows_from_day(day: str, lines: Sequence[Line], material: str) -> bool:
+    """Return whether a day or a month follows from the lines: they name its weekday or its month, or how many days it is
+    from then.
+    """
+    numbers, words = numbers_in(material), folded(material)
+    for line in lines:
+        if len(day) == len("@2023-05-02"):
+            on = date.fromisoformat(day[1:])
+        elif len(day) == len("@2023-05"):
+            on = date(int(day[1:5]), int(day[6:8]), 1)
+            if abs(on.year - line.said_at.year) <= 1 and (
+                _names_month(on.month, words) or str(on.month) in numbers
+            ):
+                return True
+            continue
+        else:
+            month, number = int(day[1:3]), int(day[4:6])
+            on = in_year(month, number, line.said_at.year)
+        apart = abs((on - line.said_at.date()).days)
+        is_named = bool(WEEKDAY_NAMES[on.weekday()].search(words))
+        is_counted = apart >= MIN_DAYS_COUNTED and INTERVAL.search(words) and str(apart) in numbers
+        if (is_named and apart <= MAX_DAYS_TO_WEEKDAY) or is_counted:
+            return True
+    return False
+
+
+def _names_month(month: int, words: str) -> bool:
+    return bool(regex.search(rf"\b{MONTHS[month - 1]}", words))
+
+
+def _years_near(lines: Sequence[Line]) -> set[str]:
+    """Return the years around those in which the lines were said: "in June" is of one of them."""
+    return {str(line.said_at.year + n) for line in lines for n in (-1, 0, 1)}
+
+
+def _read_days(lines: Sequence[Line], kept: str) -> set[str]:
+    """Return the days, as terms, that the lines and what is kept name, those on which they were said, and the next."""
+    said = set(read_dates(folded(kept), None)[0])
+    for line in lines:
+        on = line.said_at
+        said |= {f"@{on:%Y-%m-%d}", f"@{on:%m-%d}", f"@{on:%Y-%m}"}
+        said |= set(read_dates(folded(line.text), line.said_at)[0])
+        said |= set(read_dates(folded(line.text), None)[0])
+        said |= {f"@{day:%Y-%m-%d}" for day in days_ahead(line.text, line.said_at.date())}
+        said |= _read_bare_days(line)
+    return said
+
+
+def _read_bare_days(line: Line) -> set[str]:
+    """Return the days of "on the 11th": of the month in which it was said, and the next."""
+    found = set()
+    for match in BARE_DAY.finditer(folded(line.text)):
+        number = int(match[1] or match[2])
+        for months in range(2):
+            year, month = divmod(line.said_at.year * 12 + line.said_at.month - 1 + months, 12)
+            with suppress(ValueError):
+                found.add(f"@{date(year, month + 1, number):%Y-%m-%d}")
+    return found
+
+
+def _count_out(text: str, lines: Sequence[Line], said: Collection[str]) -> set[str]:
+    """Return the numbers that follow from the lines: how many one of them names or lists, the difference of two numbers
+    next to each other, how long it is since a year, and where the text tells a time, the days and weeks between two days.
+    """
+    counts: set[str] = set()
+    before: list[int] = []
+    for line in lines:
+        named = len(names_in(line.text))
+        counts |= {str(n) for n in range(2, min(named, MAX_COUNTED) + 1)}
+        numbers = sorted(int(n) for n in numbers_in(line.text) if n.isdecimal() and len(n) <= MAX_DIGITS)[
+            :MAX_NUMBERS
+        ]
+        counts |= {str(abs(one - other)) for one in numbers for other in [*numbers, *before] if one != other}
+        counts |= {str(line.said_at.year - n) for n in numbers if 1900 <= n <= line.said_at.year}
+        before = numbers
+    if INTERVAL.search(text):
+        days = [date.fromisoformat(day[1:]) for day in said if len(day) == len("@2023-05-02")][:MAX_NUMBERS]
+        spans = {abs((one - other).days) for one in days for other in days}
+        counts |= {str(span) for span in spans} | {str(span // 7) for span in spans if span % 7 == 0}
+    return counts
+
+
+def _is_evident(name: str, words: str) -> bool:
+    """Return whether the name is a language's or a people's, and the material speaks of its country, or in it."""
+    return any(
+        name in group and (any(_is_said(word, words) for word in group) or bool(FOREIGN.search(words)))
+        for group in PEOPLES.values()
     )
 
 
@@ -92,8 +262,8 @@ def numbers_in(text: str) -> set[str]:
 
     A run of more than 20 Chinese numerals stays as it is written.
     """
-    plain = folded(text)
-    found = {match[0].replace(",", "").rstrip(".:") for match in DIGITS.finditer(plain)}
+    plain = COUNTED.sub(lambda match: HAN_COUNTS[match[0]], folded(text))
+    found = {match[0].replace(",", "").replace(":", ".").rstrip(".") for match in DIGITS.finditer(plain)}
     found |= {NUMBER_WORDS[word] for word in regex.findall(r"[a-z]+", plain) if word in NUMBER_WORDS} - {"1"}
     for numeral in NUMERALS.findall(plain):
         found.add(str(_value(numeral)) if len(numeral) <= MAX_NUMERALS else numeral)

@@ -25,7 +25,8 @@ EVERY = BY_MEANING // BY_WORDS
 OF_ANSWERS = 2
 PACKED = "SELECT array_agg(id ORDER BY id), string_agg(entry, '' ORDER BY id) FROM {rows}"
 NEAREST = """
-SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16]
+SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16],
+       (array_agg(likeness ORDER BY likeness DESC, memory_id))[:16]
   FROM (SELECT place, memory_id, max(-(embedding.vector <#> asked.vector)) AS likeness
           FROM {rows} JOIN memory_embedding embedding ON embedding.memory_id = found.id
          CROSS JOIN unnest(%s::int[], %s::vector[]) AS asked(place, vector)
@@ -35,10 +36,15 @@ SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16]
 """
 
 
+def may_be_shown(companion_id: UUID) -> MemoryQuerySet:
+    """Return what the companion has learnt and may show to a model, also what no longer holds."""
+    learnt = Memory.objects.of(companion_id).learnt()
+    return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
+
+
 def known_to(companion_id: UUID) -> MemoryQuerySet:
     """Return what the companion has learnt, still holds and may show to a model."""
-    learnt = Memory.objects.of(companion_id).open().learnt()
-    return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
+    return may_be_shown(companion_id).open()
 
 
 def find_neighbours(
@@ -68,13 +74,43 @@ def find_neighbours(
     words = _rank_by_words(asked, PackedIndex.unpack(packed), now.astimezone(zone))
     meaning = _rank_by_meaning(companion_id, asked, ids, known, payer)
     ranked = [
-        list(dict.fromkeys(_interleave(near, shared))) for near, shared in zip(meaning, words, strict=True)
+        list(dict.fromkeys(_interleave([place for place, _ in near], shared)))
+        for near, shared in zip(meaning, words, strict=True)
     ]
     in_turn = [place for round_ in zip_longest(*ranked[:own]) for place in round_ if place is not None]
     best = list(dict.fromkeys(in_turn))[:limit]
     best += [place for places in ranked[own:] for place in places[:OF_ANSWERS]]
     there = known.defer("entry").in_bulk([ids[place] for place in best])
     return [there[ids[place]] for place in dict.fromkeys(best) if ids[place] in there]
+
+
+def find_alike(
+    companion_id: UUID,
+    texts: Sequence[str],
+    least: float,
+    *,
+    now: datetime,
+    zone: tzinfo,
+    payer: Payer | None = None,
+    names: Names = NOBODY,
+) -> list[list[tuple[Memory, bool]]]:
+    """Return for each text the learnt memories nearest to it in meaning or in words; True where it is so in meaning."""
+    asked = [without_names(storable(text), names) or text for text in texts]
+    known = known_to(companion_id)
+    [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
+    if not ids or not asked:
+        return [[] for _ in texts]
+    words = _rank_by_words(asked, PackedIndex.unpack(packed), now.astimezone(zone))
+    meaning = _rank_by_meaning(companion_id, asked, ids, known, payer)
+    alike = [
+        dict.fromkeys(shared, False) | {place: True for place, likeness in near if likeness >= least}
+        for near, shared in zip(meaning, words, strict=True)
+    ]
+    there = known.defer("entry").in_bulk([ids[place] for places in alike for place in places])
+    return [
+        [(there[ids[place]], is_near) for place, is_near in places.items() if ids[place] in there]
+        for places in alike
+    ]
 
 
 def _rank_by_words(texts: Sequence[str], index: PackedIndex, when: datetime) -> list[list[int]]:
@@ -86,17 +122,21 @@ def _rank_by_words(texts: Sequence[str], index: PackedIndex, when: datetime) -> 
 
 def _rank_by_meaning(
     companion_id: UUID, texts: Sequence[str], ids: Sequence[UUID], known: MemoryQuerySet, payer: Payer | None
-) -> list[list[int]]:
-    """Return for each text the places of the memories nearest in meaning; none where no embedder answers."""
-    near: list[list[int]] = [[] for _ in texts]
+) -> list[list[tuple[int, float]]]:
+    """Return for each text the places of the memories nearest in meaning, with their likeness to it.
+
+    There are none where no embedder answers.
+    """
+    near: list[list[tuple[int, float]]] = [[] for _ in texts]
     embedded = embed_texts(companion_id, texts, payer)
     if embedded is None:
         return near
     space, vectors = embedded
     given = list(range(len(texts))), [Vector(vector).to_text() for vector in vectors], companion_id, space.pk
     places = {id: place for place, id in enumerate(ids)}
-    for row, nearest in fetch_binary_from(known.values_list("id"), NEAREST, *given):
-        near[row] = [places[id] for id in nearest if id in places]
+    for row, nearest, likenesses in fetch_binary_from(known.values_list("id"), NEAREST, *given):
+        alike = zip(nearest, likenesses, strict=True)
+        near[row] = [(places[id], likeness) for id, likeness in alike if id in places]
     return near
 
 

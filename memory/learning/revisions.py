@@ -8,9 +8,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memory.learning.answers import Edit, Sentence
+from memory.learning.evidence import without_echoes
+from memory.learning.grounding import grounded
+from memory.learning.talk import Talk
 from memory.models import Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.strings import shorten
+from text.strings import folded, shorten
 
 Sentences = Sequence[Mapping[str, Any]]
 
@@ -55,6 +59,40 @@ def revise(
         is_stale=is_stale,
         made_at=now,
     )
+
+
+def apply_edits(
+    earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the earlier sentences as the edits leave them: what is not named, and what stands on nothing, stays.
+
+    A sentence is dropped only where a line stands behind that. Beyond twenty none is added.
+    """
+    kept: dict[int, dict[str, Any] | None] = {n: dict(one) for n, one in enumerate(earlier, start=1)}
+    added: list[dict[str, Any]] = []
+    for edit in edits:
+        before = kept.get(edit.number or 0)
+        if edit.do == "drop":
+            if before and without_echoes([_as_sentence(edit)], talk, names.values())[0].sources:
+                kept[edit.number or 0] = None
+        elif edit.do == "change" and before:
+            changed = _ground(edit, talk, earlier, names)
+            kept[edit.number or 0] = changed[0] if changed else before
+        elif edit.do in {"add", "change"}:
+            added += _ground(edit, talk, [], names)
+    left = [sentence for sentence in kept.values() if sentence]
+    texts = {folded(sentence["text"]) for sentence in left}
+    new = [sentence for sentence in added if folded(sentence["text"]) not in texts]
+    return [*left, *new][:MAX_SENTENCES]
+
+
+def _ground(edit: Edit, talk: Talk, earlier: Sentences, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    sentences = without_echoes([_as_sentence(edit)], talk, names.values())
+    return grounded(sentences, talk, earlier, names)
+
+
+def _as_sentence(edit: Edit) -> Sentence:
+    return Sentence(text=edit.text or "…", sources=edit.sources, keeps=edit.number)
 
 
 def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:

@@ -5,9 +5,9 @@ from datetime import datetime
 
 import regex
 
-from memory.language import groups_of, pattern_of, words_of
+from memory.language import any_word_of, groups_of, pattern_of, words_of
 from memory.recall.query import without_names
-from memory.recall.traits import STOP_CHARACTERS, sign_facts, terms
+from memory.recall.traits import FIRST_PERSON, STOP_CHARACTERS, sign_facts, terms
 from text.strings import folded
 
 KIN = groups_of("kin")
@@ -18,8 +18,13 @@ RELATED = frozenset(
 )
 COMMON = frozenset(term for word in words_of("common") for term in terms(word))
 MATTERS = {name: regex.compile("|".join(patterns)) for name, patterns in groups_of("matters").items()}
+BEGINS_IN_FIRST_PERSON = any_word_of("first_person", "^")
 TAKES_BACK = pattern_of("takes_back")
 PARTICLES = STOP_CHARACTERS | set("不没")  # a pair with one of them tells no more than the other character
+OTHER_SUBJECT, CLAUSE = pattern_of("other_subject"), pattern_of("clause_ends")
+THIRD_PERSON, OF_THEIRS = pattern_of("third_person"), pattern_of("of_theirs")
+FIRST_NAME = regex.compile(r"(\p{Lu}[\p{Ll}\p{M}]+)(?:'s)?\s")
+ANY_NAME = regex.compile(r"(?<!^)\b\p{Lu}\p{L}+")
 NAME = regex.compile(r"(?<!^)\b\p{Lu}\p{L}+")
 WORD = regex.compile(r"\p{Han}+|[\p{L}\p{N}]+")
 MIN_SHARED, MIN_SHARE = 2, 1 / 2
@@ -66,6 +71,55 @@ def is_same_subject(
         shared += 1
     least = min(len(mine), len(theirs)) or 1
     return shared >= MIN_SHARED or (shared >= 1 and shared / least >= MIN_SHARE)
+
+
+def is_own(text: str, companion: str) -> bool:
+    """Return whether a text tells of the companion: it begins with "I …", or with its name."""
+    plain = folded(text).lstrip("“”\"'「『 ")
+    name = folded(companion)
+    return bool(BEGINS_IN_FIRST_PERSON.match(plain)) or bool(name and plain.startswith(name))
+
+
+def tells_of_another(
+    text: str, sentence: str, quote: str, names: Collection[str], called: Collection[str]
+) -> bool:
+    """Return whether a quote in its sentence tells of another than its speaker, while the text tells of the speaker.
+
+    `called` are the names, in small letters, of whoever the talk is about.
+    """
+    if not _is_about_one_of(text, names):
+        return False
+    before = sentence.partition(quote)[0]
+    clause = f"{CLAUSE.split(before)[-1]}{quote}".strip()
+    if FIRST_PERSON.search(clause):
+        return False
+    match = OTHER_SUBJECT.match(clause)
+    named = FIRST_NAME.match(clause)
+    is_others = bool(match) or bool(named and folded(named[1]) in called) or bool(THIRD_PERSON.search(quote))
+    if not is_others:
+        return False
+    person = next((group for group in match.groups() if group), "") if match else named[1] if named else ""
+    others = {name for name in ANY_NAME.findall(_without_names(text, names)) if name not in clause}
+    plain = folded(text)
+    return (
+        not (person and folded(person) in plain) and not (_find_kin(text) - _find_kin(clause)) and not others
+    )
+
+
+def _is_about_one_of(text: str, names: Collection[str]) -> bool:
+    """Return whether the text begins with one of the names, and not with something of theirs."""
+    plain = folded(text)
+    return any(
+        name and plain.startswith(folded(name)) and not OF_THEIRS.match(plain[len(folded(name)) :])
+        for name in names
+    )
+
+
+def may_be_about_the_same(new: str, known: str, names: Collection[str]) -> bool:
+    """Return whether two texts may be about the same person: one who speaks of a sister need not mean who has her."""
+    kin, known_kin = _find_kin(new), _find_kin(known)
+    called, known_called = (set(NAME.findall(_without_names(text, names))) for text in (new, known))
+    return bool(called & known_called) or not kin or not known_kin or bool(kin & known_kin)
 
 
 def _find_kin(text: str) -> set[str]:

@@ -3,14 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.goals import PURSUED
 from memory.learning.answers import Learnt
-from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
-from memory.learning.subjects import denies, is_same_subject, tells_the_same
+from memory.learning.evidence import Stopped, Supported, as_doubted, find_support, is_same_text
+from memory.learning.subjects import denies, is_own, is_same_subject, tells_the_same
 from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
@@ -20,6 +21,14 @@ from memory.threads import update_threads
 NOON = time(12)
 GAIN = 0.3  # of what is missing to certainty, for each time that it is told again
 MAX_QUOTES = 50
+UNREADABLE = {
+    "verdict": "",
+    "kind": "",
+    "memory": None,
+    "of": None,
+    "outcome": "stopped",
+    "reason": "unreadable",
+}
 CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
@@ -34,17 +43,32 @@ def learn(
     names: Mapping[str, str],
     session_id: UUID | None = None,
     call_id: int | None = None,
+    contradicted: Mapping[int, Sequence[Memory]] = MappingProxyType({}),
+    doubted: Collection[int] = (),
+    unreadable: int = 0,
+    only: Collection[int] | None = None,
 ) -> Learning:
     """Return what became of each verdict on the talk, with the memories kept, in the caller's transaction.
 
     Call it with the companion locked and every message of the talk still there. `known` are the memories in the order
     in which they were put before the model, as they were then: what was closed, corrected, hidden or deleted meanwhile
-    can no longer be meant. `names` are what "user" and "companion" are called. The same batch applied twice changes
-    nothing the second time; then the learning comes back unsaved.
+    can no longer be meant. `names` are what "user" and "companion" are called. `contradicted` are by the place of an
+    entry the memories that it leaves untrue, `doubted` the places of those that are kept as unsure and change nothing,
+    `only` the places of the entries to apply, `unreadable` how many more the model gave that nobody could read. The same
+    batch applied twice changes nothing the second time; then the learning comes back unsaved.
     """
     forgotten = load_forgotten(companion_id)
-    batch = _Batch(companion_id, known, now, zone, list(names.values()), call_id, forgotten)
-    verdicts = [batch.apply(find_support(entry, talk, names.values())) for entry in learnt]
+    batch = _Batch(companion_id, known, now, zone, names, call_id, forgotten)
+    verdicts: list[dict[str, Any]] = []
+    for place, entry in enumerate(learnt):
+        if only is None or place in only:
+            entry = as_doubted(entry) if place in doubted else entry
+            supported = find_support(entry, talk, names, known)
+            verdicts.append(batch.apply(supported))
+            verdicts += batch.close_contradicted(
+                supported, verdicts[-1], () if place in doubted else contradicted.get(place, ())
+            )
+    verdicts += [dict(UNREADABLE) for _ in range(unreadable)]
     learning = Learning(
         companion_id=companion_id,
         session_id=session_id,
@@ -70,7 +94,7 @@ class _Batch:
     known: Sequence[Memory]
     now: datetime
     zone: tzinfo
-    names: Collection[str]
+    names: Mapping[str, str]
     call_id: int | None
     forgotten: ForgottenStatements
 
@@ -104,6 +128,21 @@ class _Batch:
         if seen and (before := closed.filter(pk=seen.pk).defer("entry").first()):
             return self._record(learnt, None, before, "already")
         return self._record(learnt, None, None, "stopped", "unknown_memory")
+
+    def close_contradicted(
+        self, entry: Supported | Stopped, applied: dict[str, Any], memories: Sequence[Memory]
+    ) -> list[dict[str, Any]]:
+        """Close what the entry leaves untrue, as it was kept, if nothing speaks against it; the records of that."""
+        new = self._open.filter(pk=applied["memory"]).first() if applied["memory"] else None
+        if isinstance(entry, Stopped) or new is None:
+            return []
+        records = []
+        for memory in memories:
+            of = self._open.filter(pk=memory.pk, text=memory.text, is_private=False).defer("entry").first()
+            if of and of.pk != new.pk and not self._why_not_theirs(entry, of):
+                self._close(of, max(entry.tellings[0].said_at, new.happened_at), new)
+                records.append(self._record(entry.learnt, new, of, "revised", "contradiction"))
+        return records
 
     # -- verdicts
 
@@ -165,6 +204,10 @@ class _Batch:
         """Return why the memory must stay open; nothing where it may be closed."""
         if not self._is_about(entry, of):
             return "another_subject"
+        return self._why_not_theirs(entry, of)
+
+    def _why_not_theirs(self, entry: Supported, of: Memory) -> str:
+        """Return why whoever tells the entry cannot close the memory; nothing where they can."""
         if not entry.is_users and self._is_told_by_user(of):
             return "not_theirs"
         return "older" if entry.tellings[0].said_at <= of.happened_at else ""
@@ -173,7 +216,7 @@ class _Batch:
         quotes = [quote.text for quote in entry.quotes]
         earlier = [str(quote["text"]) for quote in of.quotes]
         when = entry.tellings[0].said_at.astimezone(self.zone)
-        return is_same_subject(entry.learnt.text, quotes, of.text, earlier, self.names, when)
+        return is_same_subject(entry.learnt.text, quotes, of.text, earlier, self.names.values(), when)
 
     def _is_told_by_user(self, of: Memory) -> bool:
         """Return whether the user told it, or wrote it down themselves."""
@@ -200,7 +243,7 @@ class _Batch:
             entry=entry_of(learnt.text, "", happened_at, self.zone),
         )
         link_sources(memory, [line.message_id for line in entry.lines])
-        if learnt.kind in PURSUED:
+        if learnt.kind in PURSUED and is_own(learnt.text, self.names["companion"]):
             Pursuit.objects.create(
                 companion_id=self.companion_id, memory=memory, excitement=learnt.importance
             )

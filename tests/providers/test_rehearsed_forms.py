@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from memory.documents.gists import Gists
-from memory.learning.answers import Digest, Ending
+from memory.learning.answers import Diary, Digest, Facts, Understanding
 from memory.learning.talk import Line, Talk
 from providers.chat.structured import ask
 from providers.rehearsal.prompt import Material
@@ -131,38 +131,46 @@ def test_a_summary_keeps_the_earlier_one_and_stays_short(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_ending_is_grounded_in_its_lines(language: str) -> None:
-    lines, ending = talk(language), ask("ending", about("ending", language), Ending)
+    lines, ending = talk(language), ask("diary", about("diary", language), Diary)
+    understood = ask("understanding", about("understanding", language), Understanding)
     companion = NAMES[language][1]
     assert 2 <= len(ending.diary) <= 5
-    for sentence in [*ending.diary, *ending.user_profile, *ending.self_concept]:
+    for sentence in [*ending.diary, *understood.user_profile, *understood.self_concept]:
         said = [lines[number].text for number in sentence.sources]
         quote = sentence.text.partition("“")[2].rpartition("”")[0] or sentence.text
-        assert sentence.keeps or quote in SUMMARY[language] or any(quote in text for text in said)
+        assert quote in SUMMARY[language] or any(quote in text for text in said)
     assert any(ending.title in line.text for line in lines.lines)
     assert (ending.emotion, 0 < ending.intensity <= 1) == ("sad", True)
-    assert (ending.self_concept[0].keeps, ending.self_concept[0].text) == (1, SELF[language])
-    assert all(lines[number].speaker == "companion" for one in ending.self_concept for number in one.sources)
-    assert all(lines[number].speaker == "user" for one in ending.user_profile for number in one.sources)
-    assert companion not in " ".join(one.text for one in ending.user_profile)
+    for own, one in [
+        *((True, it) for it in understood.self_concept),
+        *((False, it) for it in understood.user_profile),
+    ]:
+        assert one.do == "add"
+        speakers = {lines[number].speaker for number in one.sources}
+        assert speakers == {"companion" if own else "user"}
+    assert SELF[language] not in [one.text for one in understood.self_concept]
+    assert companion not in " ".join(one.text for one in understood.user_profile)
 
 
 def test_a_session_of_greetings_still_ends() -> None:
     said = Talk([Line(NOBODY, "user", "Ingrid", "Hi!", NINE)])
-    ending = ask("ending", request("ending", block("said", said.render())), Ending)
-    assert ending.memories == []
+    blocks = [block("said", said.render())]
+    ending = ask("diary", request("diary", *blocks), Diary)
+    assert ask("facts", request("facts", *blocks), Facts).memories == []
     assert [(one.text, one.sources) for one in ending.diary] == [("Ingrid told me: “Hi!”", [1])]
-    assert (ending.emotion, ending.user_profile) == ("neutral", [])
+    assert ask("understanding", request("understanding", *blocks), Understanding).user_profile == []
+    assert ending.emotion == "neutral"
 
 
 @pytest.mark.parametrize("blocks", [[], ["<kith-said>\nnothing of that form\n</kith-said>"], ["<kith-said>"]])
 def test_what_has_no_lines_is_answered_too(blocks: list[str]) -> None:
     assert ask("digest", request("digest", *blocks), Digest).memories == []
-    assert len(ask("ending", request("ending", *blocks), Ending).diary) == 1
+    assert len(ask("diary", request("diary", *blocks), Diary).diary) == 1
 
 
 def test_the_same_is_answered_the_same(rehearsal: RehearsalServer) -> None:
     for _ in range(2):
-        ask("ending", about("ending", "en"), Ending)
+        ask("diary", about("diary", "en"), Diary)
     assert len({call["completion_tokens"] for call in rehearsal.ledger()}) == 1
 
 

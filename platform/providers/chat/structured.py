@@ -3,21 +3,25 @@
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
+from providers.chat.repair import repair_object, to_strict
 from providers.errors import MalformedError
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
+BROKEN_START = re.compile(r"\{\s*[\"'\w]")
 START = re.compile(r'\{(?=\s*")')  # an empty object answers nothing
 INSIDE = re.compile(r'(?:[\[{]|[\]}"\d]\s*,|"\s*:)\Z')  # what stands before a part of something broken
 LOOK_BACK_CHARACTERS = 40
 MAX_STARTS = 50
+MAX_REPAIRS = 4
 MAX_DIGITS = 18
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -25,7 +29,8 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     """Return the model's answer to the messages, as an object of that type; the calling thread waits for it.
 
-    `task` names what is asked for: digest, ending, gists, night. The schema is sent beside the messages, and left out
+    `task` names what is asked for: digest, diary, facts, understanding, contradictions, reflection, gists or night. The
+    schema is sent beside the messages, and left out
     for servers that do not know how; so the messages tell the form too. The call is noted for an open meter.
     Raises ProviderUnavailable, ProviderRefused, and MalformedError where no object in that form was answered.
     """
@@ -35,10 +40,14 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
 
 
 def parse_answer(text: str, answer: type[Answer]) -> Answer:
-    """Return the last object in the text that is in form; MalformedError, without any of its words, if there is none."""
+    """Return the last object in the text that is in form; MalformedError, without any of its words, if there is none.
+
+    Where none is, one that is nearly right is repaired, and one that stands within another, as a schema has it in its
+    "properties", is taken out of it.
+    """
     found = find_objects(text)
     faults = "" if found else "no JSON object"
-    for candidate in reversed(found):
+    for candidate in _find_candidates(text, found):
         try:
             return answer.model_validate(candidate)
         except ValidationError as error:
@@ -46,6 +55,45 @@ def parse_answer(text: str, answer: type[Answer]) -> Answer:
         except (ValueError, ArithmeticError, RecursionError):
             faults = faults or "a value out of all bounds"
     raise MalformedError(f"The answer is not in form: {faults}")
+
+
+def _find_candidates(text: str, found: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what may be the answer, the likeliest first."""
+    yield from reversed(found)
+    yield from filter(None, map(_unwrap, reversed(found)))
+    for repaired in _repair_objects(text):
+        yield repaired
+        if inner := _unwrap(repaired):
+            yield inner
+
+
+def _unwrap(candidate: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the object within one that is shaped like a schema, or has nothing else in it."""
+    inner = candidate.get("properties") or (next(iter(candidate.values())) if len(candidate) == 1 else None)
+    return inner if isinstance(inner, dict) else None
+
+
+def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the first objects that are broken, repaired; none beyond one that is out of all bounds."""
+    repairs = 0
+    for start in islice(BROKEN_START.finditer(text), MAX_STARTS):
+        try:
+            DECODER.raw_decode(text, start.start())
+            continue
+        except json.JSONDecodeError:
+            repaired = repair_object(text[start.start() :])
+        except (ValueError, RecursionError):
+            return
+        repairs += 1
+        if repaired is not None:
+            try:
+                strict = DECODER.decode(to_strict(repaired))
+            except (ValueError, RecursionError):
+                return
+            if _is_storable(strict):
+                yield strict
+        if repairs == MAX_REPAIRS:
+            return
 
 
 def _describe_faults(error: ValidationError, answer: type[BaseModel]) -> str:
@@ -58,7 +106,7 @@ def _describe_faults(error: ValidationError, answer: type[BaseModel]) -> str:
 def find_objects(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects that stand in the text for themselves, in their order: behind prose, in fences.
 
-    Nothing broken is mended. One with a key twice, a number beyond all bounds, NaN, a NUL or a lone surrogate is none.
+    One with a key twice, a number beyond all bounds, NaN, a NUL or a lone surrogate is none.
     """
     found: list[dict[str, Any]] = []
     at = 0

@@ -31,7 +31,7 @@ NAMED = re.compile(r"\d|[A-Z][a-z]+|《[^》]+》|最|第一|因为")
 QUOTED = re.compile(r"“([^“”]{4,})”")
 SINGLE_QUOTES = str.maketrans("“”", "‘’")
 MAX_MEMORIES, MAX_SUMMARY, MAX_SUMMARY_NEW = 6, 1500, 8
-MAX_DIARY, MAX_DIARY_EARLIER, MAX_SENTENCES, MAX_NEW_SENTENCES = 5, 2, 20, 3
+MAX_DIARY, MAX_DIARY_EARLIER, MAX_NEW_SENTENCES = 5, 2, 3
 MAX_GIST_WORDS, WORDS_A_CHINESE_CHARACTER = 60, 0.6
 MAX_COMPARED = 200
 
@@ -76,7 +76,7 @@ def write_form(task: str, messages: Messages, *, swallows: bool = False) -> str:
         if "memories" in form:
             form["memories"] = [*form["memories"], *swallowed][:30]
         if "user_profile" in form:
-            form["user_profile"] = [*form["user_profile"], *swallowed[:3]][-MAX_SENTENCES:]
+            form["user_profile"] = [*form["user_profile"], *swallowed[:3]]
     return json.dumps(form, ensure_ascii=False)
 
 
@@ -151,17 +151,33 @@ def _find_same(sentence: Sentence, known: dict[int, str]) -> int | None:
     return next(alike, None)
 
 
-def _end(material: Material) -> Form:
+def _learn(material: Material) -> Form:
+    return {"memories": _digest(material)["memories"]}
+
+
+def _close_day(material: Material) -> Form:
+    """Return a diary entry of the session, and how it feels inside where that is asked for."""
     emotion, intensity = find_emotion(material.user_text)
-    form = _digest(material) | {
+    form = {
         "title": _entitle(material),
         "diary": _write_diary(material),
         "emotion": emotion,
         "intensity": intensity,
-        "self_concept": _describe(material, "self", is_user=False),
-        "user_profile": _describe(material, "profile", is_user=True),
     }
     return form | ({"inner_state": _reflect(material)} if material.inner else {})
+
+
+def _understand(material: Material) -> Form:
+    return {
+        "self_concept": _describe(material, "self", is_user=False),
+        "user_profile": _describe(material, "profile", is_user=True),
+        "contradictions": [],
+    }
+
+
+def _compare(_material: Material) -> Form:
+    """Find no contradictions: it knows words alone."""
+    return {"contradictions": []}
 
 
 def _entitle(material: Material) -> str:
@@ -181,20 +197,19 @@ def _write_diary(material: Material) -> list[Form]:
 
 
 def _describe(material: Material, name: str, *, is_user: bool) -> list[Form]:
-    """Return the earlier sentences of one side, and the most telling of what it says of itself."""
+    """Return what is to be added of one side: the most telling of what it says of itself."""
     known = material.read_known(name)
     groups = _group_statements(material, is_user=is_user)
     new = [group[0] for group in groups if _find_same(group[0], known) is None]
     new = sorted(new, key=lambda sentence: -sentence.weight)[:MAX_NEW_SENTENCES]
-    entries = [_write_sentence(text, keeps=number) for number, text in known.items()]
-    for sentence in new:
-        text = sentence.cite("{} says: ", "{}说自己：") if is_user else sentence.text
-        entries.append(_write_sentence(text, sentence))
-    return entries[-MAX_SENTENCES:]
+    texts = [sentence.cite("{} says: ", "{}说自己：") if is_user else sentence.text for sentence in new]
+    return [
+        {"do": "add"} | _write_sentence(text, sentence) for text, sentence in zip(texts, new, strict=True)
+    ]
 
 
-def _write_sentence(text: str, source: Sentence | None = None, keeps: int | None = None) -> Form:
-    return {"text": text, "sources": [source.line.number] if source else [], "keeps": keeps}
+def _write_sentence(text: str, source: Sentence | None = None) -> Form:
+    return {"text": text, "sources": [source.line.number] if source else []}
 
 
 def _reflect(material: Material) -> Form:
@@ -246,9 +261,12 @@ def _consolidate(material: Material) -> Form:
 
 
 TASKS: dict[str, Callable[[Material], Form]] = {
+    "contradictions": _compare,
+    "diary": _close_day,
     "digest": _digest,
-    "ending": _end,
+    "facts": _learn,
     "gists": _write_gists,
     "night": _consolidate,
     "reflection": _reflect,
+    "understanding": _understand,
 }

@@ -117,7 +117,6 @@ def spread(mira: Companion, said: list[Message]) -> Callable[[], Message]:
             asked_at=NOW,
             next_at=NOW,
             drafts={"title": MARKER},
-            seen=[MARKER],
         )
         return secret
 

@@ -46,7 +46,7 @@ def test_a_deleted_message_is_in_nothing_that_was_made_of_it(
     assert not Embedding.objects.filter(memory=entry.memory).exists()
     for about in Revision.About.values:
         every = Revision.objects.of(mira.pk, about)
-        assert [one.text for one in every] == ["Alice likes tea.", "Alice likes tea.", "", ""]
+        assert [one.text for one in every] == ["Alice likes tea.", "Alice likes tea.", ""]
         assert every[0].by == "deletion"
 
 
@@ -207,8 +207,7 @@ def test_a_draft_of_a_closing_under_way_is_made_again(mira: Companion, said: lis
         asked_at=NOW,
         next_at=NOW,
         drafts={"title": MARKER},
-        seen=["x"],
     )
     delete_message(said[0], NOW)
     closing.refresh_from_db()
-    assert (closing.drafts, closing.seen, closing.state) == ({}, [], "waiting")
+    assert (closing.drafts, closing.state) == ({}, "waiting")

@@ -16,7 +16,7 @@ from memory.models import DiaryEntry, Memory
 from tests.companions.deletion.conftest import MARKER, NOW, SAID, diary, say, told
 from tests.companions.everywhere import tables_with
 from tests.companions.sessions.conftest import ask_to_close, closed
-from tests.companions.sessions.test_closing import POINTS
+from tests.companions.sessions.test_closing import DELETED_AT, POINTS
 from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -58,7 +58,7 @@ def test_what_is_deleted_while_the_model_thinks_is_not_written(
     assert MARKER not in str(rehearsal.requests()[-1])
 
 
-@pytest.mark.parametrize("point", ["gathered", "asked", "drafted"])
+@pytest.mark.parametrize("point", DELETED_AT)
 def test_a_message_deleted_while_its_session_closes_stays_deleted(
     mira: Companion, said: list[Message], point: str
 ) -> None:

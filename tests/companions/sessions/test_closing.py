@@ -16,7 +16,7 @@ from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
-from tests.fixtures.malformed import SOME
+from tests.fixtures.malformed import PARTLY, SOME
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
@@ -26,9 +26,12 @@ HOLDS = faults.begins('SELECT "companions_closing"."companion_id"')
 POINTS = {  # the statement of a closing, and which one of its kind, before which it is killed or something is deleted
     "claimed": (HOLDS, 1),
     "gathered": (UPDATES, 3),
-    "asked": (faults.ANSWERED, 1),
-    "drafting": (UPDATES, 4),
-    "drafted": (HOLDS, 3),
+    "asked for the diary": (faults.ANSWERED, 1),
+    "keeping the diary": (UPDATES, 4),
+    "diary kept": (HOLDS, 3),
+    "asked for facts": (faults.ANSWERED, 2),
+    "asked to understand": (faults.ANSWERED, 3),
+    "drafted": (HOLDS, 7),
     "writing": (faults.begins('INSERT INTO "memory_learning"'), 1),
     "learnt": (faults.begins('UPDATE "companions_message" SET "is_learnt"'), 1),
     "kept": (faults.begins('UPDATE "companions_session"'), 1),
@@ -45,7 +48,7 @@ def everything(companion: Companion) -> list[Any]:
         list(Learning.objects.values_list("messages", flat=True)),
         sorted(Message.objects.values_list("text", "is_learnt")),
         list(Session.objects.order_by("started_at").values("started_at", "ended_at", "title")),
-        list(Closing.objects.values("state", "drafts", "seen")),
+        list(Closing.objects.values("state", "drafts")),
     ]
 
 
@@ -55,7 +58,7 @@ def test_a_closed_session_leaves_a_diary_entry_that_leads_back_to_what_was_said(
     messages = talk(mira, *TEA)
     closing = closed(mira, NOON)
     entry = DiaryEntry.objects.get()
-    assert (closing.state, closing.drafts, closing.seen) == ("done", {}, [])
+    assert (closing.state, closing.drafts) == ("done", {})
     assert entry.session == closing.session
     assert (entry.started_at, entry.ended_at) == (messages[0].said_at, messages[-1].said_at)
     assert entry.title == closing.session.title != ""
@@ -69,7 +72,7 @@ def test_a_closed_session_leaves_a_diary_entry_that_leads_back_to_what_was_said(
     assert entry.call.purpose == "closing"
     assert Message.objects.filter(session=closing.session, is_learnt=True).count() == len(TEA)
     assert Session.objects.filter(ended_at=None).count() == 0
-    assert ModelCall.objects.filter(purpose__in=["closing", "learning"]).count() == 1
+    assert ModelCall.objects.filter(purpose__in=["closing", "learning"]).count() == 3
 
 
 def test_the_diary_comes_to_mind_by_its_meaning(mira: Companion, talk: Talk) -> None:
@@ -85,10 +88,11 @@ def test_both_sides_words_are_in_what_the_model_is_asked(
     """DigitalLife's trap: the companion's own replies never reached the summary."""
     talk(mira, *TEA)
     closed(mira, NOON)
-    asked = str(rehearsal.requests()[-1]["messages"][-1]["content"])
-    assert all(text in asked for text in TEA)
-    assert "Alice (user)" in asked
-    assert "Mira (companion)" in asked
+    for request in rehearsal.requests():
+        asked = str(request["messages"][-1]["content"])
+        assert all(text in asked for text in TEA)
+        assert "Alice (user)" in asked
+        assert "Mira (companion)" in asked
 
 
 def test_what_is_hidden_or_replaced_is_not_shown_to_the_model(
@@ -120,8 +124,8 @@ def test_a_closing_killed_at_any_point_ends_with_one_diary_entry_and_no_loss(
     run(closing_id, NOON + LEASE_TIME)
     assert DiaryEntry.objects.count() == Learning.objects.count() == 1
     assert Message.objects.filter(is_learnt=True).count() == len(TEA)
-    asked_again = point in {"asked", "drafting"}
-    assert len(rehearsal.requests()) == (2 if asked_again else 1)
+    asked_again = point.startswith(("asked", "keeping"))
+    assert len(rehearsal.requests()) == (4 if asked_again else 3)
     after = everything(mira)
     run(closing_id, NOON + 2 * LEASE_TIME)
     assert everything(mira) == after
@@ -138,10 +142,14 @@ def test_a_killed_closing_ends_as_one_that_was_not(mira: Companion, tian: Compan
         talk(companion, *TEA)
     closed(mira, NOON)
     closing_id = ask_to_close(tian, NOON)
-    for number, point in enumerate(["claimed", "gathered", "asked", "drafting", "drafted"]):
+    begun = ["claimed", "gathered", "asked for the diary", "keeping the diary"]
+    for number, point in enumerate(begun):
         with faults.killed(*POINTS[point]):
             run(closing_id, NOON + number * LEASE_TIME)
-    for number, point in enumerate(["writing", "learnt", "kept"], start=5):
+    for number in range(2):  # of what is left: the facts, then what the two are thought to be
+        with faults.killed(faults.ANSWERED, 2 - number):
+            run(closing_id, NOON + (len(begun) + number) * LEASE_TIME)
+    for number, point in enumerate(["writing", "learnt", "kept"], start=len(begun) + 2):
         with faults.killed(POINTS[point][0]):
             run(closing_id, NOON + number * LEASE_TIME)
     run(closing_id, NOON + len(POINTS) * LEASE_TIME)
@@ -199,7 +207,10 @@ def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsa
 # -- deletion meanwhile ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("point", ["gathered", "asked", "drafted"])
+DELETED_AT = ["gathered", "asked for the diary", "asked for facts", "asked to understand", "drafted"]
+
+
+@pytest.mark.parametrize("point", DELETED_AT)
 def test_a_message_deleted_while_closing_runs_stays_deleted(mira: Companion, talk: Talk, point: str) -> None:
     messages = talk(mira, *TEA, *GARDEN)
     closing_id = ask_to_close(mira, NOON)
@@ -272,7 +283,7 @@ def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"task": "ending", "answer": "I would rather not."})
+    rehearsal.script({"task": "diary", "answer": "I would rather not."})
     closing = closed(mira, NOON)
     assert (closing.state, closing.attempts, closing.error) == ("waiting", 1, "malformed_answer")
     assert closing.next_at == NOON + timedelta(minutes=2)
@@ -285,17 +296,28 @@ def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
     assert DiaryEntry.objects.count() == 1
 
 
-@pytest.mark.parametrize("answer", SOME)
+ENDINGS = [
+    *(("diary", name) for name in SOME),
+    *((task, name) for task in ("facts", "understanding") for name in (*PARTLY, "empty", "a cut stream")),
+]
+
+
+@pytest.mark.parametrize(("task", "answer"), ENDINGS)
 def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
-    mira: Companion, talk: Talk, rehearsal: RehearsalServer, answer: str
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, answer: str, task: str
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"repeat": 1, **SOME[answer], "task": "ending"})
+    rehearsal.script({"repeat": 1, **SOME[answer], "task": task})
     closing = closed(mira, NOON)
     if closing.state == "waiting":
         assert closing.attempts == 1
-        assert closing.error in {"malformed_answer", "provider_unavailable", "provider_refused"}
-        assert (closing.drafts, closing.seen) == ({}, [])
+        assert closing.error in {
+            "malformed_answer",
+            "provider_unavailable",
+            "provider_refused",
+            "answer_withheld",
+        }
+        assert set(closing.drafts) == {"diary": set(), "facts": {"diary"}}.get(task, {"diary", "facts"})
         assert Session.objects.get().ended_at is None
         assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
         assert not Memory.objects.exclude(kind="said").exists()
@@ -312,7 +334,7 @@ def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"task": "ending", "answer": "{", "repeat": MAX_ATTEMPTS})
+    rehearsal.script({"task": "diary", "answer": "{", "repeat": MAX_ATTEMPTS})
     job = close(mira, NOON)
     now, waits = NOON, []
     closing = Closing.objects.get()

@@ -57,7 +57,7 @@ def test_whoever_was_too_slow_leaves_the_closing_to_who_took_it(
 ) -> None:
     talk(mira, *TEA)
     if answer:
-        rehearsal.script({"task": "ending", "answer": answer})
+        rehearsal.script({"task": "diary", "answer": answer})
     closing_id = ask_to_close(mira, NOON)
     theirs = NOON + 2 * LEASE_TIME
     clock = Clock(LEASE_TIME, lambda now: Closing.objects.filter(next_at__lte=now).update(next_at=theirs))

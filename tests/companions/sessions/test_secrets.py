@@ -34,12 +34,12 @@ def sentence(text: str) -> dict[str, Any]:
 
 
 def ending(**parts: Any) -> dict[str, Any]:
-    """Every text of an answer holds the password without saying that it is one."""
+    """Every text of every answer holds the password without saying that it is one."""
     told = [sentence("Zebra-42 it is, in Lisbon."), sentence("Zebra-42")]
     learnt = {"text": "The user relies on Zebra-42.", "sources": [2], "quotes": ["I like Lisbon"]}
     whole = {"summary": "Zebra-42 in Lisbon.", "title": "Zebra-42 and Lisbon", "diary": told}
     whole |= {"self_concept": told, "user_profile": told, "memories": [learnt]}
-    return {"task": "ending", "answer": json.dumps(whole | parts)}
+    return {"task": "any", "answer": json.dumps(whole | parts), "repeat": 3}
 
 
 def test_a_password_said_in_talk_stands_in_no_derived_text(

@@ -1,14 +1,24 @@
 """What is asked of a model that learns."""
 
 import json
+from datetime import UTC
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from companions.models import Companion
+from memory.consolidation import candidates
+from memory.documents import gists
 from memory.learning import requests
-from memory.learning.answers import Digest, Ending, Learnt, Sentence
-from memory.learning.requests import render_digest_request, render_ending_request
+from memory.learning.answers import Diary, Digest, Facts, Learnt, Reflection, Understanding
+from memory.learning.requests import (
+    render_contradictions_request,
+    render_diary_request,
+    render_digest_request,
+    render_facts_request,
+    render_understanding_request,
+)
 from memory.models import Memory
 from memory.store import keep_fact
 from providers.rehearsal.forms import write_form
@@ -38,27 +48,72 @@ def test_a_digest_is_asked_with_what_is_known_summed_up_and_said(
     }
 
 
-def test_an_ending_is_asked_with_what_was_understood_before(mira: Companion, had: Had) -> None:
-    system, user = render_ending_request(
-        had(mira, "Bye!"), [], "", ["I am calm."], ["Alice is 30.", "She runs."], NAMES
+def test_a_diary_is_asked_of_whoever_the_persona_describes_after_the_entry_before(
+    mira: Companion, had: Had
+) -> None:
+    system, user = render_diary_request(
+        had(mira, "Bye!"), "", NAMES, persona="Mira is a gruff sailor.", before="We spoke of rain."
     )
-    assert system["content"].startswith("Task: ending\n")
+    assert system["content"].startswith("Task: diary\nYou are Mira")
     assert user["content"].startswith(
-        '<kith-self>\nS1: "I am calm."\n</kith-self>\n\n'
-        '<kith-profile>\nP1: "Alice is 30."\nP2: "She runs."\n</kith-profile>\n\n<kith-said>'
+        '<kith-persona>\n"Mira is a gruff sailor."\n</kith-persona>\n\n'
+        '<kith-before>\n"We spoke of rain."\n</kith-before>\n\n<kith-said>'
     )
 
 
-@pytest.mark.parametrize(("text", "answer"), [(requests.DIGEST_FORM, Digest), (requests.ENDING_FORM, Ending)])
-def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[Digest]) -> None:
+def test_an_understanding_is_asked_with_what_was_understood_before_and_what_may_contradict(
+    mira: Companion, had: Had, known: list[Memory]
+) -> None:
+    pairs = [(known[0], "Alice has gone off tea.")]
+    system, user = render_understanding_request(
+        had(mira, "Bye!"), ["Alice has gone off tea."], ["I am calm."], ["Alice is 30."], NAMES, pairs=pairs
+    )
+    line = '1. earlier (2023-05-02): "Alice likes tea." / now: "Alice has gone off tea."'
+    assert '"contradictions"' in system["content"]
+    assert user["content"].startswith(
+        '<kith-self>\nS1: "I am calm."\n</kith-self>\n\n<kith-profile>\nP1: "Alice is 30."\n</kith-profile>\n\n'
+        f'<kith-learnt>\n1: "Alice has gone off tea."\n</kith-learnt>\n\n<kith-pairs>\n{line}\n</kith-pairs>'
+    )
+    without, _ = render_understanding_request(had(mira, "Bye!"), [], [], [], NAMES)
+    assert "contradictions" not in without["content"]
+    assert line in render_contradictions_request(pairs)[1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (requests.DIGEST_FORM, Digest),
+        (requests.FACTS_FORM, Facts),
+        (requests.DIARY_FORM, Diary),
+        (requests.FELT_FORM, Diary),
+        (requests.UNDERSTANDING_FORM, Understanding),
+        (requests.COMPARED_FORM, Understanding),
+        (requests.REFLECTION_FORM, Reflection),
+    ],
+)
+def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[BaseModel]) -> None:
     shown = json.loads(text)
     read = answer.model_validate(shown)
-    assert set(shown) == set(answer.model_fields) - {"inner_state"}  # asked for only beside the one before
-    assert set(shown["memories"][0]) == set(Learnt.model_fields)
-    assert len(read.memories) == 1
-    if isinstance(read, Ending):
-        assert set(shown["diary"][0]) == set(Sentence.model_fields)
-        assert read.emotion == "happy"
+    optional = {"inner_state", "contradictions"}  # asked for only where there is something to go on from
+    assert set(shown) | optional >= set(answer.model_fields) >= set(shown)
+    if isinstance(read, Facts):
+        assert set(shown["memories"][0]) == set(Learnt.model_fields)
+        assert (len(read.memories), read.unreadable) == (1, 0)
+    if isinstance(read, Understanding):
+        assert [edit.do for edit in read.user_profile] == ["add", "change", "drop"]
+
+
+def test_no_request_shows_a_schema(mira: Companion, had: Had, known: list[Memory]) -> None:
+    talk, zone = had(mira, "Bye!"), NAMES
+    asked = [
+        render_digest_request(talk, known, "", zone),
+        render_facts_request(talk, known, zone),
+        render_diary_request(talk, "", zone, inner="I am calm."),
+        gists.render_request([], 4096, 512),
+        candidates.render_request(known, [], UTC),
+    ]
+    assert "$defs" not in str(asked)
+    assert '"properties"' not in str(asked)
 
 
 def test_where_the_context_is_small_the_last_known_ones_are_left_out(
@@ -80,21 +135,23 @@ def test_where_the_context_is_small_the_last_known_ones_are_left_out(
 )
 def test_what_is_said_cannot_end_its_block(mira: Companion, had: Had, hostile: str) -> None:
     names = {"user": hostile, "companion": hostile}
-    system, user = render_ending_request(had(mira, hostile), [], hostile, [hostile], [hostile], names)
+    talk = had(mira, hostile)
+    system, user = render_understanding_request(talk, [hostile], [hostile], [hostile], names)
+    assert user["content"].count("</kith-") == 4
+    assert len(user["content"].splitlines()) == 4 * 3 + 3
+    _, user = render_diary_request(talk, hostile, names, persona=hostile, before=hostile)
     assert user["content"].count("</kith-") == 4
     assert len(user["content"].splitlines()) == 4 * 3 + 3
     assert "\nTask: obey" not in system["content"]
 
 
-@pytest.mark.parametrize("task", ["digest", "ending"])
-def test_the_rehearsal_model_answers_in_the_form(
-    mira: Companion, had: Had, known: list[Memory], task: str
-) -> None:
+def test_the_rehearsal_model_answers_in_the_form(mira: Companion, had: Had, known: list[Memory]) -> None:
     talk = had(mira, "I moved to Leeds in April and I love my new job at the bakery.", "> How nice!")
-    if task == "digest":
-        digest = Digest.model_validate_json(write_form(task, render_digest_request(talk, known, "", NAMES)))
-    else:
-        digest = Ending.model_validate_json(
-            write_form(task, render_ending_request(talk, known, "", [], [], NAMES))
-        )
-    assert digest.memories
+    digest = write_form("digest", render_digest_request(talk, known, "", NAMES))
+    assert Digest.model_validate_json(digest).memories
+    facts = write_form("facts", render_facts_request(talk, known, NAMES))
+    assert Facts.model_validate_json(facts).memories
+    diary = write_form("diary", render_diary_request(talk, "", NAMES))
+    assert Diary.model_validate_json(diary).diary
+    understanding = write_form("understanding", render_understanding_request(talk, [], [], [], NAMES))
+    assert Understanding.model_validate_json(understanding).user_profile

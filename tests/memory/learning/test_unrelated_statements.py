@@ -39,17 +39,29 @@ KNOWN = {
 # What is said of what: each with each, a hundred a language. Some say no, some that it is over.
 WHO = {
     "en": [
-        *["Our neighbour", "My old teacher", "The man next door", "My cousin", "Somebody on the bus"],
-        *["The woman at the till", "My uncle", "A girl in my class", "The postman", "My landlady"],
+        *[
+            "The neighbour",
+            "Alice's old teacher",
+            "The man next door",
+            "Alice's cousin",
+            "Somebody on the bus",
+        ],
+        *[
+            "The woman at the till",
+            "Alice's uncle",
+            "A girl in Alice's class",
+            "The postman",
+            "Alice's landlady",
+        ],
     ],
     "zh": [
         "隔壁邻居",
-        "我以前的老师",
+        "她以前的老师",
         "楼下的大叔",
-        "我表弟",
+        "她表弟",
         "公交车上有个人",
         "收银的阿姨",
-        "我舅舅",
+        "她舅舅",
         "班上一个女孩",
         "快递小哥",
         "房东太太",
@@ -102,7 +114,8 @@ def test_a_hundred_unrelated_statements_that_want_to_close_something_close_nothi
     mira: Companion, had: Had, language: str, verdict: str
 ) -> None:
     for text in KNOWN[language]:
-        apply(mira, had(mira, text), learnt(text, 1, text))
+        own = "> " if text.startswith(("I ", "我")) else ""
+        apply(mira, had(mira, f"{own}{text}"), learnt(text, 1, text))
     known = sorted(facts(mira), key=lambda one: KNOWN[language].index(one.text))
     said = unrelated(language)
     assert len(set(said)) == 100
@@ -116,7 +129,8 @@ def test_a_hundred_unrelated_statements_that_want_to_close_something_close_nothi
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nor_do_they_reinforce_anything(mira: Companion, had: Had, language: str) -> None:
     for text in KNOWN[language]:
-        apply(mira, had(mira, text), learnt(text, 1, text))
+        own = "> " if text.startswith(("I ", "我")) else ""
+        apply(mira, had(mira, f"{own}{text}"), learnt(text, 1, text))
     known = sorted(facts(mira), key=lambda one: KNOWN[language].index(one.text))
     for n, text in enumerate(unrelated(language)):
         talk = had(mira, text, at=DAY + timedelta(days=1, minutes=n))

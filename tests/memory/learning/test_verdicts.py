@@ -1,15 +1,17 @@
 """Every verdict, right, wrong or absurd, is applied or stopped as the guards say."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from companions.models import Companion
+from companions.prompting.turn_prompt import UNSURE
+from memory.learning.contradictions import ask_which_contradict, find_pairs
 from memory.models import Learning, Memory, Pursuit
 from memory.store import keep_fact
 from tests.memory.conftest import DAY
-from tests.memory.learning.conftest import NOW, Had, apply, facts, learnt, outcomes
+from tests.memory.learning.conftest import NAMES, NOW, Had, apply, facts, learnt, outcomes
 
 TEA = "Alice's favourite drink is tea."
 FIVE = [
@@ -21,9 +23,11 @@ FIVE = [
 ]
 
 
-def keep(companion: Companion, had: Had, text: str = TEA, said: str = FIVE[0], **fields: object) -> Memory:
-    """A memory that was learnt from what the user said."""
-    apply(companion, had(companion, said), learnt(text, 1, said, **fields))
+def keep(
+    companion: Companion, had: Had, text: str = TEA, said: str = FIVE[0], by: str = "", **fields: object
+) -> Memory:
+    """A memory that was learnt from what the user said, or by "> " the companion."""
+    apply(companion, had(companion, f"{by}{said}"), learnt(text, 1, said, **fields))
     return facts(companion)[-1]
 
 
@@ -178,7 +182,7 @@ def test_what_the_user_told_only_the_user_can_close(mira: Companion, had: Had) -
     talk = had(mira, said, at=DAY + timedelta(days=1))
     quote = said.removeprefix("> ")
     new = learnt("Alice's favourite drink is not tea.", 1, quote, verdict="revise", of=1)
-    assert outcomes(apply(mira, talk, new, known=[tea])) == [("added", "not_theirs")]
+    assert outcomes(apply(mira, talk, new, known=[tea])) == [("stopped", "not_theirs")]
     assert facts(mira)[0].closed_at is None
 
 
@@ -274,7 +278,7 @@ def test_the_companion_saying_it_again_is_no_evidence(mira: Companion, had: Had)
     tea = keep(mira, had)
     talk = had(mira, "> Tea is your favourite drink.", at=DAY + timedelta(days=1))
     again = learnt(TEA, 1, "Tea is your favourite drink.", verdict="reinforce", of=1)
-    assert outcomes(apply(mira, talk, again, known=[tea])) == [("stopped", "echo")]
+    assert outcomes(apply(mira, talk, again, known=[tea])) == [("stopped", "not_theirs")]
     assert facts(mira)[0].evidence == 1
 
 
@@ -286,12 +290,73 @@ def test_the_companions_own_promise_is_kept(mira: Companion, had: Had) -> None:
     assert (memory.kind, memory.sources.get().role) == ("promise", "assistant")
 
 
+def test_what_the_model_doubts_as_it_looks_again_is_unsure_and_closes_nothing(
+    mira: Companion, had: Had
+) -> None:
+    tea = keep(mira, had)
+    said = "I've gone off tea, it's coffee for me now."
+    changed = had(mira, said, at=DAY + timedelta(days=3))
+    new = learnt("Alice prefers coffee to tea.", 1, said, verdict="revise", of=1)
+    apply(mira, changed, new, known=[tea], doubted={0}, contradicted={0: [tea]})
+    assert [(one.closed_at, one.confidence < UNSURE) for one in facts(mira)] == [(None, False), (None, True)]
+
+
+CUPS = "Alice drinks five cups of coffee a day."
+STOPPED = "I haven't touched coffee in a month."
+
+
+def test_what_is_contradicted_is_closed_whatever_its_words(mira: Companion, had: Had) -> None:
+    cups = keep(mira, had, CUPS, "I drink five cups of coffee a day.")
+    talk = had(mira, STOPPED, at=DAY + timedelta(days=3))
+    new = learnt("Alice has stopped drinking coffee.", 1, STOPPED)
+    for reason in ("added", "already"):
+        learning = apply(mira, talk, new, contradicted={0: [cups]})
+        assert learning.verdicts[0]["outcome"] == reason
+    old, stopped = facts(mira)
+    assert (old.closed_at, old.replaced_by) == (talk[1].said_at, stopped)
+    assert outcomes(apply(mira, talk, new, contradicted={0: [cups]})) == [("already", "")]
+
+
+def test_what_the_user_told_is_contradicted_only_by_the_user(mira: Companion, had: Had) -> None:
+    cups = keep(mira, had, CUPS, "I drink five cups of coffee a day.")
+    said = "I promise to hide your coffee."
+    talk = had(mira, f"> {said}", at=DAY + timedelta(days=3))
+    new = learnt("I promised to hide Alice's coffee.", 1, said, kind="promise")
+    assert outcomes(apply(mira, talk, new, contradicted={0: [cups]})) == [("added", "")]
+    assert facts(mira)[0].closed_at is None
+
+
+def test_pairs_are_found_for_what_is_near_and_nothing_is_asked_where_nothing_is(
+    mira: Companion, had: Had
+) -> None:
+    cups = keep(mira, had, CUPS, "I drink five cups of coffee a day.")
+    keep(mira, had, "Alice's sister is called Ida.", "My sister is called Ida.")
+    talk = had(mira, STOPPED, "I painted the fence.", at=DAY + timedelta(days=3))
+    entries = [
+        learnt("Alice has stopped drinking coffee.", 1, STOPPED),
+        learnt("Alice painted the fence.", 2, "I painted the fence."),
+    ]
+    found = find_pairs(mira.pk, entries, talk, [], now=NOW, zone=UTC, names=NAMES)
+    assert [(pair.place, pair.memory.pk) for pair in found] == [(0, cups.pk)]
+    assert ask_which_contradict([], UTC) == []
+
+
+def test_a_goal_of_the_users_is_no_pursuit_of_the_companions(mira: Companion, had: Had) -> None:
+    marathon = keep(mira, had, "Alice wants to run a marathon.", "I want to run a marathon.", kind="goal")
+    assert (marathon.kind, Pursuit.objects.count()) == ("goal", 0)
+    said = "I want to see Paris."
+    stolen = learnt("I want to see Paris.", 1, said, kind="goal")
+    assert outcomes(apply(mira, had(mira, said, at=DAY + timedelta(days=1)), stolen)) == [
+        ("stopped", "not_own")
+    ]
+
+
 @pytest.mark.parametrize("kind", ["goal", "idea"])
 def test_what_is_pursued_stands_on_the_list_and_keeps_its_progress(
     mira: Companion, had: Had, kind: str
 ) -> None:
     marathon = keep(
-        mira, had, "Alice wants to run a marathon.", "I want to run a marathon.", kind=kind, importance=8
+        mira, had, "I want to run a marathon.", "I want to run a marathon.", by="> ", kind=kind, importance=8
     )
     assert (marathon.pursuit.status, marathon.pursuit.excitement, marathon.pursuit.origin) == (
         "new",
@@ -300,8 +365,8 @@ def test_what_is_pursued_stands_on_the_list_and_keeps_its_progress(
     )
     Pursuit.objects.filter(memory=marathon).update(progress=40, status="under_way")
     said = "I want to run only half a marathon."
-    talk = had(mira, said, at=DAY + timedelta(days=1))
-    new = learnt("Alice wants to run half a marathon.", 1, said, verdict="revise", of=1, kind=kind)
+    talk = had(mira, f"> {said}", at=DAY + timedelta(days=1))
+    new = learnt("I want to run half a marathon.", 1, said, verdict="revise", of=1, kind=kind)
     apply(mira, talk, new, known=[marathon])
     half = facts(mira)[-1]
     assert (half.pursuit.progress, half.pursuit.status) == (40, "under_way")

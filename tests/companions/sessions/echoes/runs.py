@@ -22,7 +22,7 @@ from tests.fixtures.rehearsal import RehearsalServer
 ANSWERED = timedelta(seconds=20)
 BEFORE_THREE, AFTER_THREE = timedelta(hours=26), timedelta(hours=28)  # after the midnight that began the day
 ALWAYS = 1_000_000
-PARROTED = ("", "digest", "ending", "reflection")
+PARROTED = ("", "digest", "diary", "facts", "understanding", "reflection")
 NAME, COMPANION = "Nora", "Juno"
 Tell = Callable[[int], None]
 

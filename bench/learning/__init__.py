@@ -1,0 +1,1 @@
+"""What is learnt of talks whose truth is known."""

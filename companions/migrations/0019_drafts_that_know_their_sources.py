@@ -1,0 +1,13 @@
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    """Each draft tells what it was made from; those of before this are made again."""
+
+    dependencies = [
+        ("companions", "0018_proposals_to_forget"),
+    ]
+
+    operations = [
+        migrations.RemoveField(model_name="closing", name="seen"),
+    ]

@@ -1,0 +1,153 @@
+"""Whether a line is meant as it says: no joke, irony or game, nothing imagined, quoted, asked for or taken back. Pure.
+
+The model is asked how a line is meant, and its word is taken where it says that one is not; these rules are beside it,
+for models that say nothing. Which words tell is data (`memory.language`).
+"""
+
+from collections.abc import Collection, Sequence
+
+import regex
+
+from memory.language import pattern_of
+from memory.learning.subjects import subject
+from memory.learning.talk import Line, Talk
+from text.strings import folded, split_sentences
+
+MIN_SHARED = 2  # terms of a sentence that tells of a line
+NEXT_LINES = 3  # of the same speaker, in which a line may be taken back
+GAME_LINES = 12  # so many lines a game or a story lasts at most, where nothing ends it
+MAX_BARE_TERMS = 3  # a correction with so few words of its own means all that was said right before it
+IRONY, JOKING, IMAGINED = pattern_of("irony"), pattern_of("joking"), pattern_of("imagined")
+PLAYS, PLAYS_ON, PLAYS_NO_MORE = pattern_of("plays"), pattern_of("plays_on"), pattern_of("plays_no_more")
+QUOTES_OTHERS, REQUESTS = pattern_of("quotes_others"), pattern_of("requests")
+TELLS_BY_ASKING, CORRECTS = pattern_of("tells_by_asking"), pattern_of("corrects")
+ASKS_TO_FORGET, HOLDS_ON = pattern_of("asks_to_forget"), pattern_of("asks_to_keep")
+QUOTATION = regex.compile('[“「『"]([^“”「」『』"]{2,})[”」』"]')
+QUESTION_MARKS = ("?", "？")
+
+
+def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collection[str]) -> str:
+    """Return how the quote of a line is meant, if not seriously; nothing where it may be meant as it says.
+
+    It is one of joke, irony, if, role_play, quotation, question, request, taken_back, forgotten. `entry` is what is drawn
+    from it.
+    """
+    place = next((at for at, one in enumerate(talk.lines) if one.message_id == line.message_id), None)
+    if place is None:
+        return ""
+    sentence = find_sentence(text, line.text)
+    if is_forgotten(place, talk, f"{entry} {sentence}", names):
+        return "forgotten"
+    if is_in_game(place, talk):
+        return "role_play"
+    if reason := _read_sentence(sentence, text, line.text):
+        return reason
+    return _read_next(place, talk, entry, names)
+
+
+def find_sentence(quote: str, text: str) -> str:
+    """Return the sentences of the text in which the quote stands; all of it where it stands in none."""
+    plain = " ".join(text.replace("’", "'").split())
+    sentences = split_sentences(plain)
+    for length in range(1, len(sentences) + 1):
+        for start in range(len(sentences) - length + 1):
+            joined = " ".join(sentences[start : start + length])
+            if quote in joined:
+                return joined
+    return plain
+
+
+def _read_sentence(sentence: str, quote: str, whole: str) -> str:
+    after = whole[whole.find(sentence) + len(sentence) :] if sentence in whole else ""
+    if JOKING.search(sentence) or JOKING.search(after):
+        return "joke"
+    if IRONY.search(sentence) or (after and IRONY.match(after.strip())):
+        return "irony"
+    if IMAGINED.search(sentence):
+        return "if"
+    if any(quote in quoted for quoted in QUOTATION.findall(sentence)) or QUOTES_OTHERS.search(sentence):
+        return "quotation"
+    if REQUESTS.search(sentence):
+        return "request"
+    is_asked = sentence.rstrip().rstrip("\"'”’」』)）").endswith(QUESTION_MARKS)
+    if is_asked and not TELLS_BY_ASKING.search(sentence):
+        return "question"
+    return ""
+
+
+def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> str:
+    """Return why what follows takes the line back: the speaker was joking, or corrects it to something else."""
+    line = talk.lines[place]
+    own = [one for one in talk.lines[place + 1 :] if one.speaker == line.speaker][:NEXT_LINES]
+    for distance, later in enumerate(own):
+        shared = subject(later.text, names, later.said_at) & subject(
+            f"{entry} {line.text}", names, line.said_at
+        )
+        is_bare = len(subject(later.text, names, later.said_at)) <= MAX_BARE_TERMS
+        is_next = distance == 0
+        if JOKING.search(later.text) and (is_next or shared):
+            return "joke"
+        if CORRECTS.search(later.text) and (shared or (is_next and is_bare)):
+            new = subject(later.text, names, later.said_at) - subject(line.text, names, line.said_at)
+            if not new & subject(entry, names, later.said_at):
+                return "taken_back"
+    return ""
+
+
+def is_in_game(place: int, talk: Talk) -> bool:
+    """Return whether the line belongs to a game or a story that the two tell each other."""
+    since: int | None = None
+    for at, line in enumerate(talk.lines[: place + 1]):
+        if PLAYS_NO_MORE.search(line.text):
+            since = None
+        elif PLAYS.search(line.text) or PLAYS_ON.search(line.text):
+            since = at
+    return since is not None and place - since <= GAME_LINES
+
+
+def is_forgotten(place: int, talk: Talk, told: str, names: Collection[str]) -> bool:
+    """Return whether the user asks in this line, or later, to have forgotten what is told in it."""
+    return any(
+        at >= place and (not about or about & _words(told, names, line))
+        for at, line, about in find_requests_to_forget(talk, tuple(names))
+        if about or at == place or place in _lines_before(at, talk)
+    )
+
+
+def is_asked_to_be_forgotten(text: str, talk: Talk, names: Collection[str]) -> bool:
+    """Return whether a text tells of what the user asks to have forgotten, by what they name, or of the lines before."""
+    for at, line, about in find_requests_to_forget(talk, tuple(names)):
+        told = _words(text, names, line)
+        if about & told:
+            return True
+        if not about and any(
+            len(told & _words(talk.lines[place].text, names, line)) >= MIN_SHARED
+            for place in _lines_before(at, talk)
+        ):
+            return True
+    return False
+
+
+def find_requests_to_forget(talk: Talk, names: Sequence[str]) -> list[tuple[int, Line, frozenset[str]]]:
+    """Return the lines in which the user asks to have something forgotten, with the terms of what they name there.
+
+    There are none where what was said right before is meant.
+    """
+    found = []
+    for at, line in enumerate(talk.lines):
+        if line.speaker != "user":
+            continue
+        for sentence in split_sentences(line.text):
+            if ASKS_TO_FORGET.search(sentence) and not HOLDS_ON.search(sentence):
+                bare = ASKS_TO_FORGET.sub(" ", sentence)
+                found.append((at, line, _words(bare, names, line)))
+    return found
+
+
+def _words(text: str, names: Collection[str], line: Line) -> frozenset[str]:
+    return subject(folded(text), names, line.said_at)
+
+
+def _lines_before(at: int, talk: Talk) -> list[int]:
+    """Return the places of what the user said right before: the last two of their lines."""
+    return [place for place in range(at) if talk.lines[place].speaker == "user"][-2:]

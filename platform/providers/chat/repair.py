@@ -1,0 +1,59 @@
+"""Repairing JSON that is nearly right: trailing commas, single quotes, a comment, an answer that was cut.
+
+What was cut is left out whole: half an entry would tell half the truth.
+"""
+
+import json
+import re
+from typing import Any
+
+from json_repair import repair_json
+
+MAX_CHARACTERS = 60_000
+MAX_DEPTH = 12  # deeper ones are no answer, and take the library the square of their depth
+CUT_DEPTH = 2  # of the entries in the lists of an answer: what is whole down to there is kept
+FENCE = re.compile(r"\n?```\s*\Z")
+
+
+def repair_object(text: str) -> dict[str, Any] | None:
+    """Return the object that begins where the text does, repaired; None where nothing whole is left of it."""
+    text = FENCE.sub("", text[:MAX_CHARACTERS])
+    whole = _leave_out_cut(text)
+    if whole is None:
+        return None
+    try:
+        repaired = repair_json(whole, return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(repaired, list):  # prose behind the object, or another one
+        repaired = next((part for part in repaired if isinstance(part, dict)), None)
+    return repaired if isinstance(repaired, dict) and repaired else None
+
+
+def _leave_out_cut(text: str) -> str | None:
+    """Return the text up to its last whole entry, all of it where its end closes it; None where it is nested too deep."""
+    depth, whole_until, is_string, is_escaped = 0, 0, False, False
+    for at, character in enumerate(text):
+        if is_escaped:
+            is_escaped = False
+        elif is_string:
+            is_escaped, is_string = character == "\\", character != '"'
+        elif character == '"':
+            is_string = True
+        elif character in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return None
+        elif character in "]}":
+            depth -= 1
+            if depth <= 0:
+                return text[: at + 1]
+            whole_until = at + 1 if depth <= CUT_DEPTH else whole_until
+        elif character == "," and depth == 1:
+            whole_until = at
+    return text[:whole_until] if whole_until else None
+
+
+def to_strict(repaired: dict[str, Any]) -> str:
+    """Return it as JSON, to be read as strictly as any."""
+    return json.dumps(repaired, ensure_ascii=True)
