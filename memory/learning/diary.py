@@ -80,7 +80,13 @@ def drop_forgotten(companion_id: UUID, written: Written) -> Written:
         for name, sentences in parts.items()
     }
     title = UNTITLED if forgotten.forbid(written.title, list(tellings.values())) else written.title
-    return replace(written, **kept, title=title)
+    return replace(
+        written,
+        diary=kept["diary"],
+        self_concept=kept["self_concept"],
+        user_profile=kept["user_profile"],
+        title=title,
+    )
 
 
 def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:

@@ -23,7 +23,14 @@ SUBJECT_NAME, CALLED_NAME = pattern_of("subject_name"), pattern_of("called_name"
 FAMILIAR_NAME, NUMERALS = pattern_of("familiar_name"), pattern_of("numerals")
 NO_NAMES = frozenset(words_of("no_names"))
 NUMBER_WORDS = {word: str(n) for n, word in enumerate(words_of("number_words"))}
+TENS = {word: 20 + 10 * n for n, word in enumerate(words_of("tens_words"))}
+UNITS = {"hundred": 100, "thousand": 1000}
+ONES = "|".join(NUMBER_WORDS)
+WORDED = regex.compile(
+    rf"\b(?:(?P<tens>{'|'.join(TENS)})(?:[-\s](?P<ones>{ONES}))?|(?P<ones>{ONES}))\b(?:\s(?P<unit>hundred|thousand)\b)?"
+)
 HAN_DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
+FAMILIAR = "小老阿"
 HAN_COUNTS = {"仨": "三个", "俩": "两个", "倆": "两个"}
 COUNTED = regex.compile("|".join(HAN_COUNTS))
 HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
@@ -31,7 +38,8 @@ WEEKDAY_NAMES = [
     regex.compile(rf"\b{day}(?:\b|\w*day)|(?:周|週|星期|礼拜|禮拜){sign}")
     for day, sign in zip(WEEKDAYS, words_of("weekday_signs"), strict=True)
 ]
-WEATHER, PLAIN_CHARACTERS = any_word_of("weather"), frozenset("".join(words_of("plain_characters")))
+WEATHER, TOLD_ONLY = any_word_of("weather"), any_word_of("told_only")
+PLAIN_CHARACTERS = frozenset("".join(words_of("plain_characters")))
 PLAIN_TERMS = frozenset(
     term for key in ("plain_words", "common") for word in words_of(key) for term in terms(word)
 )
@@ -51,15 +59,18 @@ MAX_NUMERALS = 20  # what is longer is no number that anybody names, and may be 
 def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
     """Return whether a sentence of a diary tells what was said, or what its writer feels, and nothing of its own.
 
-    Whoever speaks of "I" may feel what nobody said; of others most words that tell something are in the talk. Weather is
-    told by nobody but the talk.
+    Whoever speaks of "I" may feel what nobody said; of others most words that tell something are in the talk. Weather,
+    tears, anger, promises and their like are told by nobody but the talk.
     """
     said = " \n".join(
         [*known, *names, *(line.name for line in talk.lines), *(line.text for line in talk.lines)]
     )
-    weather = {word for word in WEATHER.findall(folded(text)) if word not in folded(said)}
-    if weather or FIRST_PERSON.search(text):
-        return not weather
+    if any(word not in folded(said) for word in WEATHER.findall(folded(text))):
+        return False
+    if TOLD_ONLY.search(folded(text)) and not TOLD_ONLY.search(folded(said)):
+        return False
+    if FIRST_PERSON.search(text):
+        return True
     return measure_novelty(text, said) < MOST_NOVEL[bool(HAN.search(text))]
 
 
@@ -264,10 +275,16 @@ def numbers_in(text: str) -> set[str]:
     """
     plain = COUNTED.sub(lambda match: HAN_COUNTS[match[0]], folded(text))
     found = {match[0].replace(",", "").replace(":", ".").rstrip(".") for match in DIGITS.finditer(plain)}
-    found |= {NUMBER_WORDS[word] for word in regex.findall(r"[a-z]+", plain) if word in NUMBER_WORDS} - {"1"}
+    found |= {str(_read_words(match)) for match in WORDED.finditer(plain)} - {"1"}
     for numeral in NUMERALS.findall(plain):
         found.add(str(_value(numeral)) if len(numeral) <= MAX_NUMERALS else numeral)
     return found
+
+
+def _read_words(match: "regex.Match[str]") -> int:
+    """Return the value of "five", "twenty-five" or "six hundred"."""
+    value = TENS.get(match["tens"], 0) + int(NUMBER_WORDS.get(match["ones"], 0))
+    return value * UNITS.get(match["unit"], 1)
 
 
 def _value(numeral: str) -> int:
@@ -287,6 +304,8 @@ def _value(numeral: str) -> int:
 
 def _is_said(name: str, words: str) -> bool:
     """Return whether the name occurs as a word of its own; without its "'s"."""
+    if name[0] in FAMILIAR and len(name) == len("小林"):  # 小林 may be called by another half of the name
+        return name in words or name[1] in words
     bare = regex.escape(name.removesuffix("'s"))
     return bool(regex.search(rf"(?<![\p{{Latin}}]){bare}(?![\p{{Latin}}])", words))
 
