@@ -111,7 +111,7 @@ def load_spoken(message: Message, limit: int) -> list[Spoken]:
     parameters: dict[str, Any] = {"start": start, "conversation": conversation, "limit": limit}
     with connection.cursor() as cursor:
         cursor.execute(SPOKEN, parameters | {"session": message.session_id})
-        return [Spoken(*rest, json.loads(emotions)) for *rest, emotions in cursor.fetchall()]
+        return [Spoken._make((*rest, json.loads(emotions))) for *rest, emotions in cursor.fetchall()]
 
 
 def load_page(

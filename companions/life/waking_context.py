@@ -21,8 +21,9 @@ from companions.life.inner_state import get_feeling_now
 from companions.life.recent_talk import RecentTalk, load_recent_talk
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
+from companions.prompting.history import Line
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
-from companions.prompting.turn_prompt import RULES, Line, compose_tool_result, load_last_time, render_system
+from companions.prompting.turn_prompt import RULES, compose_tool_result, load_last_time, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from memory.threads import load_open_threads, render_threads

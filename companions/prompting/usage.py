@@ -139,4 +139,5 @@ def leaves_no_room(companion: Companion, tools: int) -> bool:
     `tools` are the tokens of those that are offered.
     """
     left = talk_tokens(tools) - estimate(render_system(companion, NOTHING_PINNED, tools=tools))
-    return left < settings.CONTEXT_TOKENS // TALK_SHARE
+    least: int = settings.CONTEXT_TOKENS // TALK_SHARE
+    return left < least

@@ -19,9 +19,9 @@ from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.models import Companion, Message, Prompt, Reply, Session
 from companions.prompting import turn_prompt
-from companions.prompting.history import align_window, choose_newest
+from companions.prompting.history import Line, align_window, choose_newest
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
-from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, Line, load_last_time
+from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, load_last_time
 from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector

@@ -10,7 +10,7 @@ from companions.models import Session
 from companions.tools.tool import Tool, ToolContext
 
 GroupName = Literal["search", "notes", "timers"]
-GROUPS: dict[GroupName, tuple[str, ...]] = {
+GROUPS: dict[str, tuple[str, ...]] = {
     "search": ("search_conversation", "look_up"),
     "notes": ("revise", "block_append", "block_replace", "note"),
     "timers": ("list_timers", "cancel_timer"),
@@ -50,5 +50,4 @@ def find_asked_groups(steps: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def list_group_tools(groups: Iterable[str]) -> list[str]:
     """Return the tools of the groups, in their order; nothing for a group that there is no more."""
-    by_name: Mapping[str, tuple[str, ...]] = dict(GROUPS)
-    return [name for group in dict.fromkeys(groups) for name in by_name.get(group, ())]
+    return [name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())]
