@@ -58,6 +58,16 @@ def test_a_failed_replys_page_shows_the_providers_own_words(desk: Client, scene:
     assert "429: slow down <please>" in text
 
 
+def test_what_the_model_wrote_stands_in_the_trace_where_something_else_became_of_it(
+    desk: Client, scene: Scene
+) -> None:
+    prompt = Prompt.objects.filter(reply=scene.reply).latest("round")
+    assert "What the model wrote" not in shown(desk, page(scene.reply))
+    Prompt.objects.filter(pk=prompt.pk).update(wrote="Hello!<|im_end|> Ana: hi")
+    assert "Hello!<|im_end|> Ana: hi" in shown(desk, page(scene.reply))
+    assert "Hello!<|im_end|> Ana: hi" in shown(desk, page(prompt))
+
+
 def test_a_reply_whose_prompts_are_gone_still_has_its_page(desk: Client, scene: Scene) -> None:
     Prompt.objects.all().delete()
     assert "No longer kept" in shown(desk, page(scene.reply))

@@ -15,7 +15,10 @@ from tests.fixtures.turns import Socket, connected, make_companion
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed", "error")
-SPOKEN = {name: case for name, case in SPILLED.items() if case[1].strip()}
+CALLS = {
+    name: answer for name, (answer, _text) in SPILLED.items() if " call" in name and "broken" not in name
+}
+SPOKEN = {name: case for name, case in SPILLED.items() if case[1].strip() and name not in CALLS}
 LETTERS = 2000  # of an answer that comes letter by letter
 
 
@@ -115,11 +118,6 @@ async def test_two_empty_answers_fail_and_the_next_prompt_has_one_message_of_the
     sent = rehearsal.requests()[-1]["messages"]
     assert [message["role"] for message in sent] == ["system", "user"]
     assert sent[-1]["content"].startswith("Are you there?\n\nHello?")
-
-
-CALLS = {
-    name: answer for name, (answer, _text) in SPILLED.items() if " call" in name and "broken" not in name
-}
 
 
 @pytest.mark.parametrize("name", CALLS)
