@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from accounts.models import ModelCall
 from companions.conversations.messages import Spoken
@@ -16,6 +17,7 @@ from integrations.push.channel import render_payload
 from memory.models import Memory
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.rest import Api
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
@@ -56,6 +58,25 @@ def test_it_comes_as_it_stands_where_the_companion_has_no_word_for_it(
     rehearsal.script({"answer": nothing, "when": "<kith-waking>"})
     assert ran(woken(mira, NOON), NOON).outcome == "reminded"
     assert unprompted(mira) == [BARE]
+
+
+def test_page_and_api_say_that_it_is_kiths(
+    mira: Companion, rehearsal: RehearsalServer, client: Client, as_alice: Api
+) -> None:
+    say(mira, "Hello", "Hello, Alice.", at=NOON - HOUR)
+    rehearsal.script({"answer": "", "when": "<kith-waking>"})
+    ran(woken(mira, NOON), NOON)
+    client.force_login(mira.user)
+    shown = client.get(f"/companions/{mira.pk}/").content.decode()
+    assert "said-by-kith" in shown
+    assert "Kith, not Mira" in shown
+    newest = as_alice.get(f"/companions/{mira.pk}/messages").json()["items"][0]
+    assert (newest["role"], newest["text"]) == ("system", BARE)
+    entry = as_alice.get(f"/companions/{mira.pk}/life").json()["items"][0]
+    assert (entry["outcome"], entry["what"]) == (
+        "reminded",
+        "It found no words of its own, so Kith reminded you.",
+    )
 
 
 @pytest.mark.parametrize(
