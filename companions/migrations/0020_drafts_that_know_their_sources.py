@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Each draft tells what it was made from; those of before this are made again."""
 
     dependencies = [
-        ("companions", "0018_proposals_to_forget"),
+        ("companions", "0019_without_stage_directions"),
     ]
 
     operations = [
