@@ -66,8 +66,8 @@ def drop_forgotten(companion_id: UUID, written: Written) -> Written:
     forgotten = load_forgotten(companion_id)
     if not forgotten.kept:
         return written
-    parts = {name: getattr(written, name) for name in ("diary", "self_concept", "user_profile")}
-    ids = {UUID(str(id)) for sentences in parts.values() for each in sentences for id in each["sources"]}
+    parts = (written.diary, written.self_concept, written.user_profile)
+    ids = {UUID(str(id)) for sentences in parts for each in sentences for id in each["sources"]}
     said = Memory.objects.of(companion_id).filter(message__in=ids)
     tellings = {str(id): (text, at) for id, text, at in said.values_list("message", "text", "happened_at")}
 
@@ -75,18 +75,11 @@ def drop_forgotten(companion_id: UUID, written: Written) -> Written:
         sources = [tellings[id] for id in map(str, sentence["sources"]) if id in tellings]
         return forgotten.forbid(sentence["text"], sources)
 
-    kept = {
-        name: [sentence for sentence in sentences if not is_forbidden(sentence)]
-        for name, sentences in parts.items()
-    }
-    title = UNTITLED if forgotten.forbid(written.title, list(tellings.values())) else written.title
-    return replace(
-        written,
-        diary=kept["diary"],
-        self_concept=kept["self_concept"],
-        user_profile=kept["user_profile"],
-        title=title,
+    diary, own, theirs = (
+        [sentence for sentence in sentences if not is_forbidden(sentence)] for sentences in parts
     )
+    title = UNTITLED if forgotten.forbid(written.title, list(tellings.values())) else written.title
+    return replace(written, diary=diary, self_concept=own, user_profile=theirs, title=title)
 
 
 def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:

@@ -10,7 +10,9 @@ from companions.errors import ForgetProposalError
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.memories.forget_proposals import confirm, decline, lapse, load_items
-from companions.models import Companion, ForgetProposal, InnerState, Message, Session
+from companions.models import Closing, Companion, ForgetProposal, InnerState, Message, Session
+from companions.sessions.closing import run
+from companions.sessions.requests import close
 from companions.sessions.transcript import build_talk, select_messages, select_visible
 from memory.core_memory import set_slot, write_block
 from memory.learning.answers import Learnt
@@ -23,6 +25,7 @@ from memory.store import keep_fact
 from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.companions.tools.conftest import NOW, end, turn_of, use
+from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 EARLIER = NOW - timedelta(days=2)
@@ -174,6 +177,17 @@ def test_it_is_not_learnt_again_from_what_was_said_before_but_from_what_is_said_
     profile = current(mira.pk, Revision.About.USER_PROFILE)
     assert profile
     assert profile.text == ""
+
+
+def test_the_end_of_the_same_session_does_not_tell_it(mira: Companion, rehearsal: RehearsalServer) -> None:
+    say(mira, *SAID, at=NOW - timedelta(minutes=30))
+    confirm(asked(mira), None, LATER)
+    rehearsal.reset()
+    run(Closing.objects.get(job=close(mira, LATER)).pk, LATER)
+    assert Closing.objects.get().state == Closing.State.DONE
+    assert "chemistry" in str(rehearsal.requests())
+    assert "regnant" not in str(rehearsal.requests())
+    assert tables_with("pregnant") == {}
 
 
 def test_an_import_does_not_bring_it_back(mira: Companion, secret: list[Message]) -> None:
