@@ -27,7 +27,12 @@ SILENT_FIELDS = frozenset({"choice", "action", "name", "tool", "decision", "func
 OPEN_TEXT = regex.compile(
     r'"(?:text|message|content)"\s*:\s*"((?:[^"\\]|\\.)++)'
 )  # also of an object cut at its end
-FORM = regex.compile(r'^\s*(?:```\w*\s*)?[{\[]\s*"')
+FORM = regex.compile(
+    r'^\s*(?:```\w*\s*)?[{\[]\s*"|\{\s*"(?:choice|action|name|tool|decision|text|message)"\s*:'
+)
+CHOSEN_SILENCE = regex.compile(
+    r'"(?:choice|action|decision)"\s*:\s*"\s*(?!speak|say|send|message)', regex.IGNORECASE
+)
 EDGES = regex.compile(r"^[\s\p{P}\p{S}]++|(?<![\s\p{P}\p{S}])[\s\p{P}\p{S}]++$")
 WRAPPED = regex.compile(r"^[\"“「『](?P<text>.+)[\"”」』]$", regex.DOTALL)
 
@@ -73,8 +78,11 @@ def _find_choice(text: str) -> Words:
             return choice
     if not FORM.search(text):
         return Words(text)
-    cut = OPEN_TEXT.search(text)
-    return Words(f"{_unescape(cut[1])}…" if cut else "")
+    found_text = OPEN_TEXT.search(text)
+    if found_text is None or CHOSEN_SILENCE.search(text):
+        return Words()
+    is_whole = text.startswith('"', found_text.end())  # and broken elsewhere, as by a line's end
+    return Words(_unescape(found_text[1]) + ("" if is_whole else "…"))
 
 
 def _read_choice(found: dict[str, Any]) -> Words | None:
