@@ -169,7 +169,7 @@ class Draft:
 def write_draft(material: Material, now: datetime) -> Draft:
     """Ask the model. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing of its answer stands."""
     companion, before = material.companion, material.before
-    persona = beginning(companion.persona, measure_room() // PERSONA_SHARE)
+    persona = beginning(companion.expand(companion.persona), measure_room() // PERSONA_SHARE)
     inner = shorten_state(before) if before else ""
     tokens = measure_room(persona, inner)
     shown = take_fitting(material.messages[: -MAX_MESSAGES - 1 : -1], tokens)[::-1]

@@ -71,7 +71,7 @@ class Material:
 
     @property
     def persona(self) -> str:
-        return beginning(self.companion.persona, measure_room() // PERSONA_SHARE)
+        return beginning(self.companion.expand(self.companion.persona), measure_room() // PERSONA_SHARE)
 
     @property
     def entry_before(self) -> str:
