@@ -27,6 +27,7 @@ LEAD = regex.compile(rf"^[^“”「」]{{0,80}}?(?:{SAID})[^“”「」]{{0,60
 QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
 HUMAN_LIFE, ASSENTS = pattern_of("human_life"), pattern_of("assents")
 GENERALISES, HAPPENS_OFTEN = pattern_of("generalises"), pattern_of("happens_often")
+FACT_LINES = 2  # before and after those of a fact: question and answer make one
 DOUBTFUL_NOVELTY = 0.5  # of what a text tells is not in its lines: it may follow from them, or may not
 DOUBTFUL_CONFIDENCE = 0.5  # is shown as unsure
 RUN_LETTERS = 5
@@ -117,7 +118,7 @@ def judge(
         return Stopped(learnt, "not_theirs")
     if is_generalised(supported):
         return Stopped(learnt, "generalised")
-    if not follows_from(learnt.text, entry.lines, talk, known, called):
+    if not follows_from(learnt.text, entry.lines, talk, known, called, FACT_LINES):
         return Stopped(learnt, "invented")
     said = " ".join([*known, *called, *(line.text for line in near_lines(entry.lines, talk))])
     if measure_novelty(learnt.text, said) >= DOUBTFUL_NOVELTY:

@@ -114,29 +114,29 @@ def grounded(
 
 
 def follows_from(
-    text: str, lines: Sequence[Line], talk: Talk, known: Sequence[str], names: Collection[str]
+    text: str,
+    lines: Sequence[Line],
+    talk: Talk,
+    known: Sequence[str],
+    names: Collection[str],
+    reach: int = NEAR_LINES,
 ) -> bool:
     """Return whether a fact names nothing that is not in its lines and those next to them, or in what was known.
 
     Of names the whole talk may tell, for "she" two lines later is somebody.
     """
-    places = [at for at, line in enumerate(talk.lines) if line in lines]
-    near = [
-        line for at, line in enumerate(talk.lines) if any(abs(at - place) <= NEAR_LINES for place in places)
-    ]
+    near = near_lines(lines, talk, reach)
     whole = folded(" \n".join([*known, *names, *(line.text for line in talk.lines)]))
     is_named = all(_is_said(name, whole) or _is_evident(name, whole) for name in names_in(text))
     beside = "\n".join(known)
     return is_named and stands_on(_without_names(text), near, beside, names)
 
 
-def near_lines(lines: Sequence[Line], talk: Talk) -> list[Line]:
-    """Return these lines of the talk, and those next to them."""
+def near_lines(lines: Sequence[Line], talk: Talk, reach: int = NEAR_LINES) -> list[Line]:
+    """Return these lines of the talk, and so many before and after each."""
     ids = {line.message_id for line in lines}
     places = [at for at, line in enumerate(talk.lines) if line.message_id in ids]
-    return [
-        line for at, line in enumerate(talk.lines) if any(abs(at - place) <= NEAR_LINES for place in places)
-    ]
+    return [line for at, line in enumerate(talk.lines) if any(abs(at - place) <= reach for place in places)]
 
 
 def _without_names(text: str) -> str:
