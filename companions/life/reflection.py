@@ -103,7 +103,7 @@ def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     lease = Lease.take(Life.objects.filter(companion=companion_id), "reflect_at", clock or (lambda: now))
     if lease is None:
         return
-    with note_failures(partial(_note_failure, companion_id, lease)):
+    with note_failures(lease, partial(_note_failure, companion_id, lease)):
         lease.release(_reflect(companion_id, lease, now))
 
 

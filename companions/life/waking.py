@@ -22,7 +22,7 @@ from companions.models import Companion, Conversation, Message, Reply, Timer, Wa
 from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
-from providers.errors import ProviderError
+from providers.errors import ProviderBusy, ProviderError
 from safety.outgoing import check_outgoing
 
 log = structlog.get_logger(__name__)
@@ -51,7 +51,10 @@ def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     if lease is None:
         return
     try:
-        with note_failures(partial(_note_failure, lease)), suppress(LostOwnershipError):
+        with (
+            note_failures(lease, partial(_note_failure, lease), started_at=None),
+            suppress(LostOwnershipError),
+        ):
             _go_on(waking_id, lease, now)
     except IntegrityError:
         if Waking.objects.filter(pk=waking_id).exists():
@@ -105,8 +108,9 @@ def _decide(context: WakingContext, now: datetime) -> str:
     text = ""
     try:
         text = decide(context, now)
-    except ProviderError:
-        if not context.waking.attempts or not write_reminder(context):
+    except ProviderError as error:
+        is_in_vain = context.waking.attempts or isinstance(error, ProviderBusy)
+        if not is_in_vain or not write_reminder(context):
             raise
     reminder = "" if text else write_reminder(context)
     if reminder:

@@ -48,7 +48,7 @@ def run(closing_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     row = Closing.objects.open().filter(pk=closing_id)
     lease = Lease.take(row, "next_at", clock or (lambda: now), error="")
     if lease:
-        with note_failures(partial(_note_failure, lease)):
+        with note_failures(lease, partial(_note_failure, lease)):
             _go_on(closing_id, lease, now)
 
 

@@ -40,7 +40,7 @@ def run(entry_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     lease = Lease.take(row, "next_at", clock or (lambda: now))
     if lease is None:
         return
-    with note_failures(partial(_note_failure, lease)):
+    with note_failures(lease, partial(_note_failure, lease)):
         for _draft in range(MAX_DRAFTS):
             if _write(entry_id, lease, now):
                 return

@@ -67,7 +67,7 @@ def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     session = row.select_related("companion__user", "companion__conversation").first()
     if lease is None or session is None:
         return
-    with note_failures(partial(_note_failure, session, lease)):
+    with note_failures(lease, partial(_note_failure, session, lease)):
         tomorrow = None
         is_whole = len(_load_unlearnt(session)) >= DIGEST_MESSAGES
         if is_whole and not is_being_answered(session):

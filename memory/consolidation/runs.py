@@ -50,7 +50,7 @@ def consolidate(companion_id: UUID, run_id: UUID, now: datetime, lock: Lock) -> 
     lease = Lease.take(mine, "next_at", lambda: now)
     if lease is None:
         return
-    with note_failures(partial(_put_off, companion_id, lease)):
+    with note_failures(lease, partial(_put_off, companion_id, lease)):
         if later := _draft_and_write(companion_id, run_id, now, lock):
             lease.release(later)
 

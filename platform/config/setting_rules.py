@@ -18,7 +18,6 @@ SECRET_CHARACTERS = 32
 SECRET_DISTINCT_CHARACTERS = 8
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of its points
 LAWFUL_MINUTES = 180
-REMOTE_SLOTS = 16  # of a chat server elsewhere, which serves many
 
 
 def require_strong_secret(key: str) -> None:
@@ -73,9 +72,9 @@ def break_after(minutes: int) -> timedelta:
 
 
 def count_slots(chat: dict[str, Any]) -> int:
-    """Return how many requests a chat server is taken to answer at once: 1 on this machine or in its network, else many.
+    """Return how many requests a chat server is taken to answer at once: 1 on this machine or in its network.
 
-    0, for as many as there are, of the rehearsal model and where there is none.
+    0, for as many as there are, of one elsewhere, of the rehearsal model, and where there is none.
     """
     host = urlsplit(chat["base_url"]).hostname or ""
     if not host or chat["is_rehearsal"]:
@@ -84,7 +83,7 @@ def count_slots(chat: dict[str, Any]) -> int:
         is_near = ipaddress.ip_address(host).is_private
     except ValueError:
         is_near = "." not in host or host.endswith((".local", ".internal", ".localhost", ".lan"))
-    return 1 if is_near else REMOTE_SLOTS
+    return 1 if is_near else 0
 
 
 def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:

@@ -356,7 +356,7 @@ SAMPLING = {
     "presence_penalty": optional_float("LLM_PRESENCE_PENALTY", 0.0),
     "frequency_penalty": optional_float("LLM_FREQUENCY_PENALTY", 0.2),
 }
-#: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `16`; `15` | how many requests the
+#: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `0`; `15` | how many requests the
 #:   chat server answers at once (`0`: nobody waits); learning and the like take a slot that no talk has wanted for so
 #:   many seconds
 LLM_SLOTS = env.int("LLM_SLOTS", count_slots(CHAT))

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from django.db.models import Q, QuerySet
 
-from jobs.errors import RetryableError
+from jobs.errors import PostponedError, RetryableError
 
 LEASE_TIME = timedelta(minutes=20)  # longer than any one answer may take; whoever asks again renews it first
 RETRY_DELAY = timedelta(minutes=1)
@@ -61,10 +61,15 @@ def retry_at(attempts: int, now: datetime) -> datetime:
 
 
 @contextmanager
-def note_failures(note: Callable[[str], object]) -> Iterator[None]:
-    """Give the code of what goes wrong in the block to `note`; all but a RetryableError is raised again."""
+def note_failures(lease: Lease, note: Callable[[str], object], **put_off: Any) -> Iterator[None]:
+    """Give the code of what goes wrong in the block to `note`; all but a RetryableError is raised again.
+
+    What is merely postponed is let go of for a minute, with these fields set.
+    """
     try:
         yield
+    except PostponedError:
+        lease.release(lease.clock() + RETRY_DELAY, **put_off)
     except RetryableError as error:
         note(error.code)
     except Exception:

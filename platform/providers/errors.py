@@ -2,6 +2,7 @@
 
 ProviderError
 ├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
+│   └── ProviderBusy      people talk with it all the while: what can wait is put off
 ├── ProviderRefused       4xx: bad request, bad key: again will not help
 │   ├── AnswerWithheld    what was asked, or answered, is not to be said
 │   └── ContextTooLong    the prompt does not fit, however short its history
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
-from jobs.errors import RetryableError
+from jobs.errors import PostponedError, RetryableError
 
 if TYPE_CHECKING:
     from providers.chat.events import Usage
@@ -48,6 +49,12 @@ class ProviderUnavailable(ProviderError):
     sentence = _(
         "The model cannot be reached just now. What you wrote is kept; please try again in a moment."
     )
+
+
+class ProviderBusy(ProviderUnavailable, PostponedError):
+    """No slot of the server was free of talk for long enough."""
+
+    code = "provider_busy"
 
 
 class ProviderRefused(ProviderError):

@@ -1,8 +1,8 @@
 """Slots of the chat server: whoever talks goes first, and calls in the background wait for the talk to pause.
 
-A talk holds a slot from its message until a little after its answer. Background calls take what is left, one a slot, and
-give it up when a talk wants it. Counted in Redis over all processes; what its process no longer renews lapses, and
-without Redis nobody waits.
+A talk holds a slot from its message until a little after its answer. Background calls take what is left, one a slot,
+and give it up when a talk wants it; one that finds no pause is put off. Counted in Redis over all processes; what its
+process no longer renews lapses, and without Redis nobody waits.
 """
 
 import asyncio
@@ -17,10 +17,11 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from jobs.background import one_per_loop
+from providers.errors import ProviderBusy
 
 LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
 LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours
-MAX_WAIT_SECONDS = 240.0  # with the longest answer less than a job's lease (jobs.lease)
+MAX_WAIT_SECONDS = 60.0  # then the worker's thread is given to other work
 TALKS, CALLS = "kith:slots:talks", "kith:slots:calls"
 UNAVAILABLE = (RedisError, OSError)
 
@@ -78,31 +79,33 @@ async def run_in_pause(
 ) -> None:
     """Run the call once there is a slot for it; broken off where a talk wants the slot, it is run anew after that.
 
-    After `wait_seconds` in all it is run to its end without a slot.
+    Raise ProviderBusy where that has not come to an end after `wait_seconds` in all, and a talk wants the slot: on a slow
+    machine a call that held it would keep whoever talks from their answer.
     """
     if not settings.LLM_SLOTS:
         await call()
         return
     deadline = time.monotonic() + wait_seconds
-    while time.monotonic() < deadline:
+    while True:
         id = uuid.uuid4().hex
         try:
             is_taken = await _eval(TAKE, settings.LLM_SLOTS, LEASE_SECONDS, id)
         except UNAVAILABLE:
-            break
-        if not is_taken:
-            await asyncio.sleep(LOOK_SECONDS)
-            continue
-        try:
-            if await _run_holding(id, call, deadline):
-                return
-        finally:
-            with suppress(*UNAVAILABLE):
-                await _redis().zrem(CALLS, id)
-    await call()
+            await call()
+            return
+        if is_taken:
+            try:
+                if await _run_holding(id, call):
+                    return
+            finally:
+                with suppress(*UNAVAILABLE):
+                    await _redis().zrem(CALLS, id)
+        if time.monotonic() >= deadline:
+            raise ProviderBusy("The talk has not paused for long enough")
+        await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _run_holding(id: str, call: Callable[[], Coroutine[Any, Any, None]], deadline: float) -> bool:
+async def _run_holding(id: str, call: Callable[[], Coroutine[Any, Any, None]]) -> bool:
     """Return whether the call came to its end; False where it gave its slot up to a talk."""
     running = asyncio.ensure_future(call())
     try:
@@ -110,7 +113,7 @@ async def _run_holding(id: str, call: Callable[[], Coroutine[Any, Any, None]], d
             is_wanted = False
             with suppress(*UNAVAILABLE):
                 is_wanted = not await _eval(RENEW, settings.LLM_SLOTS, LEASE_SECONDS, id)
-            if is_wanted and time.monotonic() < deadline:
+            if is_wanted:
                 return False
         await running
     finally:
