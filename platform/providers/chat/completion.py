@@ -66,9 +66,7 @@ def metered_completion(
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
     sampling = sampling or Sampling.for_form((form or {}).get("json_schema", {}).get("name", ""))
     try:
-        collect = partial(
-            _collect, completion, messages, tools, form, sampling or Sampling.for_form(None), timeout_seconds
-        )
+        collect = partial(_collect, completion, messages, tools, form, sampling, timeout_seconds)
         run_in_background(run_in_pause(collect, min(timeout_seconds, MAX_WAIT_SECONDS)))
         yield completion
         failed = None
