@@ -16,12 +16,12 @@ from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
 from accounts.usage import NO_TOKENS, Payer, charged, waits_until
-from jobs.lease import MAX_ATTEMPTS, Lease, retry_at
+from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Lease, retry_at
 from memory.learning.answers import each, text
 from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
-from providers.errors import ProviderError
+from providers.errors import ProviderBusy, ProviderError
 from providers.tokens import estimate, split
 from text.strings import quoted, storable
 
@@ -71,6 +71,9 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     try:
         with charged(payer, ModelCall.Purpose.GISTS) as charge:
             answer = structured.ask("gists", render_request(pages, *limits), Gists)
+    except ProviderBusy:
+        _row(document).update(next_at=now + RETRY_DELAY)
+        return 0
     except ProviderError as error:
         _put_off(document, error.code, now)
         return 0

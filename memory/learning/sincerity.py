@@ -11,7 +11,7 @@ import regex
 from memory.language import pattern_of
 from memory.learning.subjects import subject
 from memory.learning.talk import Line, Talk
-from text.strings import folded, split_sentences
+from text.strings import cut_sentences, folded, split_sentences
 
 MIN_SHARED = 2  # terms of a sentence that tells of a line
 NEXT_LINES = 3  # of the same speaker, in which a line may be taken back
@@ -48,13 +48,15 @@ def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collecti
 def find_sentence(quote: str, text: str) -> str:
     """Return the sentences of the text in which the quote stands; all of it where it stands in none."""
     plain = " ".join(text.replace("’", "'").split())
-    sentences = split_sentences(plain)
-    for length in range(1, len(sentences) + 1):
-        for start in range(len(sentences) - length + 1):
-            joined = " ".join(sentences[start : start + length])
-            if quote in joined:
-                return joined
-    return plain
+    at = plain.find(quote)
+    if at < 0 or not quote:
+        return plain
+    sentences, start = [], 0
+    for sentence in cut_sentences(plain):
+        if start < at + len(quote) and start + len(sentence) > at:
+            sentences.append(sentence)
+        start += len(sentence)
+    return "".join(sentences).strip()
 
 
 def _read_sentence(sentence: str, quote: str, whole: str) -> str:

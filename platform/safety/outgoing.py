@@ -18,7 +18,7 @@ from accounts.models import ModelCall
 from accounts.usage import Payer, charged
 from providers.chat.events import Messages
 from providers.chat.structured import ask
-from providers.errors import ProviderError
+from providers.errors import ProviderBusy, ProviderError
 
 log = structlog.get_logger(__name__)
 RULES = Path(__file__).with_name("outgoing_rules")  # a file for each language
@@ -50,7 +50,8 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
     """Return the name of the rule for which the text is held back; "" where it may go.
 
     The chat model is asked about what breaks no rule and was not asked for, unless settings.CHECK_BY_MODEL is off. Where
-    it fails, answers in another form, or names no words of the text that press, the text goes.
+    it fails, answers in another form, or names no words of the text that press, the text goes. Raise ProviderBusy where
+    it may not be asked now.
     """
     rule = find_broken_rule(text)
     if rule or is_asked_for or not _is_model_asked():
@@ -62,6 +63,8 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
     try:
         with charged(payer, ModelCall.Purpose.CHECK):
             judgement = ask("check", messages, Judgement)
+    except ProviderBusy:
+        raise  # it is asked once the talk has paused
     except ProviderError as error:
         log.warning("check_by_model_failed", error=error.code)
         return ""

@@ -10,8 +10,10 @@ from django.conf import settings as kith
 from redis.asyncio import Redis
 
 from config.setting_rules import count_slots
+from providers.chat.completion import complete
 from providers.errors import ProviderBusy
 from providers.slots import CALLS, TALKS, note_pause, note_talks, run_in_pause
+from providers.tokens import Metered, metered
 
 Call = Callable[[], Coroutine[Any, Any, None]]
 
@@ -165,3 +167,20 @@ async def test_a_failure_is_the_callers_and_leaves_the_slot(redis: Redis) -> Non
 def test_a_server_at_hand_is_taken_to_answer_one_at_a_time(address: str, slots: int) -> None:
     assert count_slots({"base_url": address, "is_rehearsal": False}) == slots
     assert count_slots({"base_url": address, "is_rehearsal": True}) == 0
+
+
+async def test_a_call_that_was_never_made_is_not_recorded(settings: Any) -> None:
+    settings.CHAT = {
+        "base_url": "http://127.0.0.1:9/v1",
+        "api_key": "",
+        "model": "none",
+        "is_rehearsal": False,
+    }
+    await note_talks(["mira"], 60)
+
+    def ask() -> list[Metered]:
+        with metered() as calls, pytest.raises(ProviderBusy):
+            complete([{"role": "user", "content": "Hello"}], timeout_seconds=0.3)
+        return calls
+
+    assert await asyncio.to_thread(ask) == []

@@ -14,7 +14,7 @@ from django.conf import settings
 from providers.chat.events import Messages, Piece, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.clients import aclose_clients, get_chat_client, run_in_background
-from providers.errors import MalformedError, ProviderError, ProviderUnavailable
+from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
@@ -75,23 +75,25 @@ def metered_completion(
         raise
     finally:
         usage = completion.usage
+        was_asked = not isinstance(failed, ProviderBusy) or bool(completion.text or completion.thought)
         if failed is not None and usage == Usage(0, 0):
             usage = failed.usage or usage
             if not failed.usage and (completion.text or completion.thought):  # an answer had begun
                 received = estimate_answer(completion.text, completion.thought, completion.calls)
                 usage = Usage(estimate_messages(messages, tools), received, is_estimated=True)
-        note(
-            Metered(
-                settings.CHAT["base_url"],
-                settings.CHAT["model"],
-                usage.prompt_tokens,
-                usage.is_estimated,
-                round((perf_counter() - began) * 1000),
-                failed,
-                usage.completion_tokens,
-                usage.cached_tokens,
+        if was_asked:
+            note(
+                Metered(
+                    settings.CHAT["base_url"],
+                    settings.CHAT["model"],
+                    usage.prompt_tokens,
+                    usage.is_estimated,
+                    round((perf_counter() - began) * 1000),
+                    failed,
+                    usage.completion_tokens,
+                    usage.cached_tokens,
+                )
             )
-        )
 
 
 async def _collect(

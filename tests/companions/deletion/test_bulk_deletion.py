@@ -14,7 +14,7 @@ from tests.companions.deletion.conftest import NOW, learnt, say
 from tests.fixtures.rest import Api
 
 pytestmark = pytest.mark.django_db
-QUERIES = 66
+QUERIES = 67
 
 
 @pytest.fixture
