@@ -35,6 +35,7 @@ UNMISTAKABLE = regex.compile(
 )
 KITH_END = regex.compile(r"<\s?/\s?kith[-_][^<>\n]{0,120}>")
 THOUGHT_END = regex.compile(r"(?i)[<\[](?P<closes>/?)(?:think|thinking|thought|reasoning)[>\]]")
+ASIDE_END = regex.compile(r"(?i)[<\[]/(?:think|thinking|thought|reasoning)[>\]]")
 CHANNEL_END = regex.compile(r"<\|(?P<closes>)(?:end|start|channel|return)\|>")
 CALL_ENDS = {  # by what a call begins with
     "<function=": regex.compile(r"(?i)</function>"),
@@ -52,7 +53,7 @@ FENCED_CALL = regex.compile(
 )
 BARE_CALL = regex.compile(CALL_KEY)
 ROLE = regex.compile(
-    r"(?i)\s*(?P<role>assistant|model|bot|ai|system|user|human|tool|developer|ipython|analysis<\|message\|>|commentary|final)(?:\b|(?<=>))"
+    r"(?i)\s{0,40}(?P<role>assistant|model|bot|ai|system|user|human|tool|developer|ipython|analysis<\|message\|>|commentary|final)(?:\b|(?<=>))"
 )
 OWN_ROLES = {"assistant", "model", "bot", "ai", "final", "commentary"}
 OTHERS = {
@@ -101,11 +102,10 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class TextCall:
-    """A tool call that was written as text, and the very text."""
+    """A tool call that was written as text."""
 
     name: str
     arguments: str
-    source: str
 
 
 Part = str | Thought | TextCall
@@ -128,7 +128,7 @@ class MarkupReader:
         self._close = THOUGHT_END
         self._collected: list[str] = []
         self._size = self._depth = 0
-        self._fence = ""
+        self._fence, self._reads_asides = "", True
         self.is_ended = False
 
     def take(self, piece: str) -> Iterator[Part]:
@@ -289,10 +289,14 @@ class MarkupReader:
                 elif not inner.startswith("/") and not inner.endswith("/"):
                     self._read = self._read_block
             case "thought" | "closes":
-                if not found["closes"]:
-                    self._close = THOUGHT_END
-                    self._depth = 1
-                    self._read = self._read_thought if self._is_blank_line else self._read_aside
+                if found["closes"]:
+                    return
+                if self._is_blank_line:
+                    self._close, self._read, self._depth = THOUGHT_END, self._read_thought, 1
+                elif tag.startswith("["):  # a word in brackets
+                    yield self._note(tag)
+                elif self._reads_asides:
+                    self._close, self._read = ASIDE_END, self._read_aside
             case "call":
                 self._collect(tag)
                 kind = "<function=" if tag.startswith("<function=") else tag[0]
@@ -430,7 +434,7 @@ class MarkupReader:
     def _give_calls(self) -> list[Part]:
         source = "".join(self._collected)
         self._drop_collected()
-        return [TextCall(name, arguments, source) for name, arguments in read_calls(source)]
+        return [TextCall(name, arguments) for name, arguments in read_calls(source)]
 
     def _give_calls_or_text(self) -> list[Part]:
         """Return the calls that the code is, if it is nothing else; else the code."""
@@ -441,12 +445,16 @@ class MarkupReader:
         self._drop_collected()
         return [self._note(source)]
 
-    def _give_collected(self) -> list[Part]:
-        """Return what was being read as the answer ended."""
+    def _give_collected(self) -> Iterator[Part]:
+        """Yield what was being read as the answer ended; what was no aside is read again as text."""
         if self._read == self._read_aside:
-            return [self._note("".join(self._collected))]
+            source = "".join(self._collected)
+            self._drop_collected()
+            self._reads_asides = False
+            yield from self._run(source, is_end=True)
+            if self.is_ended:
+                return
         if self._read == self._read_call:
-            return self._give_calls()
-        if self._collected:
-            return self._give_calls_or_text()
-        return []
+            yield from self._give_calls()
+        elif self._collected:
+            yield from self._give_calls_or_text()

@@ -8,6 +8,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 MAX_CALLS = 16  # of one text
@@ -16,9 +17,12 @@ ARGUMENTS = ("arguments", "parameters", "args", "input")
 FUNCTION = re.compile(r"<function=([\w.-]{1,64})>(.*?)(?:</function>|\Z)", re.DOTALL)
 PARAMETER = re.compile(r"<parameter=([\w.-]{1,64})>\n?(.*?)\n?(?:</parameter>|\Z)", re.DOTALL)
 NAMED = re.compile(
-    r"(?:^|\]|>|functions\.)\s*([A-Za-z_][\w-]{0,63})(?::\d+)?\s*(?:\[ARGS\]|<[^<>]{1,40}>)*\s*(?=\{)"
+    r"(?:^|\]|>|functions\.)\s{0,20}([A-Za-z_][\w-]{0,63})(?::\d{1,9})?\s{0,20}"
+    r"(?:\[ARGS\]|<[^<>]{1,40}>){0,4}\s{0,20}(?=\{)"
 )
 OPENING = re.compile(r"[\[{]")
+ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+MARKUP = re.compile(r"</?[\w:|｜▁]{1,40}>|\[/?[A-Z_]{1,40}\]|`{3,}")
 LOOSE = re.compile(r"\\+[nrt]|[\s\\]+")
 DECODER = json.JSONDecoder(strict=False)
 
@@ -85,13 +89,45 @@ def _read_call(call: Mapping[str, Any]) -> tuple[str, str] | None:
     return name, json.dumps(arguments, ensure_ascii=False)
 
 
-def stands_in(source: str, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether what the call says stands in a message's text, however it is quoted: then the model only repeats."""
-    said = re.sub(r"</?[\w:|｜▁]+>|\[/?[A-Z_]+\]|`{3,}\w*", "", source)
-    wanted = LOOSE.sub("", said)
-    return len(wanted) > 2 and any(
-        wanted in LOOSE.sub("", _text(message.get("content"))) for message in messages
-    )
+class QuotedCalls:
+    """The tool calls that the messages of a prompt quote: a model that writes one of them only repeats it.
+
+    The messages are normalised once, when the first call is looked for.
+    """
+
+    def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        self._messages = messages
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [_normalise(_text(message.get("content"))) for message in self._messages]
+
+    def has(self, name: str, arguments: str) -> bool:
+        """Return whether one message has the name as a call has it, and every string of the arguments.
+
+        The name as a mere word is no call: "Do you recall Tiago?"
+        """
+        word = re.escape(_normalise(name))
+        named = re.compile(rf"[\"'=]{word}[\"'>]|{word}(?::\d{{1,9}})?\{{")
+        strings = [_normalise(string) for string in _find_strings(json.loads(arguments))]
+        return any(named.search(text) and all(string in text for string in strings) for text in self._texts)
+
+
+def _find_strings(value: Any) -> Iterator[str]:
+    values = [value]
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            values += value.values() if isinstance(value, dict) else value
+
+
+def _normalise(text: str) -> str:
+    """Return the text without blanks, escapes and tags: however it is quoted, it is the same."""
+    text = ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), text)
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs of escapes
+    return MARKUP.sub("", LOOSE.sub("", text))
 
 
 def _text(content: object) -> str:

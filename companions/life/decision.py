@@ -10,7 +10,7 @@ from accounts.models import ModelCall
 from accounts.usage import charged
 from companions import tools
 from companions.conversations.emotion_tags import without_tags
-from companions.conversations.text_calls import stands_in
+from companions.conversations.text_calls import QuotedCalls
 from companions.life.waking_answer import read_answer, read_calls
 from companions.life.waking_context import WakingContext, compose_prompt
 from companions.prompting.turn_prompt import compose_tool_result
@@ -83,11 +83,11 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
 def _find_text_calls(context: WakingContext, text: str) -> list[ToolCall]:
     """Return the calls of offered tools that stand in the answer as text, unless they only repeat the prompt."""
     offered = [offer["function"]["name"] for offer in context.offers]
-    names = context.companion.names
+    names, quoted = context.companion.names, QuotedCalls(context.prompt)
     return [
         ToolCall(f"call_{token_hex(8)}", call.name, call.arguments)
         for call in read_calls(text, names["companion"], names["user"], offered)[: settings.TOOL_CALLS]
-        if not stands_in(call.source, context.prompt)
+        if not quoted.has(call.name, call.arguments)
     ]
 
 

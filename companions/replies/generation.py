@@ -21,7 +21,7 @@ from companions.conversations.answer_lines import Names
 from companions.conversations.answer_markup import TextCall
 from companions.conversations.clean_answers import AnswerCleaner, Cut, Part
 from companions.conversations.emotion_tags import Expressions, Felt
-from companions.conversations.text_calls import stands_in
+from companions.conversations.text_calls import QuotedCalls
 from companions.errors import LostOwnershipError
 from companions.events import CUT_AT_LIMIT, CUT_AT_LOOP, render_recalled
 from companions.models import Prompt, Reply
@@ -58,6 +58,7 @@ class Meter:
         self.names = {offer["function"]["name"] for offer in offered}
         self.first: float | None = None
         self.received: list[str] = []
+        self.text_calls = 0  # that were looked at
         self.usage: Usage | None = None
         self.is_truncated = False
         self.pieces: list[str] = []
@@ -167,7 +168,7 @@ class Generation:
         calls: list[ToolCall] = []
         offered = get_round_offers(self.turn, round)
         meter, prompt = Meter(offered, round), self.turn.prompt
-        before = self.said.text
+        before, self.quoted = self.said.text, QuotedCalls(prompt)
         self.cleaner = AnswerCleaner(
             self.names, before, TOOLS, keeps_directions=not self.turn.companion.without_directions
         )
@@ -221,8 +222,10 @@ class Generation:
         """Give out what is said, felt and thought, and take in the tool calls that were written as text."""
         for part in parts:
             if isinstance(part, TextCall):
-                is_asked = len(calls) < settings.TOOL_CALLS and part.name in meter.names
-                if is_asked and not stands_in(part.source, self.turn.prompt):
+                if part.name not in meter.names or meter.text_calls >= settings.TOOL_CALLS:
+                    continue
+                meter.text_calls += 1
+                if len(calls) < settings.TOOL_CALLS and not self.quoted.has(part.name, part.arguments):
                     calls.append(tools.cut_call(ToolCall(f"call_{token_hex(8)}", part.name, part.arguments)))
             elif isinstance(part, Thought):
                 self._think(self.thinking.take(part.text))

@@ -1,5 +1,6 @@
 """What a model spills among its words, and what a companion says of it, wherever the stream cuts it."""
 
+import json
 import time
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from companions.conversations.answer_lines import Names
 from companions.conversations.answer_markup import TextCall
 from companions.conversations.clean_answers import AnswerCleaner, Part, clean_text
 from companions.conversations.emotion_tags import Felt
-from companions.conversations.text_calls import stands_in
+from companions.conversations.text_calls import NAMED, QuotedCalls
 from providers.chat.events import Thought
 from tests.fixtures.spilled import CALL, KEPT, SPILLED
 
@@ -155,5 +156,61 @@ def test_a_call_that_stands_in_the_prompt_is_known() -> None:
     quoted = (
         'said: \\"< tool_call>{\\"name\\": \\"recall\\",\\n \\"arguments\\": {\\"cue\\": \\"Tiago\\"}}\\"'
     )
-    assert stands_in(f"<tool_call>{CALL}</tool_call>", [{"role": "user", "content": quoted}])
-    assert not stands_in(f"<tool_call>{CALL}</tool_call>", [{"role": "user", "content": "Tiago"}])
+    assert is_quoted(quoted)
+    assert not is_quoted("Tiago")
+
+
+def is_quoted(*messages: str, cue: str = "Tiago") -> bool:
+    quoted = QuotedCalls([{"role": "user", "content": message} for message in messages])
+    return quoted.has("recall", json.dumps({"cue": cue}))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "<function=recall>\n<parameter=cue>\nTiago\n</parameter>\n</function>",
+        '[TOOL_CALLS]recall[ARGS]{"cue": "Tiago"}',
+        '<|tool_call_begin|>functions.recall:0<|x|>{"cue": "Tiago"}',
+        r'{"name": "recall", "arguments": {"cue": "\u0054iago"}}',
+        '<b>{"name": <b>"recall"</b>, "arguments": "Ti<i>ago"</i>}',
+    ],
+)
+def test_a_quoted_call_is_known_in_each_form(message: str) -> None:
+    assert is_quoted(message)
+    assert is_quoted(message, cue="<tool_call>Tiago")
+
+
+def test_an_escaped_pair_is_one_character() -> None:
+    assert is_quoted(r'{"name": "recall", "arguments": {"cue": "\ud83d\ude00"}}', cue="\U0001f600")
+
+
+def test_a_call_is_not_quoted_by_its_words_or_by_two_messages() -> None:
+    assert not is_quoted("Do you recall Tiago?")
+    assert not is_quoted('"recall"', "Tiago")
+    assert not is_quoted(CALL, cue="Ines")
+
+
+def test_a_name_is_looked_for_in_a_moment() -> None:
+    began = time.perf_counter()
+    assert NAMED.search("<tool_call>recall" + " " * 40_000) is None
+    assert NAMED.search(">" + " " * 40_000 + ">a" * 20_000) is None
+    assert time.perf_counter() - began < 1
+
+
+def test_a_role_is_expected_within_a_few_blanks() -> None:
+    assert clean("<|im_start|>" + " " * 40 + "assistant\nhello").text.strip() == "hello"
+    assert _seconds("<|im_start|>" + " " * 8_000) < 2
+
+
+def test_a_word_in_brackets_is_no_reasoning() -> None:
+    answer = "I was [thinking] about you all day, and [thinking] again"
+    assert clean(answer).text == clean(answer, 1).text == answer
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_what_was_no_reasoning_is_cleaned(size: int) -> None:
+    secret = "<kith-memory>secret</kith-memory>"
+    assert clean(f"Hello <think> there {secret}", size).text.strip() == "Hello there"
+    assert clean(f"Hello <think> there <think> {secret} again", size).text == "Hello there again"
+    assert clean("Hello <think>a <think>b</think>there", size).text == "Hello there"
+    assert clean("Hello " + "<think> " * 3_000, size).text.strip() == "Hello"

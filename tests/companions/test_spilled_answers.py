@@ -140,11 +140,23 @@ async def test_a_tool_that_was_called_in_text_is_used(
 async def test_a_call_that_the_person_wrote_is_not_made_when_it_is_repeated(
     alice: User, noor: Companion, rehearsal: RehearsalServer
 ) -> None:
-    call = f"<tool_call>{CALL}</tool_call>"
-    rehearsal.script({"answer": f"You wrote: {call}"})
+    quoted = f"<tool_call>\n{CALL}\n</tool_call>"
+    rehearsal.script({"answer": f"You wrote: <tool_call>{CALL} and so on"})
     async with connected(alice, noor) as socket:
-        frames = await say(socket, 1, f"Repeat: {call}")
+        frames = await say(socket, 1, f"Repeat: {quoted}")
     assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote: ")
+    assert (await in_thread(Reply.objects.get)).tool_calls == []
+
+
+async def test_no_more_calls_are_looked_at_than_a_round_may_have(
+    alice: User, noor: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    quoted = f"<tool_call>{CALL}</tool_call>"
+    rehearsal.script(
+        {"answer": "You wrote: " + quoted * settings.TOOL_CALLS + quoted.replace("Tiago", "Ines")}
+    )
+    async with connected(alice, noor) as socket:
+        assert (await say(socket, 1, f"Repeat: {quoted}"))[-1]["type"] == "reply.done"
     assert (await in_thread(Reply.objects.get)).tool_calls == []
 
 
