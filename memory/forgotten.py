@@ -83,11 +83,17 @@ class ForgottenStatements:
 
     def forbid(self, text: str, tellings: Collection[Telling] = ()) -> bool:
         """Return whether the text tells something forgotten that none of the tellings told anew afterwards."""
-        for one in self.kept:
-            told_since = (said for said, at in tellings if at > one.at)
-            if _is_told(one, text) and not any(_is_told(one, said) for said in told_since):
-                return True
-        return False
+        words = read_words(text) if self.kept else frozenset()
+        told = [forgotten for forgotten in self.kept if _is_told(forgotten, words)]
+        anew = [(read_words(said), at) for said, at in tellings] if told else []
+        return any(
+            not any(at > forgotten.at and _is_told(forgotten, said) for said, at in anew)
+            for forgotten in told
+        )
+
+    def select_since(self, at: datetime) -> "ForgottenStatements":
+        """Return those that were forgotten at this time or later, of which what was said then tells nothing anew."""
+        return ForgottenStatements(tuple(forgotten for forgotten in self.kept if forgotten.at >= at))
 
 
 def load_forgotten(companion_id: UUID) -> ForgottenStatements:
@@ -95,7 +101,7 @@ def load_forgotten(companion_id: UUID) -> ForgottenStatements:
     return ForgottenStatements(tuple(Forgotten.objects.filter(companion=companion_id)))
 
 
-def _is_told(forgotten: Forgotten, text: str) -> bool:
+def _is_told(forgotten: Forgotten, words: Words) -> bool:
     salt = bytes(forgotten.salt)
-    words = frozenset(_digest(salt, word) for word in read_words(text))
-    return tells(words, map(frozenset, forgotten.statements))
+    digests = frozenset(_digest(salt, word) for word in words)
+    return tells(digests, map(frozenset, forgotten.statements))

@@ -36,14 +36,16 @@ def open_thread(memory: Memory, due_on: date | None, now: datetime) -> Thread:
 
 
 def close_thread(thread: Thread, state: Thread.State, now: datetime, settled_by: UUID | None = None) -> bool:
-    """Return whether it was open; then it is settled or dropped now."""
-    still_open = Thread.objects.filter(pk=thread.pk, state=Thread.State.OPEN)
-    return bool(still_open.update(state=state, closed_at=now, settled_by_id=settled_by))
+    """Settle or drop it, one that is closed otherwise too; return whether that changed anything."""
+    others = Thread.objects.filter(pk=thread.pk).exclude(state=state)
+    return bool(others.update(state=state, closed_at=now, settled_by_id=settled_by))
 
 
-def reopen_thread(thread: Thread) -> None:
-    """Let it be open again."""
-    Thread.objects.filter(pk=thread.pk).update(state=Thread.State.OPEN, closed_at=None, settled_by=None)
+def reopen_thread(thread: Thread, now: datetime, zone: tzinfo) -> None:
+    """Let one that is closed be open again, as of now: without its day where that is past."""
+    closed = Thread.objects.filter(pk=thread.pk).exclude(state=Thread.State.OPEN)
+    closed.filter(due_on__lt=now.astimezone(zone).date()).update(due_on=None)
+    closed.update(state=Thread.State.OPEN, opened_at=now, closed_at=None, settled_by=None)
 
 
 @transaction.atomic

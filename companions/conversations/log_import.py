@@ -130,7 +130,7 @@ def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> lis
             text=line.text,
             client_id=line.client_id,
             said_at=line.at,
-            is_hidden=forgotten.forbid(line.text, [(line.text, line.at)]),
+            is_hidden=forgotten.select_since(line.at).forbid(line.text),
             is_learnt=True,  # earlier talk is recalled, but nothing is learnt from it of itself
             job=job,
         )

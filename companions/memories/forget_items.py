@@ -17,6 +17,7 @@ from memory.models import Block, DiaryEntry, Memory, Revision, Slot
 from text.strings import split_sentences
 
 KEY_BYTES = 8
+MAX_SHOWN = 300  # on a card; a form may not have more than a thousand fields
 
 
 class Kind(TextChoices):
@@ -69,6 +70,11 @@ def find_items(
     ]
     items += _find_sentences(companion, statements, ids)
     return list({item.key: item for item in items}.values())
+
+
+def bound_items(items: Sequence[Item]) -> tuple[Sequence[Item], int]:
+    """Return as many of the items as a card shows, and how many more there are."""
+    return items[:MAX_SHOWN], max(len(items) - MAX_SHOWN, 0)
 
 
 def _find_messages(

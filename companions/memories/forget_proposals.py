@@ -89,7 +89,7 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
 
     drop_sentences(companion.pk, goes, now)
     _drop_inner_states(companion, goes)
-    _clear_session(companion, goes)
+    _clear_sessions(companion, goes)
     _hide_rest(companion, statements)
     _end(held, State.CONFIRMED, now)
     return len(going)
@@ -158,16 +158,17 @@ def _drop_inner_states(companion: Companion, goes: Callable[[str], bool]) -> Non
         delete_states(companion, ids)
 
 
-def _clear_session(companion: Companion, goes: Callable[[str], bool]) -> None:
-    """Take what tells of it out of titles, and out of the open session's summary and notes."""
+def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
+    """Take what tells of it out of titles and summaries, and out of the open session's notes."""
     for session in Session.objects.filter(companion=companion).exclude(title=""):
         if goes(session.title):
             Session.objects.filter(pk=session.pk).update(title="")
-    for session in Session.objects.filter(companion=companion, ended_at=None):
+    for session in Session.objects.filter(companion=companion).exclude(summary=""):
         if any(map(goes, split_sentences(session.summary))):
-            session.summary, session.summarised_until = "", None
+            Session.objects.filter(pk=session.pk).update(summary="", summarised_until=None)
+    for session in Session.objects.filter(companion=companion, ended_at=None):
         session.scratch = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
-        session.save(update_fields=["summary", "summarised_until", "scratch"])
+        session.save(update_fields=["scratch"])
 
 
 def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:

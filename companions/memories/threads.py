@@ -22,7 +22,7 @@ def set_state(thread: Thread, state: Thread.State, now: datetime) -> None:
     """Settle or drop the thread, or let it be open again."""
     lock(thread.companion_id)
     if state == Thread.State.OPEN:
-        reopen_thread(thread)
+        reopen_thread(thread, now, thread.companion.user.zone)
     else:
         close_thread(thread, state, now)
     thread.refresh_from_db()

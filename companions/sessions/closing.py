@@ -141,8 +141,7 @@ def end(closing_id: UUID, now: datetime) -> bool:
             _keep(closing, drafts)
             return False
         _learn(material, drafts, now)
-        _keep_diary(material, drafts, now)
-        closing.session.title = drafts.diary.title
+        closing.session.title = _keep_diary(material, drafts, now)
     _end_session(closing, now)
     return True
 
@@ -210,8 +209,11 @@ def _load_contradicted(
     return found
 
 
-def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> None:
-    """Keep the diary entry, what the two are thought to be, and the inner state where it has moved."""
+def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
+    """Keep the diary entry, what the two are thought to be, and the inner state where it has moved.
+
+    Return the title of the entry, which tells nothing that was forgotten.
+    """
     companion, messages, diary, understanding = (
         material.companion,
         material.messages,
@@ -219,7 +221,7 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> None:
         drafts.understanding,
     )
     if diary is None:
-        return
+        return ""
     ended_at = messages[-1].said_at
     own, theirs = material.self_concept, material.user_profile
     written = Written(
@@ -235,7 +237,7 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> None:
     ended = ClosedSession(
         session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=written
     )
-    keep_session(companion.pk, ended, now, companion.user.zone)
+    entry = keep_session(companion.pk, ended, now, companion.user.zone)
     state = material.inner_state
     if diary.inner_state and state and str(state.pk) == diary.felt_before:
         answer = Reflection.model_validate(diary.inner_state)
@@ -249,6 +251,7 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> None:
             until_at=ended_at,
             call_id=diary.call_id,
         )
+    return entry.title
 
 
 def _end_session(closing: Closing, now: datetime) -> None:

@@ -1,20 +1,24 @@
 """What a person asks to forget is proposed, shown to them, and goes from everywhere when they confirm it."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from companions.conversations.log_import import Line, import_log
 from companions.errors import ForgetProposalError
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
+from companions.memories.forget_items import MAX_SHOWN
 from companions.memories.forget_proposals import confirm, decline, lapse, load_items
 from companions.models import Closing, Companion, ForgetProposal, InnerState, Message, Session
 from companions.sessions.closing import run
 from companions.sessions.requests import close
 from companions.sessions.transcript import build_talk, select_messages, select_visible
 from memory.core_memory import set_slot, write_block
+from memory.forgotten import keep_forgotten, load_forgotten, read_words
 from memory.learning.answers import Learnt
 from memory.learning.diary import ClosedSession, Written, keep_session
 from memory.learning.revisions import current
@@ -62,6 +66,7 @@ def secret(mira: Companion) -> list[Message]:
     )
     keep_session(mira.pk, ended, EARLIER, mira.user.zone)
     Session.objects.filter(pk=session.pk).update(ended_at=EARLIER, title="Marta is pregnant")
+    Session.objects.filter(pk=session.pk).update(summary="Chemistry was fun. Marta is pregnant.")
     set_slot(mira.pk, "sister", "Marta, pregnant", by=By.COMPANION, now=EARLIER)
     write_block(mira.pk, "notes", "Be kind.\nMarta is pregnant: a secret.", by=By.USER, now=EARLIER)
     by, seen = InnerState.By.CLOSING, [message.pk for message in said]
@@ -190,6 +195,17 @@ def test_the_end_of_the_same_session_does_not_tell_it(mira: Companion, rehearsal
     assert tables_with("pregnant") == {}
 
 
+def test_the_title_of_the_session_does_not_tell_it(mira: Companion, rehearsal: RehearsalServer) -> None:
+    words = [read_words("Marta is pregnant", mira.names.values())]
+    say(mira, *SAID, at=NOW - timedelta(minutes=30))
+    keep_forgotten(mira.pk, words, NOW)
+    told = [{"text": "We spoke of chemistry.", "sources": [1]}]
+    diary = {"title": "Marta is pregnant", "diary": told, "emotion": "happy", "intensity": 0.5}
+    rehearsal.script({"answer": json.dumps(diary)})
+    run(Closing.objects.get(job=close(mira, LATER)).pk, LATER)
+    assert (DiaryEntry.objects.get().title, Session.objects.get().title) == ("…", "…")
+
+
 def test_an_import_does_not_bring_it_back(mira: Companion, secret: list[Message]) -> None:
     confirm(asked(mira), None, LATER)
     lines = ["Marta is pregnant, imagine!", "The trams are loud."]
@@ -197,6 +213,21 @@ def test_an_import_does_not_bring_it_back(mira: Companion, secret: list[Message]
     hidden = dict(Message.objects.filter(text__in=lines).values_list("text", "is_hidden"))
     assert hidden == {lines[0]: True, lines[1]: False}
     assert Memory.objects.get(text=lines[0]).is_private
+    since = LATER + timedelta(hours=1)
+    import_log(mira, [Line(role="user", text="Marta is pregnant, all know.", at=since)], since)
+    assert not Message.objects.get(text="Marta is pregnant, all know.").is_hidden
+
+
+def test_only_what_was_told_anew_after_each_forgetting_may_be_learnt(mira: Companion) -> None:
+    text = "Marta is pregnant."
+    for at in (NOW, NOW + timedelta(hours=2)):
+        keep_forgotten(mira.pk, [read_words(text)], at)
+    forgotten = load_forgotten(mira.pk)
+    hours = {n: [(text, NOW + timedelta(hours=n))] for n in (1, 3)}
+    assert [forgotten.forbid(text, hours[n]) for n in hours] == [True, False]
+    assert [forgotten.select_since(hours[n][0][1]).forbid(text) for n in hours] == [True, False]
+    assert forgotten.forbid(text, [("The trams are loud.", NOW + timedelta(hours=3))])
+    assert not forgotten.forbid("The trams are loud.")
 
 
 def test_the_request_is_never_learnt_from(mira: Companion, secret: list[Message]) -> None:
@@ -246,3 +277,24 @@ def test_what_is_forgotten_in_chinese_is_found(mira: Companion) -> None:
     end(turn, "好。")
     confirm(ForgetProposal.objects.get(), None, LATER)
     assert tables_with("怀孕") == {}
+
+
+@pytest.mark.parametrize("deed", ["confirm", "decline"])
+def test_of_very_many_things_the_card_shows_a_part(client: Client, mira: Companion, deed: str) -> None:
+    for number in range(MAX_SHOWN + 2):
+        keep_fact(mira.pk, f"Marta is pregnant, note {number}.", EARLIER, EARLIER, [])
+    proposal = asked(mira)
+    offered = [item for item in load_items(proposal) if not item.goes_along]
+    client.force_login(mira.user)
+    page = client.get(f"/companions/{mira.pk}/").content.decode()
+    assert page.count('name="key"') == MAX_SHOWN
+    assert f"and {len(offered) - MAX_SHOWN} more" in page
+    form, decline_form = page[page.index('<form class="card proposal"') :].split("</form>")[:2]
+    assert f'<button class="button button-quiet" form="decline-{proposal.pk}">' in form
+    assert f'id="decline-{proposal.pk}"' in decline_form
+    keys = [item.key for item in offered[:MAX_SHOWN]] if deed == "confirm" else []
+    client.post(f"/companions/{mira.pk}/forget-proposals/{proposal.pk}/{deed}/", {"key": keys})
+    proposal.refresh_from_db()
+    assert proposal.state == {"confirm": "confirmed", "decline": "declined"}[deed]
+    left = Memory.objects.filter(text__contains="pregnant, note").count()
+    assert left == {"confirm": 2, "decline": MAX_SHOWN + 2}[deed]

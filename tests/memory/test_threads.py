@@ -12,7 +12,14 @@ from memory.learning.answers import Learnt
 from memory.learning.talk import Line, Talk
 from memory.learning.verdicts import learn
 from memory.models import Memory, Thread
-from memory.threads import load_open_threads, open_thread, render_threads
+from memory.threads import (
+    close_thread,
+    drop_old,
+    load_open_threads,
+    open_thread,
+    render_threads,
+    reopen_thread,
+)
 from tests.companions.talking import say
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +120,17 @@ def test_what_nobody_came_back_to_is_let_be(mira: Companion) -> None:
     exam(mira)
     learnt_of(mira, "I love tea.", MONDAY + 40 * DAY, kind="preference", tells="Alice loves tea.")
     assert Thread.objects.get().state == "dropped"
+
+
+@pytest.mark.parametrize(("days", "due_on"), [(3, date(2026, 5, 8)), (40, None), (100, None)])
+def test_what_is_opened_again_is_open_as_of_then(mira: Companion, days: int, due_on: date | None) -> None:
+    exam(mira)
+    thread, now = Thread.objects.get(), MONDAY + days * DAY
+    close_thread(thread, Thread.State.SETTLED, MONDAY + DAY)
+    reopen_thread(thread, now, UTC)
+    drop_old(mira.pk, now, UTC)
+    thread.refresh_from_db()
+    assert (thread.state, thread.opened_at, thread.due_on) == ("open", now, due_on)
 
 
 def test_at_most_five_come_up_by_one_query(

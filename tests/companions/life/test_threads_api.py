@@ -41,6 +41,8 @@ def test_it_is_listed_settled_and_opened_again(as_alice: Api, mira: Companion, t
     settled = as_alice.call("PATCH", f"{path}/{thread.pk}", {"state": "settled"}).json()
     assert (settled["state"], settled["closed_at"] is not None) == ("settled", True)
     assert as_alice.get(f"{path}?state=open").json()["items"] == []
+    dropped = as_alice.call("PATCH", f"{path}/{thread.pk}", {"state": "dropped"}).json()
+    assert dropped["state"] == "dropped"
     assert as_alice.call("PATCH", f"{path}/{thread.pk}", {"state": "open"}).json()["closed_at"] is None
     assert as_alice.call("PATCH", f"{path}/{thread.pk}", {"state": "gone"}).status_code == 422
 
