@@ -180,7 +180,7 @@ def everyday_sentences() -> dict[str, list[str]]:
     """Return some everyday sentences of each known language, by its code."""
     found: dict[str, list[str]] = {}
     for name, language in load_languages().items():
-        told = language["everyday"]
+        told = language.get("everyday", {})  # a file may hold rules alone
         found |= told if isinstance(told, dict) else {name: told}
     return found
 
