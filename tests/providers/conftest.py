@@ -1,3 +1,4 @@
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
@@ -28,11 +29,13 @@ async def make_chat(rehearsal: RehearsalServer, api_key: str) -> AsyncIterator[C
     """Makes a Chat for the rehearsal model, or for another address; closed after the test."""
     made: list[ChatClient] = []
 
-    def make(base_url: str = "", **patience: float) -> ChatClient:
+    def make(
+        base_url: str = "", clock: Callable[[], float] = time.monotonic, **patience: float
+    ) -> ChatClient:
         kept = {"connect_seconds": 2.0, "first_piece_seconds": 5.0, "silence_seconds": 5.0, "retries": 0}
         kept["first_backoff_seconds"] = 0.0
         wanted = Timeouts(**(kept | patience))
-        made.append(ChatClient(base_url or rehearsal.url, api_key, "rehearsal", wanted))
+        made.append(ChatClient(base_url or rehearsal.url, api_key, "rehearsal", wanted, clock))
         return made[-1]
 
     yield make

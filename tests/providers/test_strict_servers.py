@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from providers.chat.adaptation import arrange, merge_roles, shorten_history
-from providers.chat.client import ChatClient
+from providers.chat.client import ROOM_SECONDS, ChatClient
 from providers.chat.events import Event, Piece, Thought, Truncated
 from providers.chat.sampling import Sampling
 from providers.errors import AnswerWithheld, ContextTooLong, ProviderRefused
@@ -166,6 +166,27 @@ async def test_a_prompt_that_is_too_long_is_sent_without_its_oldest(
         assert estimate_messages(second) * 4100 / estimate_messages(first) <= limit - 300
     assert said(await ask(chat, LONG)) == "Again."
     assert len(rehearsal.requests()[-1]["messages"]) == len(second)
+
+
+async def test_a_prompt_is_sent_whole_again_after_a_while(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    """The server may have been given a larger context, or another model; where it was not, it says so again."""
+    small, large = TOO_LONG[1][0], TOO_LONG[1][0].replace("2048", "3000")
+    answer = {"answer": "Yes."}
+    rehearsal.script(refusal(small), answer, answer, refusal(large), answer, answer, answer)
+    now = [1000.0]
+    chat = make_chat(clock=lambda: now[0])
+    for at in (1000.0, 1000.0 + ROOM_SECONDS - 1, 1000.0 + ROOM_SECONDS, 1001.0 + ROOM_SECONDS):
+        now[0] = at
+        await ask(chat, LONG)
+    now[0] += ROOM_SECONDS
+    await ask(chat, LONG)
+    whole, first, second, probe, third, fourth, last = (
+        len(request["messages"]) for request in rehearsal.requests()
+    )
+    assert whole == probe == last == len(LONG)
+    assert first == second < third == fourth < whole
 
 
 async def test_a_prompt_is_shortened_three_times_at_most(rehearsal: RehearsalServer, make_chat: Make) -> None:

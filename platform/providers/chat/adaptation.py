@@ -79,14 +79,24 @@ SPOKE_FIRST = "Before the person wrote anything, you had said:"
 @dataclass(frozen=True, slots=True)
 class Adaptation:
     """What is known of a server: parts and orders that it refuses, and how many tokens its prompts may have, as they
-    are estimated here.
+    are estimated here, up to a time: it may be given a larger context.
     """
 
     refused: frozenset[str] = frozenset()
     room: int | None = None
+    room_until: float = 0.0  # in seconds of the client's clock
 
     def without(self, part: str) -> "Adaptation":
         return replace(self, refused=self.refused | {part})
+
+    def at(self, now: float) -> "Adaptation":
+        """Return what still holds."""
+        return self if now < self.room_until else Adaptation(self.refused)
+
+    def merge(self, other: "Adaptation") -> "Adaptation":
+        """Return what both know, with the smaller room."""
+        rooms = [(each.room, each.room_until) for each in (self, other) if each.room]
+        return Adaptation(self.refused | other.refused, *min(rooms, default=(None, 0.0)))
 
 
 def build_body(

@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
@@ -31,6 +32,7 @@ from providers.tokens import estimate_messages, neutralise_messages
 
 MAX_BACKOFF_SECONDS = 8.0
 PROBE_TIMEOUT_SECONDS = 2.0
+ROOM_SECONDS = 600.0  # so long a prompt is as short as the server last wanted it; then it is sent whole again
 CHANCE = random.SystemRandom()
 ANY_SAMPLING = Sampling()
 
@@ -52,8 +54,16 @@ class ChatClient:
     Every method may raise ProviderUnavailable or ProviderRefused, and nothing else of a provider's.
     """
 
-    def __init__(self, base_url: str, api_key: str, model: str, timeouts: Timeouts) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        timeouts: Timeouts,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.model = model
+        self._clock = clock
         self._api_key = api_key
         self._timeouts = timeouts
         self._known = Adaptation()  # what the server was found not to take
@@ -89,7 +99,7 @@ class ChatClient:
         """
         first_piece_by = _now() + self._timeouts.first_piece_seconds
         tries = shortenings = 0
-        known, messages = self._known, neutralise_messages(messages)
+        known, messages = self._known.at(self._clock()), neutralise_messages(messages)
         if known.room and estimate_messages(messages, tools) > known.room:
             messages = shorten_history(messages, tools, known.room) or messages
         while True:
@@ -114,7 +124,8 @@ class ChatClient:
                         raise ContextTooLong(error.said, status=error.status) from error
                     shortenings += 1
                     messages, sampling = shorter or messages, fewer or sampling
-                    known = replace(known, room=room) if shorter else known
+                    if shorter:
+                        known = replace(known, room=room, room_until=self._clock() + ROOM_SECONDS)
                     continue
                 if part := find_refused_part(error, body, known.refused):
                     known = known.without(part)
@@ -133,8 +144,8 @@ class ChatClient:
 
     def _learn(self, known: Adaptation) -> None:
         """Remember what the server has answered without; another request may have found out more meanwhile."""
-        rooms = [room for room in (self._known.room, known.room) if room]
-        self._known = Adaptation(self._known.refused | known.refused, min(rooms, default=None))
+        now = self._clock()
+        self._known = self._known.at(now).merge(known.at(now))
 
     async def _request(
         self, body: dict[str, Any], parser: StreamParser, first_piece_by: float
