@@ -4,15 +4,22 @@ Each talk of bench/learning/corpus is said to a companion of its own that knows 
 session ends for real, and a scripted model answers as the corpus has it: true facts and false ones, a diary with
 sentences that somebody said and others that nobody did. It says of every second false fact how the line was truly meant,
 and nothing of the others. Which known facts a new one contradicts it answers truly, where it is asked.
+
+What was drafted is read a second time. The reader is a script too: right, or wrong in 5, 10 or 20 % of its answers both
+ways, or without any answer; and it answers as real readers did where corpus/reader-*.json says so: {talk: {"facts": [a
+word for each entry, "" where it was not asked], "diary": [for each sentence]}}.
 """
 
 import argparse
+import json
 import time
+from pathlib import Path
 
 from bench.common.command import machine
 from bench.common.place import Place
-from bench.learning.corpus_files import read_talks
+from bench.learning.corpus_files import Talk, read_talks
 from bench.learning.model import serving
+from bench.learning.readers import find_places, list_readers
 
 
 def main() -> None:
@@ -28,12 +35,30 @@ def main() -> None:
 
         settings.CHAT = {"base_url": model.url, "api_key": "", "model": "scripted", "is_rehearsal": False}
         for half in asked.halves:
-            played, calls = [], model.calls
-            for model.talk in read_talks(half):
-                played.append(play(model.talk))
-            report.show(half, played, is_listing=half in asked.list)
-            print(f"model calls an ending: {(model.calls - calls) / len(played):.2f}", flush=True)
+            talks = read_talks(half)
+            for model.reader in list_readers()[: None if asked.write_requests is None else 1]:
+                played, calls = [], model.calls
+                for model.talk in talks:
+                    model.asked.clear()
+                    played.append(play(model.talk))
+                    if asked.write_requests:
+                        _write_requests(asked.write_requests, model.talk, model.asked)
+                if model.reader.error_rate == 0:
+                    report.show(half, played, is_listing=half in asked.list)
+                    print(f"model calls an ending: {(model.calls - calls) / len(played):.2f}")
+                report.show_reader(model.reader.name, played)
     print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
+
+
+def _write_requests(folder: Path, talk: Talk, asked: list[list[dict[str, str]]]) -> None:
+    """Write what a reader of the talk is asked, and of which entry or sentence of the corpus each number is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    requests = [
+        {"messages": messages, "places": find_places(talk, messages[-1]["content"])} for messages in asked
+    ]
+    sizes = {"facts": len(talk.entries), "diary": len(talk.diary)}
+    written = {"id": talk.id, "sizes": sizes, "requests": requests}
+    (folder / f"{talk.id}.json").write_text(json.dumps(written, ensure_ascii=False, indent=1), "utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -44,6 +69,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--halves", nargs="+", choices=["dev", "held"], default=["dev", "held"])
     parser.add_argument("--list", nargs="*", choices=["dev", "held"], default=[], help="name what went wrong")
+    parser.add_argument(
+        "--write-requests",
+        type=Path,
+        metavar="DIR",
+        help="write what a second reader is asked, to be answered",
+    )
     return parser.parse_args()
 
 

@@ -29,6 +29,14 @@ class Entry:
     is_true: bool
     why: str
 
+    @property
+    def word(self) -> str:
+        """What a second reading should say of it."""
+        if self.is_true:
+            return "yes"
+        meant = find_meant(self.why)
+        return "not said" if meant == "serious" else meant.replace("_", " ")
+
 
 @dataclass(frozen=True)
 class Talk:

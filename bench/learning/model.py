@@ -9,16 +9,19 @@ from threading import Thread
 from typing import Any
 
 from bench.learning.corpus_files import Talk
+from bench.learning.readers import Reader
 
 TASK = re.compile(r"\ATask: (\w+)")
 PAIR = re.compile(r'^(\d+)\. earlier \([\d-]+\): (".*") / now: ".*"$', re.MULTILINE)
 
 
 class ScriptedModel:
-    """What it is to answer about the talk at hand."""
+    """What it is to answer about the talk at hand; `asked` are the requests to read it a second time."""
 
     def __init__(self) -> None:
         self.talk: Talk | None = None
+        self.reader = Reader("reader", 0.0)
+        self.asked: list[list[dict[str, str]]] = []
         self.calls = 0
         self.url = ""
 
@@ -28,6 +31,9 @@ class ScriptedModel:
         if task is None or self.talk is None:
             raise ValueError("This is no task about a talk.")
         self.calls += 1
+        if task[1] == "verification":
+            self.asked.append(messages)
+            return self.reader.answer(self.talk, messages[-1]["content"])
         known = {self.talk.known[number - 1]["text"] for number in self.talk.closes}
         pairs = PAIR.findall(messages[-1]["content"])
         numbers = [int(number) for number, earlier in pairs if json.loads(earlier) in known]

@@ -31,6 +31,11 @@ def show(name: str, played: Sequence[Played], *, is_listing: bool) -> None:
             _list(one)
 
 
+def show_reader(name: str, played: Sequence[Played]) -> None:
+    """Print the shares of all talks, as one reader has read them."""
+    print(f"{name:34}{_row(played)}", flush=True)
+
+
 def _unsure(played: Sequence[Played], is_true: bool) -> str:
     return _share(
         place in one.unsure

@@ -1,4 +1,4 @@
-"""One closing: claimed, drafted by the model in three parts, written in one transaction. Killed anywhere, it goes on."""
+"""One closing: claimed, drafted by the model in four parts, written in one transaction. Killed anywhere, it goes on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,13 @@ from companions.models import Closing, InnerState, Job, Message, Session
 from companions.models.companion import hold
 from companions.sessions import digests
 from companions.sessions.drafts import Drafts, Material, gather, is_new, load_known
-from companions.sessions.parts import draft_diary, draft_facts, draft_understanding
+from companions.sessions.parts import (
+    draft_diary,
+    draft_facts,
+    draft_understanding,
+    draft_verification,
+    keep_told,
+)
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
@@ -30,7 +36,7 @@ from memory.models import Memory
 log = structlog.get_logger(__name__)
 
 BATCH = 200
-PARTS = 3
+PARTS = 4
 MAX_DRAFTS = 3 * PARTS  # in one run: whoever deletes meanwhile need not be outrun
 
 
@@ -87,8 +93,10 @@ def _draft(closing: Closing, lease: Lease, now: datetime) -> bool:
             keep_drafts(closing.pk, diary=draft_diary(material, now))
         case "facts":
             keep_drafts(closing.pk, facts=draft_facts(material, now))
+        case "verification":
+            keep_drafts(closing.pk, verification=draft_verification(material, drafts))
         case "understanding":
-            keep_drafts(closing.pk, understanding=draft_understanding(material, drafts.facts, now))
+            keep_drafts(closing.pk, understanding=draft_understanding(material, drafts, now))
     return True
 
 
@@ -193,7 +201,7 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
             call_id=facts.call_id,
             contradicted=_load_contradicted(companion.pk, contradicted),
             unreadable=facts.unreadable,
-            doubted=drafts.understanding.doubted if drafts.understanding else (),
+            read=drafts.words_of_facts,
             only=new,
         )
     Message.objects.filter(pk__in=by_id).update(is_learnt=True)
@@ -226,7 +234,7 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
     own, theirs = material.self_concept, material.user_profile
     written = Written(
         title=diary.title,
-        diary=diary.diary,
+        diary=keep_told(diary.diary, drafts.words),
         emotion=diary.emotion,
         intensity=diary.intensity,
         call_id=diary.call_id,

@@ -1,7 +1,9 @@
 """Writing a diary entry anew, of which something was deleted: from what is left of its session, as at its end."""
 
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import cast
 from uuid import UUID
 
 import structlog
@@ -12,8 +14,8 @@ from accounts.usage import waits_until
 from companions.deletion import forget_many
 from companions.models import Companion, Session
 from companions.models.companion import hold
-from companions.sessions.drafts import DiaryDraft, Material, find_entry_before, see_diary
-from companions.sessions.parts import draft_diary
+from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_before, see_diary
+from companions.sessions.parts import draft_diary, draft_verification, keep_told
 from companions.sessions.transcript import select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.diary import rewrite
@@ -60,7 +62,16 @@ def _write(entry_id: UUID, lease: Lease, now: datetime) -> bool:
     if tomorrow := waits_until(entry.companion.user, lease.clock()):
         lease.release(tomorrow)
         return True
-    return _keep(entry, draft_diary(material, now), now)
+    return _keep(entry, _draft(material, now), now)
+
+
+def _draft(material: Material, now: datetime) -> DiaryDraft:
+    """Return the diary as it is drafted, with those sentences that stand when they are read again."""
+    drafts = Drafts(diary=draft_diary(material, now))
+    while drafts.verification is None or not drafts.verification.is_whole:
+        drafts = replace(drafts, verification=draft_verification(material, drafts))
+    diary = cast(DiaryDraft, drafts.diary)
+    return replace(diary, diary=keep_told(diary.diary, drafts.words))
 
 
 def _gather(companion: Companion, session_id: UUID) -> Material:

@@ -1,4 +1,4 @@
-"""Learning while a session lasts: of eight turns at once, with one call, which revises the session's summary too."""
+"""Learning while a session lasts: of eight turns at once, with a call that revises the session's summary too."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
+from memory.learning.verification import fact_key, list_facts, verify
 from memory.models import Memory
 from providers.chat.structured import ask
 from providers.errors import ProviderUnavailable
@@ -96,7 +97,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
 
     What the summary does not tell though it was learnt from, as the summary was deleted with something that it told, is
     shown before it: the oldest of that, as much as fits, and the rest beside the next batch.
-    Where what it teaches may contradict what is known, the model is asked about that as well.
+    What it teaches is read a second time; and where it may contradict what is known, the model is asked about that.
     ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
@@ -108,8 +109,21 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
         request = render_digest_request(talk, known, session.summary, names, zone=zone)
         digest = ask("digest", request, Digest)
+        before = {message.pk for message in batch.untold}
+        only = {place for place, entry in enumerate(digest.memories) if is_new(entry, talk, before)}
+        drafted = list_facts(digest.memories, talk, names, known, only=only)
+        words = verify(drafted, talk, names)
+        read = {place: words[key] for place in only if (key := fact_key(place)) in words}
         pairs = find_pairs(
-            companion.pk, digest.memories, talk, known, now=now, zone=zone, names=names, payer=payer
+            companion.pk,
+            digest.memories,
+            talk,
+            known,
+            now=now,
+            zone=zone,
+            names=names,
+            payer=payer,
+            read=read,
         )
         contradicted: dict[int, list[Memory]] = {}
         for pair in ask_which_contradict(pairs, zone):
@@ -121,7 +135,6 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
         still_known = known_to(companion.pk).filter(pk__in=ids)
         if not _is_unchanged(session, batch) or still_known.count() < len(ids):
             return False
-        before = {message.pk for message in batch.untold}
         learn(
             companion.pk,
             talk,
@@ -133,8 +146,9 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
             session_id=session.pk,
             call_id=call_id,
             contradicted=contradicted,
+            read=read,
             unreadable=digest.unreadable,
-            only={place for place, entry in enumerate(digest.memories) if is_new(entry, talk, before)},
+            only=only,
         )
         Message.objects.filter(pk__in=[message.pk for message in batch.messages]).update(is_learnt=True)
         secrets = secrets_in(message.text for message in batch.shown)

@@ -5,8 +5,8 @@ that landed meanwhile changes nothing of it.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
 from uuid import UUID
 from zlib import crc32
 
@@ -24,11 +24,13 @@ from memory.learning.diary import Sentences
 from memory.learning.neighbours import may_be_shown
 from memory.learning.revisions import current
 from memory.learning.talk import Talk
+from memory.learning.verification import fact_key
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from memory.recall.traits import tells_nothing
 from providers.tokens import beginning
 
 PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for what was said
+Draft = TypeVar("Draft", "DiaryDraft", "FactsDraft", "VerificationDraft", "UnderstandingDraft")
 CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
@@ -115,7 +117,8 @@ def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | No
 class DiaryDraft:
     """What is written of a session: `lines` are the messages that the model was shown, by their numbers.
 
-    `inner_state` goes on from the one whose id is `felt_before`; it is None where that stays as it was.
+    Each sentence of the `diary` has a "doubt", true where rules say that it tells what nobody said. `inner_state` goes on
+    from the one whose id is `felt_before`; it is None where that stays as it was.
     """
 
     title: str
@@ -155,15 +158,27 @@ class FactsDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnderstandingDraft:
-    """What the two are thought to be from now on, which known memories the facts contradict, as [place, fingerprint], and
-    the places of those facts that the model doubts as it looks again.
+class VerificationDraft:
+    """What a second reading says of the facts and the sentences of the diary: words by their keys, as far as it has come,
+    and at its end (`is_whole`) the places of those facts that stand.
     """
+
+    words: dict[str, str]
+    is_whole: bool
+    facts: list[int]
+    seen: list[str]
+
+    def holds(self, material: Material, diary: DiaryDraft | None, facts: FactsDraft | None) -> bool:
+        return self.seen == see_verification(material, diary, facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderstandingDraft:
+    """What the two are thought to be from now on, and which memories the facts contradict, as [place, fingerprint]."""
 
     self_concept: Sentences
     user_profile: Sentences
     contradicted: list[tuple[int, str]]
-    doubted: list[int]
     call_id: int | None
     seen: list[str]
 
@@ -177,25 +192,41 @@ class Drafts:
 
     diary: DiaryDraft | None = None
     facts: FactsDraft | None = None
+    verification: VerificationDraft | None = None
     understanding: UnderstandingDraft | None = None
 
     @classmethod
     def load(cls, closing: Closing, material: Material) -> "Drafts":
         """Return those of its drafts that still hold."""
-        kept = {name: part for name, part in closing.drafts.items() if isinstance(part, dict)}
-        diary = DiaryDraft(**kept["diary"]) if "diary" in kept else None
-        facts = FactsDraft(**kept["facts"]) if "facts" in kept else None
-        understanding = UnderstandingDraft(**kept["understanding"]) if "understanding" in kept else None
+        diary = _read_draft(DiaryDraft, closing.drafts.get("diary"))
+        facts = _read_draft(FactsDraft, closing.drafts.get("facts"))
+        verification = _read_draft(VerificationDraft, closing.drafts.get("verification"))
+        understanding = _read_draft(UnderstandingDraft, closing.drafts.get("understanding"))
+        diary = diary if diary and diary.holds(material) else None
         facts = facts if facts and facts.holds(material) else None
+        is_verified = verification and verification.holds(material, diary, facts)
+        is_understood = understanding and understanding.holds(material, facts)
         return cls(
-            diary=diary if diary and diary.holds(material) else None,
+            diary=diary,
             facts=facts,
-            understanding=understanding if understanding and understanding.holds(material, facts) else None,
+            verification=verification if is_verified else None,
+            understanding=understanding if is_understood else None,
         )
 
     def dump(self) -> dict[str, Any]:
         """Return them as they are kept."""
         return {name: part for name, part in asdict(self).items() if part is not None}
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What a second reading says, by the keys of what it has read."""
+        return self.verification.words if self.verification else {}
+
+    @property
+    def words_of_facts(self) -> dict[int, str]:
+        """What it says of the facts, by their places."""
+        places = range(len(self.facts.memories)) if self.facts else ()
+        return {place: self.words[key] for place in places if (key := fact_key(place)) in self.words}
 
     def find_missing(self, material: Material) -> str:
         """Return which part is to be drafted next; empty where all that the session needs are there."""
@@ -203,8 +234,16 @@ class Drafts:
             return "diary"
         if self.facts is None and material.has_facts:
             return "facts"
-        has_learnt = bool(self.facts and self.facts.memories) or has_learnt_in(material.session)
+        if self.verification is None or not self.verification.is_whole:
+            return "verification"
+        has_learnt = bool(self.verification.facts) or has_learnt_in(material.session)
         return "understanding" if self.understanding is None and has_learnt else ""
+
+
+def _read_draft(kind: type[Draft], kept: Any) -> Draft | None:
+    """Return a draft as it was kept; None for none, and for one of an earlier version."""
+    names = {field.name for field in fields(kind)}
+    return kind(**kept) if isinstance(kept, dict) and kept.keys() == names else None
 
 
 def has_learnt_in(session: Session) -> bool:
@@ -221,6 +260,12 @@ def see_diary(material: Material) -> list[str]:
     before, summary = material.before, material.session.summary
     told = f"{before.pk} {crc32(before.summary.encode()):08x}" if before else ""
     return [*fingerprint_words(material.messages), told, "summed up" if summary else ""]
+
+
+def see_verification(material: Material, diary: DiaryDraft | None, facts: FactsDraft | None) -> list[str]:
+    """Return what is read again, and beside what, so that a change of it is seen."""
+    calls = [str(draft.call_id) if draft else "" for draft in (diary, facts)]
+    return [*fingerprint_words(material.messages), *calls]
 
 
 def see_understanding(material: Material, facts: FactsDraft | None) -> list[str]:

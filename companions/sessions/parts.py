@@ -1,7 +1,10 @@
-"""Drafting the parts of a session's end, one model call each: its diary, its facts, what the two are thought to be."""
+"""Drafting the parts of a session's end, one model call each: its diary, its facts, a second reading of both, and what
+the two are thought to be.
+"""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from accounts.models import ModelCall
@@ -10,22 +13,26 @@ from companions.life.reflection import keep_grounded
 from companions.models import Message
 from companions.sessions.drafts import (
     DiaryDraft,
+    Drafts,
     FactsDraft,
     Material,
     UnderstandingDraft,
+    VerificationDraft,
     fingerprint_memory,
     load_known,
     see_diary,
     see_understanding,
+    see_verification,
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
 from memory.learning.answers import Diary, Facts, Sentence, Understanding
 from memory.learning.contradictions import find_pairs
 from memory.learning.diary import Sentences
-from memory.learning.evidence import without_echoes
+from memory.learning.evidence import YES, Supported, find_support, without_echoes
 from memory.learning.grounding import grounded, tells_what_was_said
 from memory.learning.neighbours import find_neighbours
 from memory.learning.requests import (
+    Drafted,
     render_diary_request,
     render_facts_request,
     render_understanding_request,
@@ -34,11 +41,12 @@ from memory.learning.revisions import apply_edits
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
+from memory.learning.verification import ask_about, fact_key, list_facts, take_fitting
 from memory.models import Revision
 from memory.recall.traits import terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
-from text.strings import one_line
+from text.strings import folded, one_line
 
 MAX_SOURCES = 5  # of a sentence that was written from a summary
 MAX_FELT_SOURCES = 50  # of a sentence that tells what the companion feels, and rests on all that was said
@@ -62,7 +70,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
     whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room).lines])
-    diary = _keep_told(answer.diary, whole, len(shown), material)
+    diary = _weigh_told(answer.diary, whole, len(shown), material)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
     felt = answer.inner_state if inner else None  # else it was not asked for
@@ -80,19 +88,35 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     )
 
 
-def _keep_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
-    """Return those sentences of the diary that name nothing that was not said, each with what it rests on."""
+def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
+    """Return the sentences of the diary with what they rest on, and the "doubt" whether they tell what nobody said.
+
+    What rests on echoes alone, and what the person asked to have forgotten, is left out in any case.
+    """
     names = material.companion.names
-    sourced = find_sources(sentences, whole, shown)
-    own = without_echoes(sourced, whole, names.values())
     known, called = [material.persona], list(names.values())
-    told = [
-        sentence
-        for sentence in own
-        if tells_what_was_said(sentence.text, whole, known, called)
-        and not is_asked_to_be_forgotten(sentence.text, whole, called)
-    ]
-    return grounded(told, whole, [], names, known)
+    sourced = without_echoes(find_sources(sentences, whole, shown), whole, called)
+    weighed: dict[str, dict[str, Any]] = {}
+    for sentence in sourced:
+        lines, text = whole.lines_of(sentence.sources), redacted(sentence.text, whole.secrets)
+        if lines and not is_asked_to_be_forgotten(sentence.text, whole, called):
+            is_told = tells_what_was_said(sentence.text, whole, known, called)
+            is_grounded = bool(grounded([sentence], whole, [], names, known))
+            ids = [str(line.message_id) for line in lines]
+            told = {"text": text, "sources": ids, "doubt": not (is_told and is_grounded)}
+            weighed.setdefault(folded(text), told)
+    return list(weighed.values())
+
+
+def keep_told(diary: Sentences, words: Mapping[str, str]) -> Sentences:
+    """Return the sentences of a diary that stand by what a second reading says, or rules where it says nothing.
+
+    One that rejects every sentence is not believed.
+    """
+    read = [(sentence, words.get(f"diary {place}", "")) for place, sentence in enumerate(diary)]
+    told = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
+    told = told or [sentence for sentence in diary if not sentence["doubt"]]
+    return [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in told]
 
 
 def draft_facts(material: Material, now: datetime) -> FactsDraft:
@@ -115,25 +139,78 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
     )
 
 
-def draft_understanding(material: Material, facts: FactsDraft | None, now: datetime) -> UnderstandingDraft:
+def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
+    """Return the talk that the facts were drawn from, by its numbers."""
+    companion, by_id = material.companion, {str(message.pk): message for message in material.messages}
+    told = [by_id[id] for id in facts.lines if id in by_id]
+    return build_talk(companion.pk, told, companion.user.zone, material.room)
+
+
+def draft_verification(material: Material, drafts: Drafts) -> VerificationDraft:
+    """Ask whether facts and sentences of the diary were said and meant: of as many as one request holds, after those that
+    were read before. Nobody is asked where there are none.
+
+    ProviderUnavailable, ProviderRefused; MalformedError where nothing is left of the diary.
+    """
+    companion, names, facts, diary = (
+        material.companion,
+        material.companion.names,
+        drafts.facts,
+        drafts.diary,
+    )
+    payer = Payer(companion.user_id, companion.pk)
+    known = (load_known(companion.pk, facts.known) if facts else None) or []
+    learnt, learnt_from = (facts.learnt, _build_learnt(material, facts)) if facts else ([], Talk([]))
+    whole = build_talk(companion.pk, material.messages, companion.user.zone, material.room)
+    drafted = list_facts(learnt, learnt_from, names, known, whole)
+    for place, sentence in enumerate(diary.diary if diary else []):
+        lines = whole.numbers_of(map(UUID, sentence["sources"]))
+        drafted.append(Drafted(f"diary {place}", "diary", sentence["text"], lines))
+    words = dict(drafts.verification.words) if drafts.verification else {}
+    left = [sentence for sentence in drafted if sentence.key not in words]
+    if left:
+        with charged(payer, ModelCall.Purpose.CLOSING):
+            words |= ask_about(take_fitting(left, whole, names), whole, names)
+    is_whole = all(sentence.key in words for sentence in drafted)
+    supports = [
+        find_support(entry, learnt_from, names, known, words.get(fact_key(place)))
+        for place, entry in enumerate(learnt)
+    ]
+    return VerificationDraft(
+        words=words,
+        is_whole=is_whole,
+        facts=[place for place, support in enumerate(supports) if isinstance(support, Supported)],
+        seen=see_verification(material, diary, facts),
+    )
+
+
+def draft_understanding(material: Material, drafts: Drafts, now: datetime) -> UnderstandingDraft:
     """Ask what changes in what the two are thought to be, and what the facts contradict, where that is in question.
 
     ProviderUnavailable, ProviderRefused, MalformedError.
     """
-    companion, names = material.companion, material.companion.names
+    companion, names, facts = material.companion, material.companion.names, drafts.facts
     zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
     shown, _others = split_at_room(material.messages, material.room)
     talk = build_talk(companion.pk, shown, zone, material.room)
-    learnt = facts.learnt if facts else []
+    learnt, learnt_from = (facts.learnt, _build_learnt(material, facts)) if facts else ([], Talk([]))
     known = (load_known(companion.pk, facts.known) if facts else None) or []
-    by_id = {str(message.pk): message for message in material.messages}
-    told = [by_id[id] for id in facts.lines if id in by_id] if facts else []
-    learnt_from = build_talk(companion.pk, told, zone, material.room)
-    pairs = find_pairs(companion.pk, learnt, learnt_from, known, now=now, zone=zone, names=names, payer=payer)
+    pairs = find_pairs(
+        companion.pk,
+        learnt,
+        learnt_from,
+        known,
+        now=now,
+        zone=zone,
+        names=names,
+        payer=payer,
+        read=drafts.words_of_facts,
+    )
     own, theirs = material.self_concept, material.user_profile
+    standing = drafts.verification.facts if drafts.verification else []
     request = render_understanding_request(
         talk,
-        [memory.text for memory in learnt],
+        [learnt[place].text for place in standing],
         _texts(own),
         _texts(theirs),
         names,
@@ -146,7 +223,6 @@ def draft_understanding(material: Material, facts: FactsDraft | None, now: datet
     return UnderstandingDraft(
         self_concept=apply_edits(own.sentences if own else [], answer.self_concept, talk, names),
         user_profile=apply_edits(theirs.sentences if theirs else [], answer.user_profile, talk, names),
-        doubted=[number - 1 for number in answer.doubted if 1 <= number <= len(learnt)],
         contradicted=[(pair.place, fingerprint_memory(pair.memory)) for pair in contradicted],
         call_id=charge.calls[-1].pk,
         seen=see_understanding(material, facts),

@@ -310,11 +310,8 @@ class Contradictions(BaseModel):
 
 
 class Understanding(BaseModel):
-    """The answer about what the two are thought to be, as edits, which of what was learnt is doubted, and which pairs
-    contradict each other.
-    """
+    """The answer about what the two are thought to be, as edits, and which pairs contradict each other."""
 
     self_concept: Edits
     user_profile: Edits
-    doubted: Integers = Field(default_factory=list)
     contradictions: Integers = Field(default_factory=list)

@@ -6,6 +6,7 @@ Only a model that reads both can tell; so each new fact is put beside those that
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from types import MappingProxyType
 from uuid import UUID
 
 from accounts.usage import Payer
@@ -42,15 +43,18 @@ def find_pairs(
     zone: tzinfo,
     names: Mapping[str, str],
     payer: Payer | None = None,
+    read: Mapping[int, str] = MappingProxyType({}),
 ) -> list[Pair]:
     """Return which of the entries that hold may contradict which memories; at most sixteen pairs, the nearest first.
 
-    A memory that the entry itself names as what it changes is beside it in any case.
+    `read` is what a second reading says of the entries, by their places. A memory that the entry itself names as what it
+    changes is beside it in any case.
     """
     told = [
         (place, entry)
         for place, entry in enumerate(entries)
-        if entry.verdict != "retract" and isinstance(find_support(entry, talk, names, known), Supported)
+        if entry.verdict != "retract"
+        and isinstance(find_support(entry, talk, names, known, read.get(place)), Supported)
     ]
     alike = find_alike(
         companion_id,

@@ -1,7 +1,7 @@
 """What stops an entry or changes its verdict, whatever the model says: no quote holds, or a line is an echo. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import regex
@@ -30,6 +30,8 @@ GENERALISES, HAPPENS_OFTEN = pattern_of("generalises"), pattern_of("happens_ofte
 FACT_LINES = 2  # before and after those of a fact: question and answer make one
 DOUBTFUL_NOVELTY = 0.5  # of what a text tells is not in its lines: it may follow from them, or may not
 DOUBTFUL_CONFIDENCE = 0.5  # is shown as unsure
+YES = "yes"  # of a second reading
+STRONG_DOUBTS = frozenset({"role_play", "taken_back", "not_theirs", "generalised", "invented"})
 RUN_LETTERS = 5
 MIN_RETOLD = 0.7  # of the letters of what is said, in runs that were given
 MIN_COVERED = 0.6  # of its terms, in one memory that was given
@@ -45,11 +47,15 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Supported:
-    """An entry with the quotes that hold, and all lines that it names: what it comes from."""
+    """An entry with the quotes that hold, and all lines that it names: what it comes from.
+
+    `doubt` is why rules would stop it, where they may be wrong.
+    """
 
     learnt: Learnt
     quotes: Sequence[Quote]
     lines: Sequence[Line]
+    doubt: str = ""
 
     @property
     def tellings(self) -> list[Line]:
@@ -72,13 +78,38 @@ class Stopped:
 
 
 def find_support(
-    learnt: Learnt, talk: Talk, names: Mapping[str, str], known: Sequence[Memory] = ()
+    learnt: Learnt,
+    talk: Talk,
+    names: Mapping[str, str],
+    known: Sequence[Memory] = (),
+    word: str | None = None,
 ) -> Supported | Stopped:
     """Return the entry with what holds of its sources, or why it is stopped. `known` is what the model was shown beside.
 
-    Reasons: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was given), how
-    it is meant (`why_not_meant`, or what the model says), not_own and not_theirs (nobody of whom it tells says so),
-    human_life (no companion has one), generalised and invented (it tells more than the lines do).
+    `word` is what a second reading says of it (`memory.learning.verification`): it stops what rules let through, and
+    lets through what they doubt, as unsure where they have strong grounds. Where it says nothing (""), or was not asked
+    (None), rules alone decide; what was asked about in vain is unsure.
+    """
+    weighed = weigh(learnt, talk, names, known)
+    if isinstance(weighed, Stopped):
+        return weighed
+    if word and word != YES:
+        return Stopped(learnt, word)
+    if weighed.doubt and not word:
+        return Stopped(learnt, weighed.doubt)
+    is_unsure = word == "" or weighed.doubt in STRONG_DOUBTS
+    return replace(weighed, learnt=as_unsure(weighed.learnt)) if is_unsure else weighed
+
+
+def weigh(
+    learnt: Learnt, talk: Talk, names: Mapping[str, str], known: Sequence[Memory] = ()
+) -> Supported | Stopped:
+    """Return the entry with what holds of its sources, and what rules doubt in it; or why it is stopped in any case.
+
+    Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was
+    given), how it is meant if the model says so, forgotten, not_own (the companion does not say so) and human_life (no
+    companion has one). Doubts: how it is meant (`why_not_meant`), not_theirs (the person does not say so of themselves),
+    generalised and invented (it tells more than the lines do).
     """
     lines = talk.lines_of(learnt.sources)
     if not lines:
@@ -93,47 +124,49 @@ def find_support(
         return Stopped(learnt, "echo")
     echoes = {quote.line.message_id for quote in found} - {quote.line.message_id for quote in own}
     left = [line for line in lines if line.message_id not in echoes]
-    return judge(Supported(learnt, own, left), talk, names, [memory.text for memory in known])
+    return _judge(Supported(learnt, own, left), talk, names, [memory.text for memory in known])
 
 
-def judge(
+def _judge(
     entry: Supported, talk: Talk, names: Mapping[str, str], known: Sequence[str]
 ) -> Supported | Stopped:
-    """Return the entry with those quotes that are meant, by whom it tells of; or why it is stopped."""
     learnt, called = entry.learnt, list(names.values())
     if learnt.meant not in {"", "serious"}:
         return Stopped(learnt, learnt.meant)
     reasons = [why_not_meant(quote.text, quote.line, talk, learnt.text, called) for quote in entry.quotes]
+    if all(reasons) and "forgotten" in reasons:
+        return Stopped(learnt, "forgotten")
     meant = [quote for quote, reason in zip(entry.quotes, reasons, strict=True) if not reason]
-    if not meant:
-        return Stopped(learnt, reasons[0])
+    doubt = "" if meant else reasons[0]
+    meant = meant or list(entry.quotes)
     own = is_own(learnt.text, names["companion"])
     theirs = [quote for quote in meant if quote.line.speaker == ("companion" if own else "user")]
     if own and HUMAN_LIFE.search(learnt.text):
         return Stopped(learnt, "human_life")
-    if not theirs and not (not own and is_assented(meant, talk)):
-        return Stopped(learnt, "not_own" if own else "not_theirs")
-    supported = Supported(learnt, theirs or meant, entry.lines)
-    if not own and is_about_another(supported, talk, called):
-        return Stopped(learnt, "not_theirs")
-    if is_generalised(supported):
-        return Stopped(learnt, "generalised")
-    if not follows_from(learnt.text, entry.lines, talk, known, called, FACT_LINES):
-        return Stopped(learnt, "invented")
+    if own and not theirs:
+        return Stopped(learnt, "not_own")
+    supported = replace(entry, quotes=theirs or meant)
+    doubt = doubt or _find_doubt(supported, talk, called, known, own=own)
     said = " ".join([*known, *called, *(line.text for line in near_lines(entry.lines, talk))])
     if measure_novelty(learnt.text, said) >= DOUBTFUL_NOVELTY:
-        return Supported(as_unsure(learnt), supported.quotes, supported.lines)
-    return supported
+        learnt = as_unsure(learnt)
+    return replace(supported, learnt=learnt, doubt=doubt)
+
+
+def _find_doubt(entry: Supported, talk: Talk, names: list[str], known: Sequence[str], *, own: bool) -> str:
+    """Return what speaks against an entry whose quotes are meant; nothing where nothing does."""
+    if not own and not entry.is_users and not is_assented(entry.quotes, talk):
+        return "not_theirs"
+    if not own and is_about_another(entry, talk, names):
+        return "not_theirs"
+    if is_generalised(entry):
+        return "generalised"
+    return "" if follows_from(entry.learnt.text, entry.lines, talk, known, names, FACT_LINES) else "invented"
 
 
 def as_unsure(learnt: Learnt) -> Learnt:
     """Return the entry with so little confidence that it is shown as unsure."""
     return learnt.model_copy(update={"confidence": min(learnt.confidence, DOUBTFUL_CONFIDENCE)})
-
-
-def as_doubted(learnt: Learnt) -> Learnt:
-    """Return an entry that the model doubts itself: unsure, and no reason to change anything that is known."""
-    return as_unsure(learnt.model_copy(update={"verdict": "add"}))
 
 
 def is_assented(quotes: Sequence[Quote], talk: Talk) -> bool:

@@ -46,6 +46,11 @@ class Talk:
         """Return the lines of these numbers, each once; numbers that there are not are left out."""
         return [self[number] for number in dict.fromkeys(numbers) if 1 <= number <= len(self.lines)]
 
+    def numbers_of(self, ids: Iterable[UUID]) -> list[int]:
+        """Return the numbers of the lines of these messages, each once; messages that there are not are left out."""
+        numbers = {line.message_id: number for number, line in enumerate(self.lines, start=1)}
+        return [numbers[id] for id in dict.fromkeys(ids) if id in numbers]
+
     def texts(self, speaker: str) -> list[str]:
         """Return what "user" or "companion" said, in order."""
         return [line.text for line in self.lines if line.speaker == speaker]

@@ -10,7 +10,7 @@ from uuid import UUID
 from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.goals import PURSUED
 from memory.learning.answers import Learnt
-from memory.learning.evidence import Stopped, Supported, as_doubted, find_support, is_same_text
+from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
 from memory.learning.subjects import denies, is_own, is_same_subject, tells_the_same
 from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
@@ -44,7 +44,7 @@ def learn(
     session_id: UUID | None = None,
     call_id: int | None = None,
     contradicted: Mapping[int, Sequence[Memory]] = MappingProxyType({}),
-    doubted: Collection[int] = (),
+    read: Mapping[int, str] = MappingProxyType({}),
     unreadable: int = 0,
     only: Collection[int] | None = None,
 ) -> Learning:
@@ -53,8 +53,8 @@ def learn(
     Call it with the companion locked and every message of the talk still there. `known` are the memories in the order
     in which they were put before the model, as they were then: what was closed, corrected, hidden or deleted meanwhile
     can no longer be meant. `names` are what "user" and "companion" are called. `contradicted` are by the place of an
-    entry the memories that it leaves untrue, `doubted` the places of those that are kept as unsure and change nothing,
-    `only` the places of the entries to apply, `unreadable` how many more the model gave that nobody could read. The same
+    entry the memories that it leaves untrue, `read` what a second reading says of it (`find_support`), `only` the places
+    of the entries to apply, `unreadable` how many more the model gave that nobody could read. The same
     batch applied twice changes nothing the second time; then the learning comes back unsaved.
     """
     forgotten = load_forgotten(companion_id)
@@ -62,12 +62,9 @@ def learn(
     verdicts: list[dict[str, Any]] = []
     for place, entry in enumerate(learnt):
         if only is None or place in only:
-            entry = as_doubted(entry) if place in doubted else entry
-            supported = find_support(entry, talk, names, known)
+            supported = find_support(entry, talk, names, known, read.get(place))
             verdicts.append(batch.apply(supported))
-            verdicts += batch.close_contradicted(
-                supported, verdicts[-1], () if place in doubted else contradicted.get(place, ())
-            )
+            verdicts += batch.close_contradicted(supported, verdicts[-1], contradicted.get(place, ()))
     verdicts += [dict(UNREADABLE) for _ in range(unreadable)]
     learning = Learning(
         companion_id=companion_id,

@@ -13,6 +13,7 @@ FORM_TOKENS = {
     "check": 300,
     "reflection": 800,
     "contradictions": 1000,
+    "verification": 1000,
 }  # of such an answer, by what is asked for
 MOST_FORM_TOKENS = 2048  # of any other
 

@@ -29,9 +29,9 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     """Return the model's answer to the messages, as an object of that type; the calling thread waits for it.
 
-    `task` names what is asked for: digest, diary, facts, understanding, contradictions, reflection, gists or night. The
-    schema is sent beside the messages, and left out
-    for servers that do not know how; so the messages tell the form too. The call is noted for an open meter.
+    `task` names what is asked for: digest, diary, facts, verification, understanding, contradictions, reflection,
+    gists or night. The schema is sent beside the messages, and left out for servers that do not know how; so the messages
+    tell the form too. The call is noted for an open meter.
     Raises ProviderUnavailable, ProviderRefused, and MalformedError where no object in that form was answered.
     """
     schema = {"name": task, "schema": answer.model_json_schema(), "strict": False}

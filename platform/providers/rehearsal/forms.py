@@ -175,6 +175,11 @@ def _understand(material: Material) -> Form:
     }
 
 
+def _verify(material: Material) -> Form:
+    """Find all that it is asked about said, and meant: it writes down nothing but what was said."""
+    return {"answers": {str(number): "yes" for number in material.read_known("drafted")}}
+
+
 def _compare(_material: Material) -> Form:
     """Find no contradictions: it knows words alone."""
     return {"contradictions": []}
@@ -269,4 +274,5 @@ TASKS: dict[str, Callable[[Material], Form]] = {
     "night": _consolidate,
     "reflection": _reflect,
     "understanding": _understand,
+    "verification": _verify,
 }

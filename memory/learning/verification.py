@@ -1,0 +1,126 @@
+"""A second reading: what a model drafted of a talk is put before it once more, beside the lines that it comes from.
+
+Rules read words, not minds: whether a line is a joke, and whether it says what was made of it, a reader can tell.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from pydantic import BaseModel, model_validator
+
+from memory.learning.answers import MEANT_WORDS, Learnt
+from memory.learning.evidence import YES, Supported, weigh
+from memory.learning.requests import ANSWER_SHARE, Drafted, render_verification_request
+from memory.learning.sincerity import find_sentence
+from memory.learning.talk import Talk
+from memory.models import Memory
+from providers.chat.structured import ask
+from providers.errors import MalformedError
+from providers.tokens import estimate_messages
+
+MAX_SAID = 400  # characters of a sentence that stands beside what was drawn from it
+REJECTIONS = ("joke", "irony", "if", "role_play", "quotation", "question", "taken_back", "not_said")
+WORDS = {
+    **MEANT_WORDS, **{word: word for word in (YES, *REJECTIONS)},
+    "true": YES, "said": YES, "serious": YES, "meant": YES, "correct": YES, "是": YES, "literal": YES, "sincere": YES,
+    "asked": "question", "request": "question", "command": "question", "reminder": "question",
+    "no": "not_said", "false": "not_said", "invented": "not_said", "wrong": "not_said", "not true": "not_said",
+    "not meant": "joke", "taken back": "taken_back", "retracted": "taken_back", "corrected": "taken_back",
+    "hypothetical": "if", "否": "not_said", "不是": "not_said",
+}  # fmt: skip
+
+
+class Verification(BaseModel):
+    """The answer of a second reading: by the number of each sentence one word."""
+
+    answers: dict[str, str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _find_answers(cls, answer: Any) -> Any:
+        """Read answers also where they stand for themselves, or in a list of objects; leave out what is no word."""
+        given = answer.get("answers", answer) if isinstance(answer, dict) else answer
+        if isinstance(given, list):
+            given = {
+                str(one.get("number")): one.get("answer", one.get("word"))
+                for one in given
+                if isinstance(one, dict)
+            }
+        if not isinstance(given, dict):
+            raise ValueError("holds no answers")
+        return {"answers": {str(number): word for number, word in given.items() if isinstance(word, str)}}
+
+    def read(self, count: int) -> list[str]:
+        """Return for each of so many sentences "yes", or why it is rejected; "" where nothing readable is answered."""
+        read = {number.strip(" .:#"): word for number, word in self.answers.items()}
+        return [read_word(read.get(str(number), "")) for number in range(1, count + 1)]
+
+
+def read_word(word: str) -> str:
+    """Return "yes", or the reason to reject a sentence, that a model means by a word; "" for any other."""
+    plain = word.strip(" .!\"'").lower()
+    return WORDS.get(plain) or WORDS.get(plain.replace("-", "_").replace(" ", "_"), "")
+
+
+def list_facts(
+    entries: Sequence[Learnt],
+    talk: Talk,
+    names: Mapping[str, str],
+    known: Sequence[Memory],
+    whole: Talk | None = None,
+    only: Collection[int] | None = None,
+) -> list[Drafted]:
+    """Return those of the entries (`only` of these places) that a reader may judge; lines are numbered as in `whole`."""
+    drafted = []
+    for place, entry in enumerate(entries):
+        if only is not None and place not in only:
+            continue
+        weighed = weigh(entry, talk, names, known)
+        if isinstance(weighed, Supported):
+            told = [*(quote.line for quote in weighed.quotes), *weighed.lines]
+            lines = (whole or talk).numbers_of(line.message_id for line in told)
+            said = dict.fromkeys(_show_sentence(quote.text, quote.line.text) for quote in weighed.quotes)
+            drafted.append(Drafted(fact_key(place), "fact", entry.text, lines, tuple(said)))
+    return drafted
+
+
+def fact_key(place: int) -> str:
+    return f"fact {place}"
+
+
+def _show_sentence(quote: str, text: str) -> str:
+    sentence = find_sentence(quote, text)
+    return sentence if len(sentence) <= MAX_SAID else quote
+
+
+def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> list[Drafted]:
+    """Return the first of the sentences that one request has room for with their lines, but one at least."""
+    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE)
+    count = len(drafted)
+    while count > 1:
+        if estimate_messages(render_verification_request(drafted[:count], talk, names)) <= room:
+            break
+        count -= max(1, count // 4)
+    return list(drafted[:count])
+
+
+def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:
+    """Return by the key of each sentence what a second reading says of it: "yes", why not, or "" where it says nothing.
+
+    An answer out of form says nothing. ProviderUnavailable, ProviderRefused.
+    """
+    try:
+        answer = ask("verification", render_verification_request(drafted, talk, names), Verification)
+        words = answer.read(len(drafted))
+    except MalformedError:
+        words = [""] * len(drafted)
+    return {sentence.key: word for sentence, word in zip(drafted, words, strict=True)}
+
+
+def verify(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:
+    """Return what a second reading says of all the sentences, in as many calls as they need: none for none."""
+    words: dict[str, str] = {}
+    while left := [sentence for sentence in drafted if sentence.key not in words]:
+        words |= ask_about(take_fitting(left, talk, names), talk, names)
+    return words
