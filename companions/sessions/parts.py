@@ -29,7 +29,7 @@ from memory.learning.answers import Diary, Facts, Sentence, Understanding
 from memory.learning.contradictions import find_pairs
 from memory.learning.diary import Sentences
 from memory.learning.evidence import YES, Supported, find_support, without_echoes
-from memory.learning.grounding import grounded, tells_what_was_said
+from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
 from memory.learning.neighbours import find_neighbours
 from memory.learning.requests import (
     Drafted,
@@ -91,7 +91,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
 def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
     """Return the sentences of the diary with what they rest on, and the "doubt" whether they tell what nobody said.
 
-    What rests on echoes alone, and what the person asked to have forgotten, is left out in any case.
+    What rests on echoes alone, what is made up for all to see, and what the person asked to have forgotten, is left out.
     """
     names = material.companion.names
     known, called = [material.persona], list(names.values())
@@ -99,7 +99,8 @@ def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material
     weighed: dict[str, dict[str, Any]] = {}
     for sentence in sourced:
         lines, text = whole.lines_of(sentence.sources), redacted(sentence.text, whole.secrets)
-        if lines and not is_asked_to_be_forgotten(sentence.text, whole, called):
+        is_left_out = is_asked_to_be_forgotten(text, whole, called) or is_made_up(text, whole, known, called)
+        if lines and not is_left_out:
             is_told = tells_what_was_said(sentence.text, whole, known, called)
             is_grounded = bool(grounded([sentence], whole, [], names, known))
             ids = [str(line.message_id) for line in lines]

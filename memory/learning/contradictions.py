@@ -53,8 +53,8 @@ def find_pairs(
     told = [
         (place, entry)
         for place, entry in enumerate(entries)
-        if entry.verdict != "retract"
-        and isinstance(find_support(entry, talk, names, known, read.get(place)), Supported)
+        if isinstance(found := find_support(entry, talk, names, known, read.get(place)), Supported)
+        and (found.is_read or entry.verdict != "retract")
     ]
     alike = find_alike(
         companion_id,

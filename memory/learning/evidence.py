@@ -31,7 +31,6 @@ FACT_LINES = 2  # before and after those of a fact: question and answer make one
 DOUBTFUL_NOVELTY = 0.5  # of what a text tells is not in its lines: it may follow from them, or may not
 DOUBTFUL_CONFIDENCE = 0.5  # is shown as unsure
 YES = "yes"  # of a second reading
-STRONG_DOUBTS = frozenset({"role_play", "taken_back", "not_theirs", "generalised", "invented"})
 RUN_LETTERS = 5
 MIN_RETOLD = 0.7  # of the letters of what is said, in runs that were given
 MIN_COVERED = 0.6  # of its terms, in one memory that was given
@@ -49,13 +48,14 @@ class Quote:
 class Supported:
     """An entry with the quotes that hold, and all lines that it names: what it comes from.
 
-    `doubt` is why rules would stop it, where they may be wrong.
+    `doubt` is why rules would stop it, where they may be wrong; `is_read` whether a second reading says that it stands.
     """
 
     learnt: Learnt
     quotes: Sequence[Quote]
     lines: Sequence[Line]
     doubt: str = ""
+    is_read: bool = False
 
     @property
     def tellings(self) -> list[Line]:
@@ -87,8 +87,8 @@ def find_support(
     """Return the entry with what holds of its sources, or why it is stopped. `known` is what the model was shown beside.
 
     `word` is what a second reading says of it (`memory.learning.verification`): it stops what rules let through, and
-    lets through what they doubt, as unsure where they have strong grounds. Where it says nothing (""), or was not asked
-    (None), rules alone decide; what was asked about in vain is unsure.
+    lets through what they doubt, as unsure unless it may well follow from the lines. Where it says nothing (""), or was
+    not asked (None), rules alone decide; what was asked about in vain is unsure.
     """
     weighed = weigh(learnt, talk, names, known)
     if isinstance(weighed, Stopped):
@@ -97,8 +97,9 @@ def find_support(
         return Stopped(learnt, word)
     if weighed.doubt and not word:
         return Stopped(learnt, weighed.doubt)
-    is_unsure = word == "" or weighed.doubt in STRONG_DOUBTS
-    return replace(weighed, learnt=as_unsure(weighed.learnt)) if is_unsure else weighed
+    is_unsure = word == "" or weighed.doubt not in {"", "invented"}
+    entry = as_unsure(weighed.learnt) if is_unsure else weighed.learnt
+    return replace(weighed, learnt=entry, is_read=word == YES)
 
 
 def weigh(

@@ -44,6 +44,7 @@ PLAIN_TERMS = frozenset(
     term for key in ("plain_words", "common") for word in words_of(key) for term in terms(word)
 )
 MOST_NOVEL = {False: 0.4, True: 0.5}  # of the terms of a sentence, of the characters of a Chinese one
+MADE_UP_NOVELTY = 0.8
 INTERVAL = pattern_of("interval")
 BARE_DAY = regex.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b|(?<!\d)(\d{1,2})[号號日]")
 PEOPLES = groups_of("peoples")
@@ -62,16 +63,28 @@ def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Coll
     Whoever speaks of "I" may feel what nobody said; of others most words that tell something are in the talk. Weather,
     tears, anger, promises and their like are told by nobody but the talk.
     """
-    said = " \n".join(
+    said = _join_said(talk, known, names)
+    if is_made_up(text, talk, known, names):
+        return False
+    return bool(FIRST_PERSON.search(text)) or measure_novelty(text, said) < MOST_NOVEL[bool(HAN.search(text))]
+
+
+def is_made_up(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
+    """Return whether a sentence tells of weather, tears, promises and their like of which nobody spoke, or, without an
+    "I", of hardly anything that was said: no second reading is needed to see that.
+    """
+    said = _join_said(talk, known, names)
+    if any(word not in folded(said) for word in WEATHER.findall(folded(text))):
+        return True
+    if TOLD_ONLY.search(folded(text)) and not TOLD_ONLY.search(folded(said)):
+        return True
+    return not FIRST_PERSON.search(text) and measure_novelty(text, said) > MADE_UP_NOVELTY
+
+
+def _join_said(talk: Talk, known: Sequence[str], names: Collection[str]) -> str:
+    return " \n".join(
         [*known, *names, *(line.name for line in talk.lines), *(line.text for line in talk.lines)]
     )
-    if any(word not in folded(said) for word in WEATHER.findall(folded(text))):
-        return False
-    if TOLD_ONLY.search(folded(text)) and not TOLD_ONLY.search(folded(said)):
-        return False
-    if FIRST_PERSON.search(text):
-        return True
-    return measure_novelty(text, said) < MOST_NOVEL[bool(HAN.search(text))]
 
 
 def measure_novelty(text: str, said: str) -> float:

@@ -124,7 +124,7 @@ class _Batch:
         closed = self._mine.filter(closed_at=entry.tellings[0].said_at, replaced_by=None)
         if seen and (before := closed.filter(pk=seen.pk).defer("entry").first()):
             return self._record(learnt, None, before, "already")
-        return self._record(learnt, None, None, "stopped", "unknown_memory")
+        return self._refuse_to_retract(entry, None, "unknown_memory")
 
     def close_contradicted(
         self, entry: Supported | Stopped, applied: dict[str, Any], memories: Sequence[Memory]
@@ -174,9 +174,15 @@ class _Batch:
         if not reason and not any(denies(quote.line.text, quote.line.said_at) for quote in entry.quotes):
             reason = "not_denied"
         if reason:
-            return self._record(entry.learnt, None, of, "stopped", reason)
+            return self._refuse_to_retract(entry, of, reason)
         self._close(of, entry.tellings[0].said_at, None)
         return self._record(entry.learnt, None, of, "retracted")
+
+    def _refuse_to_retract(self, entry: Supported, of: Memory | None, reason: str) -> dict[str, Any]:
+        """Keep what is told as a memory of its own where a second reading says that it stands; else nothing of it."""
+        if entry.is_read:
+            return self._add(entry, of, reason)
+        return self._record(entry.learnt, None, of, "stopped", reason)
 
     # -- guards that look at rows
 

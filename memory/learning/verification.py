@@ -39,22 +39,27 @@ class Verification(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _find_answers(cls, answer: Any) -> Any:
-        """Read answers also where they stand for themselves, or in a list of objects; leave out what is no word."""
+        """Read answers also where they stand for themselves, or in a list of objects; leave out what is no word, and what
+        is answered twice in two ways.
+        """
         given = answer.get("answers", answer) if isinstance(answer, dict) else answer
         if isinstance(given, list):
-            given = {
-                str(one.get("number")): one.get("answer", one.get("word"))
-                for one in given
-                if isinstance(one, dict)
-            }
-        if not isinstance(given, dict):
+            entries = [entry for entry in given if isinstance(entry, dict)]
+            pairs = [(entry.get("number"), entry.get("answer", entry.get("word"))) for entry in entries]
+        elif isinstance(given, dict):
+            pairs = list(given.items())
+        else:
             raise ValueError("holds no answers")
-        return {"answers": {str(number): word for number, word in given.items() if isinstance(word, str)}}
+        answers: dict[str, str] = {}
+        for key, word in pairs:
+            number = str(key).strip(" .:#")
+            if isinstance(word, str):
+                answers[number] = word if answers.get(number, word) == word else ""  # said twice otherwise
+        return {"answers": answers}
 
     def read(self, count: int) -> list[str]:
         """Return for each of so many sentences "yes", or why it is rejected; "" where nothing readable is answered."""
-        read = {number.strip(" .:#"): word for number, word in self.answers.items()}
-        return [read_word(read.get(str(number), "")) for number in range(1, count + 1)]
+        return [read_word(self.answers.get(str(number), "")) for number in range(1, count + 1)]
 
 
 def read_word(word: str) -> str:

@@ -30,8 +30,9 @@ POINTS = {  # the statement of a closing, and which one of its kind, before whic
     "keeping the diary": (UPDATES, 4),
     "diary kept": (HOLDS, 3),
     "asked for facts": (faults.ANSWERED, 2),
-    "asked to understand": (faults.ANSWERED, 3),
-    "drafted": (HOLDS, 7),
+    "asked to read again": (faults.ANSWERED, 3),
+    "asked to understand": (faults.ANSWERED, 4),
+    "drafted": (HOLDS, 9),
     "writing": (faults.begins('INSERT INTO "memory_learning"'), 1),
     "learnt": (faults.begins('UPDATE "companions_message" SET "is_learnt"'), 1),
     "kept": (faults.begins('UPDATE "companions_session"'), 1),
@@ -72,7 +73,7 @@ def test_a_closed_session_leaves_a_diary_entry_that_leads_back_to_what_was_said(
     assert entry.call.purpose == "closing"
     assert Message.objects.filter(session=closing.session, is_learnt=True).count() == len(TEA)
     assert Session.objects.filter(ended_at=None).count() == 0
-    assert ModelCall.objects.filter(purpose__in=["closing", "learning"]).count() == 3
+    assert ModelCall.objects.filter(purpose__in=["closing", "learning"]).count() == 4
 
 
 def test_the_diary_comes_to_mind_by_its_meaning(mira: Companion, talk: Talk) -> None:
@@ -125,7 +126,7 @@ def test_a_closing_killed_at_any_point_ends_with_one_diary_entry_and_no_loss(
     assert DiaryEntry.objects.count() == Learning.objects.count() == 1
     assert Message.objects.filter(is_learnt=True).count() == len(TEA)
     asked_again = point.startswith(("asked", "keeping"))
-    assert len(rehearsal.requests()) == (4 if asked_again else 3)
+    assert len(rehearsal.requests()) == (5 if asked_again else 4)
     after = everything(mira)
     run(closing_id, NOON + 2 * LEASE_TIME)
     assert everything(mira) == after
@@ -146,10 +147,10 @@ def test_a_killed_closing_ends_as_one_that_was_not(mira: Companion, tian: Compan
     for number, point in enumerate(begun):
         with faults.killed(*POINTS[point]):
             run(closing_id, NOON + number * LEASE_TIME)
-    for number in range(2):  # of what is left: the facts, then what the two are thought to be
-        with faults.killed(faults.ANSWERED, 2 - number):
+    for number, answer in enumerate((2, 2, 1)):  # of what is left: facts, a second reading, what the two are
+        with faults.killed(faults.ANSWERED, answer):
             run(closing_id, NOON + (len(begun) + number) * LEASE_TIME)
-    for number, point in enumerate(["writing", "learnt", "kept"], start=len(begun) + 2):
+    for number, point in enumerate(["writing", "learnt", "kept"], start=len(begun) + 3):
         with faults.killed(POINTS[point][0]):
             run(closing_id, NOON + number * LEASE_TIME)
     run(closing_id, NOON + len(POINTS) * LEASE_TIME)
@@ -207,7 +208,10 @@ def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsa
 # -- deletion meanwhile ---------------------------------------------------------------------------------------------
 
 
-DELETED_AT = ["gathered", "asked for the diary", "asked for facts", "asked to understand", "drafted"]
+DELETED_AT = [
+    *("gathered", "asked for the diary", "asked for facts", "asked to read again", "asked to understand"),
+    "drafted",
+]
 
 
 @pytest.mark.parametrize("point", DELETED_AT)
@@ -298,6 +302,7 @@ def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
 
 ENDINGS = [
     *(("diary", name) for name in SOME),
+    *(("verification", name) for name in ("English prose", "a key twice", "null content", "a cut stream")),
     *((task, name) for task in ("facts", "understanding") for name in (*PARTLY, "empty", "a cut stream")),
 ]
 
@@ -317,7 +322,8 @@ def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
             "provider_refused",
             "answer_withheld",
         }
-        assert set(closing.drafts) == {"diary": set(), "facts": {"diary"}}.get(task, {"diary", "facts"})
+        parts = ["diary", "facts", "verification", "understanding"]
+        assert list(closing.drafts) == parts[: parts.index(task)]
         assert Session.objects.get().ended_at is None
         assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
         assert not Memory.objects.exclude(kind="said").exists()

@@ -1,4 +1,4 @@
-"""What is learnt while a session lasts: eight turns at once, with one call."""
+"""What is learnt while a session lasts: eight turns at once, with two calls."""
 
 import json
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def learnt() -> int:
     return Memory.objects.exclude(kind="said").count()
 
 
-def test_a_batch_is_due_after_eight_turns_and_costs_one_call(mira: Companion, talk: Talk) -> None:
+def test_a_batch_is_due_after_eight_turns_and_costs_two_calls(mira: Companion, talk: Talk) -> None:
     talk(mira, *EIGHT_TURNS[:-2])
     assert find_due(NOON) == []
     talk(mira, "And I planted a fig tree.", "A fig tree!", at=NOON)
@@ -61,7 +61,7 @@ def test_a_batch_is_due_after_eight_turns_and_costs_one_call(mira: Companion, ta
     assert session.summarised_until == Message.objects.latest("said_at").said_at
     assert (session.digest_at, session.digest_attempts) == (None, 0)
     assert Learning.objects.get().messages == 16
-    assert ModelCall.objects.filter(purpose="learning").count() == 1
+    assert ModelCall.objects.filter(purpose="learning").count() == 2
     assert not Message.objects.filter(is_learnt=False).exists()
     assert find_due(NOON) == []
     before = learnt()

@@ -38,8 +38,9 @@ def ending(**parts: Any) -> dict[str, Any]:
     told = [sentence("Zebra-42 it is, in Lisbon."), sentence("Zebra-42")]
     learnt = {"text": "The user relies on Zebra-42.", "sources": [2], "quotes": ["I like Lisbon"]}
     whole = {"summary": "Zebra-42 in Lisbon.", "title": "Zebra-42 and Lisbon", "diary": told}
-    whole |= {"self_concept": told, "user_profile": told, "memories": [learnt]}
-    return {"task": "any", "answer": json.dumps(whole | parts), "repeat": 3}
+    stands = {"text": "Alice moved to Lisbon.", "sources": [1], "quotes": ["I moved to Lisbon"]}
+    whole |= {"self_concept": told, "user_profile": told, "memories": [learnt, stands]}
+    return {"task": "any", "answer": json.dumps(whole | parts), "repeat": 4}
 
 
 def test_a_password_said_in_talk_stands_in_no_derived_text(

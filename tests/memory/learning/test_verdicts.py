@@ -6,7 +6,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from companions.models import Companion
-from companions.prompting.turn_prompt import UNSURE
 from memory.learning.contradictions import ask_which_contradict, find_pairs
 from memory.models import Learning, Memory, Pursuit
 from memory.store import keep_fact
@@ -288,17 +287,6 @@ def test_the_companions_own_promise_is_kept(mira: Companion, had: Had) -> None:
     apply(mira, talk, learnt("I promised Alice to wake her at six on Friday.", 1, said, kind="promise"))
     (memory,) = facts(mira)
     assert (memory.kind, memory.sources.get().role) == ("promise", "assistant")
-
-
-def test_what_the_model_doubts_as_it_looks_again_is_unsure_and_closes_nothing(
-    mira: Companion, had: Had
-) -> None:
-    tea = keep(mira, had)
-    said = "I've gone off tea, it's coffee for me now."
-    changed = had(mira, said, at=DAY + timedelta(days=3))
-    new = learnt("Alice prefers coffee to tea.", 1, said, verdict="revise", of=1)
-    apply(mira, changed, new, known=[tea], doubted={0}, contradicted={0: [tea]})
-    assert [(one.closed_at, one.confidence < UNSURE) for one in facts(mira)] == [(None, False), (None, True)]
 
 
 CUPS = "Alice drinks five cups of coffee a day."
