@@ -1,8 +1,11 @@
 """What turns have kept of what goes: prompts as sent, cues, tools' arguments, reasoning, the provider's words."""
 
-from collections.abc import Collection, Iterable
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -13,10 +16,13 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from accounts.models import ModelCall, SoundCall
-from companions.models import Companion, Prompt, Reply
+from companions.models import Companion, Prompt, Reply, Waking
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import Said, finish, seal_and_read
 from memory.models import Memory, Page, Recall
+
+PROMPTS_AT_ONCE = 50  # of some 30 kB each
+WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}  # a waking
 
 
 def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Collection[UUID] = ()) -> None:
@@ -25,6 +31,60 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
     prompts = Prompt.objects.filter(companion_id=companion_id, shown__overlap=list(ids))
     shown = {*became, *prompts.values_list("reply_id", flat=True)}
     shown |= set(recalls.exclude(reply=None).values_list("reply_id", flat=True))
+    asked = set(recalls.exclude(by=Recall.By.TURN).values_list("pk", flat=True))
+    _scrub_replies(companion_id, shown, now, became, asked)
+
+
+def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) -> None:
+    """Drop what replies and wakings have kept where a line of it says what goes, whatever it came from."""
+    goes = cache(goes)  # the prompts of a session begin with the same lines
+
+    def holds(*kept: object) -> bool:
+        return any(goes(line) for text in _walk_strings(kept) for line in text.splitlines())
+
+    prompts = Prompt.objects.filter(companion_id=companion_id).order_by()
+    replies = Reply.objects.filter(companion_id=companion_id).exclude(tool_calls=[], thought="").order_by()
+    shown = {
+        prompt.reply_id
+        for prompt in prompts.iterator(chunk_size=PROMPTS_AT_ONCE)
+        if holds(prompt.messages, prompt.wrote)
+    }
+    shown |= {reply.pk for reply in replies.iterator() if holds(reply.tool_calls, reply.thought)}
+    cues = Recall.objects.filter(companion_id=companion_id, cue__gt="").exclude(by=Recall.By.TURN)
+    _scrub_replies(companion_id, shown, now, asked={recall.pk for recall in cues if holds(recall.cue)})
+    wakings = Waking.objects.filter(companion_id=companion_id).order_by()
+    ids = [
+        waking.pk
+        for waking in wakings.iterator(chunk_size=PROMPTS_AT_ONCE)
+        if holds(waking.prompt, waking.steps, waking.thought, waking.text)
+    ]
+    wakings = wakings.filter(pk__in=ids)
+    wakings.update(**WORDLESS)
+    wakings.waiting().update(look_at=now, started_at=None)  # it begins anew
+
+
+def _walk_strings(kept: Any) -> Iterator[str]:
+    """Yield every text in it; what is JSON in a text is read, too."""
+    if isinstance(kept, str):
+        yield kept
+        if "\\" in kept and kept[:1] in "{[":
+            with suppress(ValueError, RecursionError):
+                yield from _walk_strings(json.loads(kept))
+    elif isinstance(kept, dict | list | tuple):
+        for part in kept.values() if isinstance(kept, dict) else kept:
+            yield from _walk_strings(part)
+
+
+def _scrub_replies(
+    companion_id: UUID,
+    shown: Collection[UUID],
+    now: datetime,
+    became: Collection[UUID] = (),
+    asked: Collection[UUID] = (),
+) -> None:
+    """Drop what these replies have kept beside their words, and the cues of recalls that were asked for; end those
+    under way.
+    """
     Reply.objects.filter(pk__in=became).update(text="", continues=None)
     for reply in Reply.objects.under_way().filter(pk__in=shown):
         said = Said(seq=reply.seq) if reply.pk in became else seal_and_read(reply)
@@ -34,8 +94,7 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
     ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")
     # Of which words sounds were made, none tells.
     SoundCall.objects.filter(companion=companion_id).exclude(said="").update(said="")
-    asked = Q(pk__in=list(recalls.values_list("pk", flat=True))) | Q(reply__in=shown, by=Recall.By.TOOL)
-    Recall.objects.filter(asked).exclude(by=Recall.By.TURN).update(cue="")
+    Recall.objects.filter(Q(pk__in=asked) | Q(reply__in=shown, by=Recall.By.TOOL)).update(cue="")
     _wipe_later(list(shown))
 
 

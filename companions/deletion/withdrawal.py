@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from companions.deletion.traces import WORDLESS
 from companions.life.inner_state import delete_states
 from companions.models import Closing, Companion, InnerState, Message, Session, Timer, Waking
 from jobs.background import enqueue
@@ -28,7 +29,6 @@ NONE: frozenset[UUID] = frozenset()
 GONE = "gone"  # why a waking does not happen
 DRAWN_FROM_TALK = {InnerState.By.REFLECTION, InnerState.By.CLOSING}
 TOLD_AGAIN_SHARE = 0.6  # of a sentence's words, above which it is carried over
-WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

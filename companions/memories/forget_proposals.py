@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions.deletion.deletion import messages_hidden, remove
+from companions.deletion.traces import scrub_lines
 from companions.errors import ForgetProposalError
 from companions.events import notify_companion
 from companions.life.inner_state import delete_states
@@ -23,7 +24,7 @@ from database.queries import lift_statement_timeout
 from memory.deletion.sentences import drop_sentences
 from memory.forgotten import Words, find_telling_memories, keep_forgotten, read_words, tells
 from memory.models import Memory
-from text.strings import split_sentences, storable
+from text.strings import quoted, split_sentences, storable
 
 STANDS = timedelta(days=3)  # so long an untouched proposal waits
 State = ForgetProposal.State
@@ -73,7 +74,8 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
     held = _hold_open(proposal)
     if companion is None or held is None:
         raise ForgetProposalError("proposal_ended", _("This has been decided already. Nothing was changed."))
-    offered = [item for item in load_items(held) if not item.goes_along]
+    items = load_items(held)
+    offered = [item for item in items if not item.goes_along]
     going = [item for item in offered if chosen is None or item.key in chosen]
     if not going:
         raise ForgetProposalError("nothing_chosen", _("Choose what is to be forgotten."))
@@ -87,7 +89,13 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
     def goes(text: str) -> bool:
         return text in gone or (text not in kept and tells(read_words(text, names), statements))
 
+    def goes_in(line: str) -> bool:
+        return any(text in line for text in traced) or any(map(goes, split_sentences(line)))
+
+    traced = gone | {item.text for item in items if item.goes_along}
+    traced |= {quoted(text)[1:-1] for text in traced}  # as it stands in a prompt
     drop_sentences(companion.pk, goes, now)
+    scrub_lines(companion.pk, goes_in, now)
     _drop_inner_states(companion, goes)
     _clear_sessions(companion, goes)
     _hide_rest(companion, statements)

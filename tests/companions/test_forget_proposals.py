@@ -13,7 +13,17 @@ from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.memories.forget_items import MAX_SHOWN
 from companions.memories.forget_proposals import confirm, decline, lapse, load_items
-from companions.models import Closing, Companion, ForgetProposal, InnerState, Message, Session
+from companions.models import (
+    Closing,
+    Companion,
+    ForgetProposal,
+    InnerState,
+    Message,
+    Prompt,
+    Reply,
+    Session,
+    Waking,
+)
 from companions.sessions.closing import run
 from companions.sessions.requests import close
 from companions.sessions.transcript import build_talk, select_messages, select_visible
@@ -30,6 +40,7 @@ from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.companions.tools.conftest import NOW, end, turn_of, use
 from tests.fixtures.rehearsal import RehearsalServer
+from text.strings import quoted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 EARLIER = NOW - timedelta(days=2)
@@ -129,6 +140,33 @@ def test_confirmed_it_is_gone_everywhere_and_nothing_else(mira: Companion, secre
     assert state.text == "I like chemistry."
     with pytest.raises(ForgetProposalError, match="proposal_ended"):
         confirm(proposal, None, LATER)
+
+
+def test_no_prompt_of_another_turn_keeps_a_sentence_that_is_gone(mira: Companion) -> None:
+    note = 'Marta is "pregnant".'
+    unmoved = turn_of(mira, "Good morning")
+    end(unmoved)
+    write_block(mira.pk, "notes", f"Be kind.\n{note}", by=By.USER, now=EARLIER)
+    keep_fact(mira.pk, "Marta is pregnant.", EARLIER, EARLIER, [])
+    other = turn_of(mira, "Hello")
+    end(other)
+    Reply.objects.filter(pk=other.reply.pk).update(thought=f"I know this: {note}")
+    Prompt.objects.filter(reply=other.reply).update(wrote=note)
+    prompt = [{"role": "system", "content": f"- {quoted(note)}"}]
+    waking = Waking.objects.create(
+        companion=mira, origin=Waking.Origin.FORCED, due_at=EARLIER, created_at=EARLIER,
+        state=Waking.State.DONE, prompt=prompt, steps=[{"name": "think", "arguments": json.dumps({"text": note})}],
+    )  # fmt: skip
+    (before,) = say(mira, "I like trams.", at=NOW)
+    proposal = asked(mira)
+    kept = {"companions_prompt", "companions_reply", "companions_waking"}
+    assert kept <= tables_with("pregnant").keys()
+    confirm(proposal, None, LATER)
+    assert tables_with("pregnant") == {}
+    waking.refresh_from_db()
+    assert (waking.state, waking.prompt, waking.steps) == ("done", [], [])
+    assert Message.objects.filter(pk__in=[before.pk, other.message.pk]).count() == 2
+    assert Prompt.objects.filter(reply=unmoved.reply).exists()
 
 
 def test_what_is_not_chosen_stays_for_the_eye_and_is_shown_to_no_model(
