@@ -1,21 +1,24 @@
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
+from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_forget_proposal
-from companions.api.schemas import ListOut, list_rows
+from companions.api.schemas import ListOut
 from companions.memories import forget_proposals
-from companions.memories.forget_items import Item, Kind
+from companions.memories.forget_items import MAX_SHOWN, Kind, bound_items
 from companions.models import ForgetProposal
-from companions.pagination import PageQuery
+from companions.pagination import PageQuery, paginate
 
 router = Router(tags=["memories"])
 PROPOSALS = "/{uuid:companion_id}/forget-proposals"
 PROPOSAL = PROPOSALS + "/{uuid:proposal_id}"
-MAX_KEYS = 10_000
+MAX_KEYS = 1000
+Key = Annotated[str, StringConstraints(max_length=100)]
 
 
 class ForgetItemOut(Schema):
@@ -31,11 +34,11 @@ class ForgetProposalOut(Schema):
     state: ForgetProposal.State
     made_at: datetime
     ended_at: datetime | None
-    items: list[ForgetItemOut] = Field(description="What would go now; none once it has ended.")
-
-    @staticmethod
-    def resolve_items(proposal: ForgetProposal) -> list[Item]:
-        return forget_proposals.load_items(proposal)
+    items: list[ForgetItemOut] = Field(
+        description=f"What would go now, at most {MAX_SHOWN} that are chosen and as many that go along; none once it has"
+        " ended."
+    )
+    more: int = Field(description="How many more would go where all of it is confirmed.")
 
 
 class ForgetProposalsOut(ListOut[ForgetProposalOut]):
@@ -47,7 +50,7 @@ class WhichProposalsIn(Schema):
 
 
 class ConfirmIn(Schema):
-    keys: list[str] | None = Field(
+    keys: list[Key] | None = Field(
         None, max_length=MAX_KEYS, description="Of the items to be forgotten; left out, all of them."
     )
 
@@ -67,9 +70,18 @@ def list_forget_proposals(
 ) -> dict[str, object]:
     companion = get_companion(request.user, companion_id)
     rows = ForgetProposal.objects.filter(companion=companion, state=which.state)
-    return list_rows(
-        rows.select_related("companion__user", "reply__message", "reply__answer"), "made_at", query
-    )
+    related = ("companion__user", "reply__message", "reply__answer")
+    found, next_cursor = paginate(rows.select_related(*related), "made_at", query)
+    return {"items": [_proposal_out(proposal) for proposal in found], "next": next_cursor}
+
+
+def _proposal_out(proposal: ForgetProposal) -> dict[str, object]:
+    items = forget_proposals.load_items(proposal)
+    chosen, more = bound_items([item for item in items if not item.goes_along])
+    along, along_more = bound_items([item for item in items if item.goes_along])
+    fields = ("id", "reply_id", "state", "made_at", "ended_at")
+    shown = {"items": [*chosen, *along], "more": more + along_more}
+    return {name: getattr(proposal, name) for name in fields} | shown
 
 
 @router.post(

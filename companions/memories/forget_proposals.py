@@ -27,6 +27,7 @@ from memory.models import Memory
 from text.strings import quoted, split_sentences, storable
 
 STANDS = timedelta(days=3)  # so long an untouched proposal waits
+MAX_OPEN = 10  # of a companion's; the oldest lapses where there are more, for each is searched for whenever it is shown
 State = ForgetProposal.State
 
 
@@ -44,6 +45,9 @@ def propose(
         return None
     proposal = ForgetProposal.objects.filter(reply=reply, subject=subject, state=State.OPEN).first()
     if proposal is None:  # a call is run again where its commit got no answer
+        waiting = ForgetProposal.objects.filter(companion=companion, state=State.OPEN)
+        for old in waiting.select_related("reply").order_by("-made_at", "-pk")[MAX_OPEN - 1 :]:
+            _end(old, State.LAPSED, now)
         proposal = ForgetProposal.objects.create(
             companion=companion, reply=reply, subject=subject, made_at=now
         )

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
 from companions.conversations.log_import import Line, import_log
 from companions.errors import ForgetProposalError
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.memories.forget_items import MAX_SHOWN
-from companions.memories.forget_proposals import confirm, decline, lapse, load_items
+from companions.memories.forget_proposals import MAX_OPEN, confirm, decline, lapse, load_items, propose
 from companions.models import (
     Closing,
     Companion,
@@ -40,9 +41,11 @@ from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.companions.tools.conftest import NOW, end, turn_of, use
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.rest import Api
 from text.strings import quoted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+LIST_QUERIES, PROPOSAL_QUERIES = 3, 11
 EARLIER = NOW - timedelta(days=2)
 LATER = NOW + timedelta(minutes=5)
 SECRET = "My sister Marta is pregnant, the baby is due in February. Nobody knows yet."
@@ -336,3 +339,52 @@ def test_of_very_many_things_the_card_shows_a_part(client: Client, mira: Compani
     assert proposal.state == {"confirm": "confirmed", "decline": "declined"}[deed]
     left = Memory.objects.filter(text__contains="pregnant, note").count()
     assert left == {"confirm": 2, "decline": MAX_SHOWN + 2}[deed]
+
+
+def get_list(as_alice: Api, mira: Companion, query: str = "") -> Any:
+    return as_alice.get(f"/companions/{mira.pk}/forget-proposals{query}").json()
+
+
+def test_the_list_gives_a_part_of_very_many_things_in_few_queries(
+    as_alice: Api, mira: Companion, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Each proposal is searched for, with as many queries however much it finds."""
+    keep_fact(mira.pk, "Marta is pregnant, note 0.", EARLIER, EARLIER, [])
+    asked(mira)
+    get_list(as_alice, mira)  # the token is noted as used
+    with django_assert_num_queries(LIST_QUERIES + PROPOSAL_QUERIES):
+        assert get_list(as_alice, mira)["items"][0]["more"] == 0
+    for number in range(1, MAX_SHOWN + 2):
+        keep_fact(mira.pk, f"Marta is pregnant, note {number}.", EARLIER, EARLIER, [])
+    with django_assert_num_queries(LIST_QUERIES + PROPOSAL_QUERIES):
+        (listed,) = get_list(as_alice, mira)["items"]
+    assert (len(listed["items"]), listed["more"]) == (MAX_SHOWN, 4)  # with what was said
+    ForgetProposal.objects.update(state="declined")
+    with django_assert_num_queries(LIST_QUERIES):
+        assert get_list(as_alice, mira, "?state=declined")["items"][0]["items"] == []
+
+
+def test_few_proposals_stand_open_at_a_time(as_alice: Api, mira: Companion) -> None:
+    keep_fact(mira.pk, "Marta is pregnant.", EARLIER, EARLIER, [])
+    for number in range(MAX_OPEN + 1):
+        turn = turn_of(
+            mira, f"Please forget that Marta is pregnant, {number}.", NOW + timedelta(minutes=number)
+        )
+        propose(mira, turn.reply.pk, ["Marta is pregnant"], NOW + timedelta(minutes=number))
+        end(turn)
+    states = list(ForgetProposal.objects.order_by("made_at").values_list("state", "subject"))
+    assert states[0] == ("lapsed", "")
+    assert [state for state, _subject in states[1:]] == ["open"] * MAX_OPEN
+    page = get_list(as_alice, mira, "?limit=4")
+    assert len(page["items"]) == 4
+    assert len(get_list(as_alice, mira, f"?limit=4&cursor={page['next']}")["items"]) == 4
+    assert len(get_list(as_alice, mira)["items"]) == MAX_OPEN
+
+
+@pytest.mark.parametrize("keys", [["x" * 101], ["x"] * 1001])
+def test_more_keys_than_can_be_shown_are_refused(as_alice: Api, mira: Companion, keys: list[str]) -> None:
+    keep_fact(mira.pk, "Marta is pregnant.", EARLIER, EARLIER, [])
+    path = f"/companions/{mira.pk}/forget-proposals/{asked(mira).pk}/confirm"
+    answer = as_alice.post(path, {"keys": keys})
+    assert answer.status_code == 422
+    assert ForgetProposal.objects.get().state == "open"
