@@ -178,9 +178,9 @@ class Publisher:
     `is_sealed` once another process has ended the reply: then nothing more is sent but an ending, if that is missing.
     """
 
-    def __init__(self, companion_id: UUID, reply_id: UUID, seq: int = 0) -> None:
+    def __init__(self, companion_id: UUID, reply_id: UUID, seq: int = 0, characters: int = 0) -> None:
         self.group, self.reply_id, self.seq = group_of_companion(companion_id), str(reply_id), seq
-        self.sent = {"reply.piece": 0, "reply.thought": 0}  # characters that have a number
+        self.sent = {"reply.piece": characters, "reply.thought": 0}  # of the text, as far as it has a number
         self.is_sealed = False
         self._between = 0
         self._waiting: list[Frame] = []
@@ -235,6 +235,8 @@ class Publisher:
             self.sent[str(frame["type"])] += len(str(frame["text"]))
             self.seq, self._between = self.seq + 1, 0
             return Entry.of({**frame, "seq": self.seq}, Place(self.seq, 0), self.seq)
+        if frame["type"] == "reply.started":
+            self.sent["reply.piece"] = len(str(frame["text"]))
         self._between += 1
         return Entry.of(frame, Place(self.seq, self._between), self.seq)
 

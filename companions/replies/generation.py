@@ -33,7 +33,7 @@ from companions.replies.context import TurnContext, embed_message, get_round_off
 from companions.replies.lifecycle import Said
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
-from providers.chat.events import Event, Piece, Thought, ToolCall, Truncated, Usage
+from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.clients import get_chat_client
 from providers.errors import EmptyAnswer, ProviderError, ProviderRefused
@@ -86,7 +86,9 @@ class Generation:
         self._newest: list[str] = []
         self.names = Names(turn.companion.name, turn.companion.user.name)
         self.cleaner, self.thinking = AnswerCleaner(self.names), Expressions()
-        self.publisher = Publisher(turn.companion.pk, turn.reply.pk, seq=turn.reply.seq)
+        self.publisher = Publisher(
+            turn.companion.pk, turn.reply.pk, seq=turn.reply.seq, characters=len(turn.reply.text)
+        )
         self.received_characters = 0
         self.cut_code = ""  # why the answer was cut off, where it was
         self.ends_as: State | None = None
@@ -102,7 +104,7 @@ class Generation:
     def said_under_numbers(self) -> Said:
         """Return what has been given out under a number, for the row."""
         said, sent = self.said, self.publisher.sent
-        text = said.text[: len(self.turn.reply.text) + sent["reply.piece"]]
+        text = said.text[: sent["reply.piece"]]
         felt = [emotion for emotion in said.emotions if int(str(emotion["at"])) <= len(text)]
         return Said(text, said.thought[: sent["reply.thought"]], self.publisher.seq, said.tool_calls, felt)
 
@@ -118,8 +120,7 @@ class Generation:
             return State.STOPPED
         if self.ends_as:
             return self.ends_as
-        begun = {"message_id": str(self.turn.message.pk), "text": self.said.text, "after": self.said.seq}
-        self.publisher.send("reply.started", **begun)
+        self._send_started()
         self.answering = asyncio.create_task(self._answer())
         try:
             await self.answering
@@ -133,6 +134,11 @@ class Generation:
         except LostOwnershipError:
             return State.INTERRUPTED
         return State.INTERRUPTED if self.cut_code else State.DONE
+
+    def _send_started(self) -> None:
+        """Tell what the reply goes on from; where that has been told already, whoever follows begins there anew."""
+        message_id, after = str(self.turn.message.pk), self.publisher.last_seq
+        self.publisher.send("reply.started", message_id=message_id, text=self.said.text, after=after)
 
     async def _answer(self) -> None:
         async with places("turns").at(self.turn.whose):
@@ -168,15 +174,16 @@ class Generation:
         calls: list[ToolCall] = []
         offered = get_round_offers(self.turn, round)
         meter, prompt = Meter(offered, round), self.turn.prompt
-        before, self.quoted = self.said.text, QuotedCalls(prompt)
-        self.cleaner = AnswerCleaner(
-            self.names, before, TOOLS, keeps_directions=not self.turn.companion.without_directions
-        )
+        before, felt, self.quoted = self.said.text, len(self.said.emotions), QuotedCalls(prompt)
+        self.cleaner = self._make_cleaner()
         sampling = Sampling.for_talk([self.names.person])
         try:
             async with aclosing(get_chat_client().stream(prompt, offered, sampling=sampling)) as events:
                 async for event in events:
-                    self._take(event, meter, calls)
+                    if isinstance(event, Retracted):
+                        self._take_back(before, felt, meter, calls)
+                    else:
+                        self._take(event, meter, calls)
                     if self.cleaner.cut:  # what follows is not the companion's
                         break
             self._end_answer(meter, calls, before)
@@ -191,6 +198,21 @@ class Generation:
             raise
         await in_thread_with_retry(end_call, call, meter, prompt, perf_counter())
         return calls
+
+    def _make_cleaner(self) -> AnswerCleaner:
+        keeps_directions = not self.turn.companion.without_directions
+        return AnswerCleaner(self.names, self.said.text, TOOLS, keeps_directions=keeps_directions)
+
+    def _take_back(self, before: str, felt: int, meter: Meter, calls: list[ToolCall]) -> None:
+        """Make reasoning of all that this answer has said so far, behind the text and the emotions before it."""
+        self._clean(self.cleaner.end(), meter, calls)
+        calls.clear()
+        reasoning = self.said.text[len(before) :]
+        self.said.text = before
+        del self.said.emotions[felt:]
+        self.cleaner = self._make_cleaner()
+        self._send_started()
+        self._think([reasoning])
 
     def _end_answer(self, meter: Meter, calls: list[ToolCall], before: str) -> None:
         """Give out what was held back, as it might have become a tag; know why the answer was cut off, if it was."""

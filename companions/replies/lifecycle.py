@@ -257,7 +257,10 @@ def seal_and_read(reply: Reply) -> Said:
     said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls, reply.emotions)
     for entry in take_unbroken(seal_stream(reply.pk, Place(reply.seq)), reply.seq):
         frame = orjson.loads(entry.json)
-        if frame["type"] == "reply.piece":
+        if frame["type"] == "reply.started":  # anew, where what was said has been taken back
+            said.text = frame["text"]
+            said.emotions = [felt for felt in said.emotions if int(str(felt["at"])) < len(said.text)]
+        elif frame["type"] == "reply.piece":
             said.text += frame["text"]
         elif frame["type"] == "reply.thought":
             said.thought += frame["text"]

@@ -225,3 +225,25 @@ async def test_stage_directions_go_where_the_person_does_not_want_them(
     async with connected(alice, noor) as socket:
         done = (await say(socket, 1))[-1]
     assert done["message"]["text"] == "Hello. I *really* mean it."
+
+
+@pytest.mark.parametrize("size", [1, 400])
+async def test_reasoning_that_a_template_opened_is_not_said(
+    alice: User, noor: Companion, rehearsal: RehearsalServer, size: int
+) -> None:
+    """The first time it has been shown when it is known: a second `reply.started` takes it back."""
+    said = "<happy> She greets me. <tool_call>" + CALL + "</tool_call>\n</think>\n\nHello, you."
+    rehearsal.script({"pieces": [said[at : at + size] for at in range(0, len(said), size)], "repeat": 2})
+    async with connected(alice, noor) as socket:
+        first, second = [await say(socket, number) for number in range(2)]
+    started = [at for at, frame in enumerate(first) if frame["type"] == "reply.started"]
+    assert len(started) == 2
+    assert (first[started[1]]["text"], shown(first[started[1] :])) == ("", "Hello, you.")
+    numbers = [frame["seq"] for frame in first if "seq" in frame]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert first[started[1]]["after"] < numbers[-1]
+    assert shown(second) == "Hello, you."
+    for reply in await in_thread(lambda: list(Reply.objects.select_related("answer"))):
+        assert (reply.state, reply.text, reply.answer.text) == ("done", "Hello, you.", "Hello, you.")
+        assert (reply.tool_calls, reply.emotions) == ([], [])
+        assert "She greets me." in reply.thought

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from providers.chat.client import ChatClient, Timeouts
-from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
+from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
 from providers.clients import aclose_clients, get_chat_client
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.tokens import estimate_answer, estimate_messages
@@ -242,6 +242,69 @@ async def test_reasoning_within_reasoning_is_none_of_the_answer(
     rehearsal.script({"pieces": [said[at : at + size] for at in range(0, len(said), size)]})
     events = await heard(make_chat())
     assert (thoughts(events), text(events)) == expected
+
+
+def spoken(events: list[Event]) -> tuple[str, str]:
+    """The reasoning and the answer, as whoever follows the events has them in the end."""
+    thought = answer = ""
+    for event in events:
+        if isinstance(event, Retracted):
+            thought, answer = thought + answer, ""
+        elif isinstance(event, Thought):
+            thought += event.text
+        elif isinstance(event, Piece):
+            answer += event.text
+    return thought, answer
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+@pytest.mark.parametrize("end", ["\n</think>\n\n", "</think>\n", "\n</think>"])
+async def test_reasoning_that_a_template_opened_is_taken_back_and_known_from_then_on(
+    rehearsal: RehearsalServer, make_chat: Make, end: str, size: int
+) -> None:
+    said = f"They ask about rivers.{end}From springs."
+    pieces = [said[at : at + size] for at in range(0, len(said), size)]
+    tagged = {"answer": "<think>Hm.</think>Opened by itself."}
+    rehearsal.script(
+        {"pieces": pieces}, {"pieces": pieces}, tagged, {"answer": "Without."}, {"pieces": pieces}
+    )
+    chat = make_chat()
+    events = [await heard(chat) for _ in range(5)]
+    expected = (f"They ask about rivers.{end.partition('<')[0]}", "From springs.")
+    assert spoken(events[0]) == spoken(events[1]) == spoken(events[4]) == expected
+    assert [Retracted() in each for each in events] == [True, False, False, False, True]
+    assert spoken(events[2]) == ("Hm.", "Opened by itself.")
+    assert text(events[3]) == "Without."  # nothing closes it: it is the answer
+
+
+async def test_what_is_cut_off_while_it_reasons_is_no_answer(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    rehearsal.script(
+        {"answer": "Hm.\n</think>\nYes."},
+        {"answer": "Hm, hm", "finish_reason": "length"},
+        {"answer": "Hm.</think>"},
+    )
+    chat = make_chat()
+    assert [spoken(await heard(chat)) for _ in range(3)] == [("Hm.\n", "Yes."), ("Hm, hm", ""), ("Hm.", "")]
+
+
+@pytest.mark.parametrize("size", [1, 100])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Hello </think> there",
+        "```\nHm.\n</think>\n```",
+        "It ends with `</think>`\n",
+        "Hi <think>a\n</think>\nyou",
+    ],
+)
+async def test_a_tag_in_the_middle_of_an_answer_takes_nothing_back(
+    rehearsal: RehearsalServer, make_chat: Make, said: str, size: int
+) -> None:
+    rehearsal.script({"pieces": [said[at : at + size] for at in range(0, len(said), size)]})
+    events = await heard(make_chat())
+    assert (text(events), Retracted() in events) == (said, False)
 
 
 async def test_an_answer_that_only_begins_like_a_tag_is_an_answer(

@@ -22,7 +22,7 @@ from providers.chat.adaptation import (
     read_room,
     shorten_history,
 )
-from providers.chat.events import Event, Messages, Truncated
+from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
 from providers.chat.stream import Deadline, StreamParser, read_events
 from providers.errors import ContextTooLong, ProviderError, ProviderUnavailable
@@ -67,6 +67,9 @@ class ChatClient:
         self._api_key = api_key
         self._timeouts = timeouts
         self._known = Adaptation()  # what the server was found not to take
+        self._begins_in_thought = (
+            False  # its template opens a block of reasoning, which the model only closes
+        )
         # A read is timed by what it waits for, a first piece or the next; the client cannot tell which.
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.
@@ -95,7 +98,8 @@ class ChatClient:
         control tokens. What the server refuses is left out, or put into another order, and it is asked again; where
         the prompt is too long for it, the oldest of the history is left out.
         A failure is raised where it happens: before the first piece after retries, later at once, with what was used
-        until then in the error's `usage`. Close the iterator (contextlib.aclosing) to stop early.
+        until then in the error's `usage`. Retracted tells that the pieces before it were reasoning: once it has come, the
+        model's later answers begin with thoughts. Close the iterator (contextlib.aclosing) to stop early.
         """
         first_piece_by = _now() + self._timeouts.first_piece_seconds
         tries = shortenings = 0
@@ -104,10 +108,12 @@ class ChatClient:
             messages = shorten_history(messages, tools, known.room) or messages
         while True:
             body = build_body(self.model, messages, tools, form, sampling, known.refused)
-            parser = StreamParser(self._api_key)
+            parser = StreamParser(self._api_key, begins_in_thought=self._begins_in_thought)
             try:
                 async with aclosing(self._request(body, parser, first_piece_by)) as events:
                     async for event in events:
+                        if isinstance(event, Retracted):
+                            self._begins_in_thought = True
                         yield event
                 break
             except ProviderError as error:
@@ -138,6 +144,8 @@ class ChatClient:
         if parser.has_only_thought and parser.is_cut:  # it thinks for longer than an answer may be long
             known = known.without("max_tokens").without("max_completion_tokens")
         self._learn(known)
+        if parser.is_without_thought and not form:  # a form may leave it no room to think
+            self._begins_in_thought = False
         if parser.is_cut:
             yield Truncated()
         yield parser.count_usage(messages, body.get("tools", ()))

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
-from providers.chat.events import Messages, Piece, Thought, ToolCall, Truncated, Usage
+from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
@@ -122,6 +122,9 @@ async def _collect(
                         completion.calls.append(event)
                     case Truncated():
                         completion.is_cut = True
+                    case Retracted():
+                        thoughts += pieces
+                        pieces.clear()
                     case Piece(text) | Thought(text):
                         (pieces if isinstance(event, Piece) else thoughts).append(text)
                         characters += len(text)

@@ -22,6 +22,11 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
+class Retracted:
+    """All pieces so far were reasoning: the model closed a block that its template had opened."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """A whole call; `arguments` is JSON as the model wrote it, so it may be broken."""
 
@@ -45,4 +50,4 @@ class Truncated:
     """The answer was cut at the limit of its tokens."""
 
 
-Event = Piece | Thought | ToolCall | Truncated | Usage
+Event = Piece | Thought | Retracted | ToolCall | Truncated | Usage

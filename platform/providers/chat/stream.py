@@ -18,7 +18,7 @@ from typing import Any, cast
 import httpx2
 import orjson
 
-from providers.chat.events import Event, Piece, Thought, ToolCall, Usage
+from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
 from providers.errors import AnswerWithheld, ProviderError, ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, translate_stream_error
 from providers.tokens import estimate_answer, estimate_messages
@@ -33,7 +33,8 @@ CUT_REASONS = {"length", "max_tokens", "model_length"}
 OPEN_THOUGHT, CLOSE_THOUGHT = "<think>", "</think>"
 THOUGHT_TAG = re.compile("</?think>")
 BEGUN_TAG = re.compile(r"<(?:/|/?t|/?th|/?thi|/?thin|/?think)?\Z")
-Text = Piece | Thought
+FENCE = "```"
+Text = Piece | Thought | Retracted
 
 
 def parse_event(payload: bytes) -> dict[str, Any]:
@@ -53,9 +54,9 @@ def parse_event(payload: bytes) -> dict[str, Any]:
 class StreamParser:
     """Turns one answer's events into pieces and thoughts; knows its tool calls and its usage at the end."""
 
-    def __init__(self, api_key: str) -> None:
+    def __init__(self, api_key: str, *, begins_in_thought: bool = False) -> None:
         self._api_key = api_key
-        self._splitter = ThoughtSplitter()
+        self._splitter = ThoughtSplitter(begins_in_thought=begins_in_thought)
         self._calls = ToolCallCollector()
         self._usage: Usage | None = None
         self._texts: list[Text] = []
@@ -68,6 +69,11 @@ class StreamParser:
     def is_cut(self) -> bool:
         """Whether the answer ended at the limit of its tokens."""
         return self.finish in CUT_REASONS
+
+    @property
+    def is_without_thought(self) -> bool:
+        """Whether a whole answer came where it was to begin with reasoning."""
+        return self._splitter.is_without_thought
 
     @property
     def has_only_thought(self) -> bool:
@@ -101,10 +107,13 @@ class StreamParser:
 
     def end(self) -> list[Text | ToolCall]:
         """Return what was held back, then the tool calls; AnswerWithheld where all of it was."""
-        rest = self._keep(self._splitter.end())
+        calls = self._calls.finish()
+        rest = self._keep(self._splitter.end(is_whole=not calls and not self.is_cut))
+        if self._splitter.is_without_thought:  # what came as thoughts is the answer
+            self._texts = list(rest)
         if self.finish == "content_filter" and not self.has_begun:
             raise AnswerWithheld("The provider withheld the answer: finish_reason is content_filter")
-        return [*rest, *self._calls.finish()]
+        return [*rest, *calls]
 
     def count_usage(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Usage:
         """Return the tokens as the server told them, else as estimated from what was sent and what came."""
@@ -140,7 +149,11 @@ class StreamParser:
         return texts
 
     def _keep(self, texts: list[Text]) -> list[Text]:
-        self._texts += texts
+        for text in texts:
+            if isinstance(text, Retracted):
+                self._texts = [Thought(kept.text) for kept in self._texts if not isinstance(kept, Retracted)]
+            else:
+                self._texts.append(text)
         self.has_begun = self.has_begun or bool(texts)
         return texts
 
@@ -148,7 +161,10 @@ class StreamParser:
 def _join(texts: Iterable[Text]) -> Iterator[Text]:
     """Yield neighbours of one kind as one event: a busy process reads many at once, and each costs it time."""
     for kind, group in groupby(texts, type):
-        yield kind("".join(text.text for text in group))
+        if kind is Retracted:
+            yield from group
+        else:
+            yield kind("".join(text.text for text in group if not isinstance(text, Retracted)))
 
 
 def _read_usage(told: dict[str, Any]) -> Usage | None:
@@ -178,12 +194,19 @@ class ThoughtSplitter:
     """Takes reasoning between <think> and </think> out of the text; only an answer's very start may reason.
 
     Reasoning may reason within itself. Where it is closed once less than it was opened, the answer is what follows the
-    last time.
+    last time. It may begin without a tag, which a template has written: where it is known to, it is reasoning from the
+    start (`begins_in_thought`); else a tag that closes what nothing opened, at an end of a line, tells that all before it
+    was reasoning.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, begins_in_thought: bool = False) -> None:
         self._held = ""  # may be part of a tag
-        self._state = "start"  # then perhaps "thought" and "after", at last "answer"
+        self._state = "start"  # then perhaps "thought" and "after", or "open"; at last "answer"
+        self._assumed: list[str] | None = (
+            [] if begins_in_thought else None
+        )  # is the answer where nothing closes it
+        self._open: list[str] = []  # of an answer that may turn out to have been reasoning
+        self.is_without_thought = False
         self._depth = 1
         self._closed = False  # at least once
         self._since_closed: list[str] = []
@@ -198,15 +221,50 @@ class ThoughtSplitter:
                 self._held = held
                 return []
             is_thought = begun.startswith(OPEN_THOUGHT)
-            self._state = "thought" if is_thought else "answer"
             held = begun[len(OPEN_THOUGHT) :] if is_thought else held
+            if is_thought:
+                self._assumed = None
+            self._state = "thought" if is_thought or self._assumed is not None else "open"
         if self._state == "thought":
             thought, held = self._split_thought(held)
             texts += [Thought(thought)] if thought else []
+            if self._assumed is not None:
+                self._assumed.append(thought)
+        if self._state == "open":
+            return [*texts, *self._read_open(held)]
         if self._state == "after":
             held = held.lstrip()
             self._state = "answer" if held else "after"
         return [*texts, Piece(held)] if held else texts
+
+    def _read_open(self, text: str, *, is_end: bool = False) -> list[Text]:
+        """Return what of an answer is certain, or where a tag closes what nothing opened, that it was reasoning."""
+        texts: list[Text] = []
+        while (at := text.find(CLOSE_THOUGHT)) >= 0:
+            before, after = text[:at], text[at + len(CLOSE_THOUGHT) :]
+            if not after.strip(" \t") and not is_end:  # what follows in the line tells
+                self._held, text = text[at:], before
+                break
+            self._open.append(before)
+            is_reasoning = self._closes_line(after)
+            if is_reasoning:
+                self._state = "after"
+                return [*texts, *_piece(before), Retracted(), *self.feed(after)]
+            self._open.append(CLOSE_THOUGHT)
+            texts.append(Piece(before + CLOSE_THOUGHT))
+            text = after
+        else:
+            tail = BEGUN_TAG.search(text) if not is_end else None
+            self._held, text = (text[tail.start() :], text[: tail.start()]) if tail else ("", text)
+        self._open.append(text)
+        return [*texts, *_piece(text)]
+
+    def _closes_line(self, after: str) -> bool:
+        """Return whether the tag stands at a line's end, or alone in it, outside of code, and nothing opened it."""
+        said = "".join(self._open)
+        is_at_end = not said.rpartition("\n")[2].strip() or after.lstrip(" \t")[:1] in ("", "\n", "\r")
+        is_code = said.count(FENCE) % 2 == 1
+        return is_at_end and not is_code and said.count(OPEN_THOUGHT) <= said.count(CLOSE_THOUGHT)
 
     def _split_thought(self, text: str) -> tuple[str, str]:
         """Return the reasoning that is certain, and what follows its end."""
@@ -228,13 +286,22 @@ class ThoughtSplitter:
             self._since_closed.append(text[at:end])
         return "".join([*thoughts, text[at:end]]), ""
 
-    def end(self) -> list[Text]:
-        """Return what still waited when the stream ended."""
+    def end(self, *, is_whole: bool = True) -> list[Text]:
+        """Return what still waited when the stream ended; `is_whole` where the answer is to have a word."""
         held, self._held = self._held, ""
+        if self._state == "open":
+            return self._read_open(held, is_end=True)
         answer = "".join([*self._since_closed, held]).strip() if self._state == "thought" else ""
         if answer and self._closed:
             return [Piece(answer)]
+        if self._state == "thought" and self._assumed is not None and is_whole:
+            self.is_without_thought = True
+            return _piece("".join([*self._assumed, held]))
         return [(Thought if self._state == "thought" else Piece)(held)] if held else []
+
+
+def _piece(text: str) -> list[Text]:
+    return [Piece(text)] if text else []
 
 
 @dataclass
