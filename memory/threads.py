@@ -30,20 +30,21 @@ KINDS = {Memory.Kind.PROMISE: "Promised", Memory.Kind.EVENT: "Coming up", Memory
 
 def open_thread(memory: Memory, due_on: date | None, now: datetime) -> Thread:
     """Return the thread of the memory, opened where there is none; one that was closed stays closed."""
-    given = {"companion_id": memory.companion_id, "due_on": due_on, "opened_at": now}
-    thread, _is_new = Thread.objects.get_or_create(memory=memory, defaults=given)
-    return thread
+    return Thread.objects.get_or_create(
+        memory=memory, companion_id=memory.companion_id, defaults={"due_on": due_on, "opened_at": now}
+    )[0]
 
 
 def close_thread(thread: Thread, state: Thread.State, now: datetime, settled_by: UUID | None = None) -> bool:
     """Settle or drop it, one that is closed otherwise too; return whether that changed anything."""
-    others = Thread.objects.filter(pk=thread.pk).exclude(state=state)
+    others = Thread.objects.filter(pk=thread.pk, companion_id=thread.companion_id).exclude(state=state)
     return bool(others.update(state=state, closed_at=now, settled_by_id=settled_by))
 
 
 def reopen_thread(thread: Thread, now: datetime, zone: tzinfo) -> None:
     """Let one that is closed be open again, as of now: without its day where that is past."""
-    closed = Thread.objects.filter(pk=thread.pk).exclude(state=Thread.State.OPEN)
+    mine = Thread.objects.filter(pk=thread.pk, companion_id=thread.companion_id)
+    closed = mine.exclude(state=Thread.State.OPEN)
     closed.filter(due_on__lt=now.astimezone(zone).date()).update(due_on=None)
     closed.update(state=Thread.State.OPEN, opened_at=now, closed_at=None, settled_by=None)
 

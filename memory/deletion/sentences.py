@@ -18,10 +18,11 @@ def drop_sentences(companion_id: UUID, goes: Goes, now: datetime) -> None:
     """
     slots = Slot.objects.filter(companion_id=companion_id)
     slots.filter(pk__in=[slot.pk for slot in slots if goes(f"{slot.name}: {slot.text}")]).delete()
-    for block in Block.objects.filter(companion_id=companion_id):
+    blocks = Block.objects.filter(companion_id=companion_id)
+    for block in blocks:
         text = "\n".join(line for line in block.text.splitlines() if not goes(line))
         if text != "\n".join(block.text.splitlines()):
-            Block.objects.filter(pk=block.pk).update(text=text, changed_at=now)
+            blocks.filter(pk=block.pk).update(text=text, changed_at=now)
     for about in Revision.About:
         _drop_from_revisions(companion_id, about, goes, now)
     for entry in DiaryEntry.objects.filter(companion_id=companion_id):

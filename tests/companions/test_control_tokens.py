@@ -55,5 +55,6 @@ async def test_no_token_leaves_from_any_place_and_the_trace_shows_what_was_sent(
     assert [one.messages for one in prompts] == sent
     reply = await in_thread(Reply.objects.select_related("answer").get)
     assert reply.answer
-    assert reply.answer.text == f"Well. {BAD}"
+    assert reply.answer.text.startswith("Well. rivers")
+    assert not CONTROL_TOKEN_START.search(reply.answer.text)
     assert await in_thread(Memory.objects.filter(text__contains="<|im_start|>").exists)

@@ -21,6 +21,7 @@ NOT_OF_ONE_COMPANION = {
     "memory.embedding.spaces.count_served": "counts companions for operators; no memory comes back",
     "memory.emotion.USE": "the rows that one reply was shown, by that reply; a number comes back",
     "memory.deletion.derived._drawn_from": "a condition on the companion's own, by memories of its own that go",
+    "memory.threads.load_open_threads": "a condition on the companion's own: that no message behind one is hidden",
     "memory.models.memory.from_messages": "a condition, which only narrows further what is narrowed already",
 }
 ABOVE = {  # in companions: each starts from a row that is one companion's, and was found as its owner's

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.memories.editing import give_document
-from companions.models import Timer, Waking
+from companions.models import ForgetProposal, Timer, Waking
 from companions.pages.urls import companion_patterns
 from memory.goals import begin_goal
 from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
@@ -72,6 +72,14 @@ def thread(told: Told) -> UUID:
     return open_thread(Memory.objects.get(pk=goal(told)), None, NOW).pk
 
 
+def proposal(told: Told) -> UUID:
+    """What the companion proposed to forget in its reply."""
+    given = {"subject": "statistics", "made_at": NOW}
+    return ForgetProposal.objects.get_or_create(companion=told.companion, reply=told.reply, defaults=given)[
+        0
+    ].pk
+
+
 def goal(told: Told) -> UUID:
     """A goal of the companion's own."""
     found = Memory.objects.of(told.companion.pk).filter(kind=Memory.Kind.GOAL).first()
@@ -127,6 +135,8 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "self_concept_edit": lambda told: f"{told.path}self-concept/edit/",
     "self_concept_compare": lambda told: f"{told.path}self-concept/compare/?a={revision(told)}&b=1",
     "self_concept_restore": lambda told: f"{told.path}self-concept/{revision(told)}/restore/",
+    "forget_confirm": lambda told: f"{told.path}forget-proposals/{proposal(told)}/confirm/",
+    "forget_decline": lambda told: f"{told.path}forget-proposals/{proposal(told)}/decline/",
     "forgetting": lambda told: f"{told.path}forgetting/",
     "documents": lambda told: f"{told.path}documents/",
     "document_give": lambda told: f"{told.path}documents/give/",
@@ -168,6 +178,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "recording_correct": lambda told: f"{told.path}recordings/{recording(told)}/correct/",
     "recording_delete": lambda told: f"{told.path}recordings/{recording(told)}/delete/",
     "companion": lambda told: f"{told.path}settings/",
+    "context": lambda told: f"{told.path}settings/context/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
     "face": lambda told: f"{told.path}face/",
@@ -185,6 +196,8 @@ POST_ONLY = {
     "memories_delete",
     "reply_retry",
     "reply_continue",
+    "forget_confirm",
+    "forget_decline",
     "memory_add",
     "memory_pin",
     "memory_restore",
@@ -213,7 +226,7 @@ LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
-    *("inner_states", "timers", "timer_preview", "pursuits", "face_preview", "face_image"),
+    *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
