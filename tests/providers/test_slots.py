@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from config.setting_rules import count_slots
 from providers.chat.completion import complete
 from providers.errors import ProviderBusy
 from providers.slots import CALLS, TALKS, note_pause, note_talks, run_in_pause
-from providers.tokens import Metered, metered
+from providers.tokens import Metered, estimate_messages, metered
+from tests.fixtures.rehearsal import RehearsalServer
 
 Call = Callable[[], Coroutine[Any, Any, None]]
 
@@ -184,3 +186,32 @@ async def test_a_call_that_was_never_made_is_not_recorded(settings: Any) -> None
         return calls
 
     assert await asyncio.to_thread(ask) == []
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_what_was_broken_off_for_a_talk_is_counted(
+    rehearsal: RehearsalServer, settings: Any, goes_on: bool
+) -> None:
+    """With the try that came to its end, or without one."""
+    settings.CHAT = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal", "is_rehearsal": False}
+    pieces = [f"{number} and " for number in range(100)]
+    usage = {"prompt_tokens": 7, "completion_tokens": 5}
+    rehearsal.script({"pieces": pieces, "delay_between": 0.1}, {"answer": "Yes.", "usage": usage})
+    prompt = [{"role": "user", "content": "Hello"}]
+
+    def ask() -> list[Metered]:
+        with metered() as calls, nullcontext() if goes_on else pytest.raises(ProviderBusy):
+            complete(prompt, timeout_seconds=20.0 if goes_on else 1.2)
+        return calls
+
+    asking = asyncio.create_task(asyncio.to_thread(ask))
+    while not rehearsal.requests():
+        await asyncio.sleep(0.02)
+    await asyncio.sleep(0.05)
+    await note_talks(["mira"], 1.5 if goes_on else 60)
+    (call,) = await asking
+    assert call.is_estimated
+    whole = (7, 5) if goes_on else (0, 0)
+    assert call.prompt_tokens == estimate_messages(prompt) + whole[0]
+    assert whole[1] < call.completion_tokens < 60
+    assert (call.error is None) is goes_on

@@ -21,6 +21,8 @@ from providers.tokens import Metered, estimate_answer, estimate_messages, note
 MAX_CHARACTERS = 200_000  # of answer and reasoning together
 TIMEOUT_SECONDS = 900.0  # a server may trickle for as long as it never falls silent
 
+NOTHING = Usage(0, 0)
+
 
 @dataclass
 class Completion:
@@ -30,7 +32,8 @@ class Completion:
     thought: str = ""
     calls: list[ToolCall] = field(default_factory=list)
     is_cut: bool = False  # at the limit of its tokens
-    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    usage: Usage = NOTHING
+    broken_off: Usage = NOTHING  # by tries that gave their slot up to a talk
 
 
 def complete(
@@ -61,7 +64,10 @@ def metered_completion(
     timeout_seconds: float = TIMEOUT_SECONDS,
     sampling: Sampling | None = None,
 ) -> Iterator[Completion]:
-    """Give the whole answer to the block, at whose end the call is noted: a ProviderError raised in it is the call's."""
+    """Give the whole answer to the block, at whose end the call is noted: a ProviderError raised in it is the call's.
+
+    Tries that were broken off for a talk are counted with it, also where it is put off after them.
+    """
     completion, began = Completion(), perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
     sampling = sampling or Sampling.for_form((form or {}).get("json_schema", {}).get("name", ""))
@@ -75,13 +81,13 @@ def metered_completion(
         raise
     finally:
         usage = completion.usage
-        was_asked = not isinstance(failed, ProviderBusy) or bool(completion.text or completion.thought)
-        if failed is not None and usage == Usage(0, 0):
+        if failed is not None and usage == NOTHING:
             usage = failed.usage or usage
             if not failed.usage and (completion.text or completion.thought):  # an answer had begun
                 received = estimate_answer(completion.text, completion.thought, completion.calls)
                 usage = Usage(estimate_messages(messages, tools), received, is_estimated=True)
-        if was_asked:
+        usage += completion.broken_off
+        if usage != NOTHING or not isinstance(failed, ProviderBusy):
             note(
                 Metered(
                     settings.CHAT["base_url"],
@@ -109,6 +115,7 @@ async def _collect(
     thoughts: list[str] = []
     characters = 0
     completion.calls.clear()
+    completion.usage, completion.is_cut = NOTHING, False
     try:
         async with (
             asyncio.timeout(timeout_seconds),
@@ -132,6 +139,12 @@ async def _collect(
                     raise MalformedError(f"The answer has more than {MAX_CHARACTERS:,} characters")
     except TimeoutError:
         raise ProviderUnavailable(f"The answer did not end within {timeout_seconds:g} s") from None
+    except asyncio.CancelledError:
+        received = estimate_answer("".join(pieces), "".join(thoughts), completion.calls)
+        estimated = Usage(estimate_messages(messages, tools), received, is_estimated=True)
+        completion.broken_off += estimated if completion.usage == NOTHING else completion.usage
+        completion.usage, pieces, thoughts = NOTHING, [], []
+        raise
     finally:
         completion.text, completion.thought = "".join(pieces), "".join(thoughts)
 

@@ -44,6 +44,14 @@ class Usage:
     cached_tokens: int = 0
     is_estimated: bool = False
 
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.is_estimated or other.is_estimated,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
