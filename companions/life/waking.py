@@ -29,6 +29,9 @@ log = structlog.get_logger(__name__)
 
 FOUND_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step renews it
+REMINDER_PATIENCE = timedelta(
+    minutes=1
+)  # in which a reminder is tried again while the model is busy with talk
 BUSY_DELAY = timedelta(seconds=15)  # until it is tried again to say something where a reply is made
 CANCELLED = "cancelled"
 Outcome = Waking.Outcome
@@ -103,13 +106,16 @@ def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
 def _decide(context: WakingContext, now: datetime) -> str:
     """Return what is to be said, and nothing for silence.
 
-    Where the model fails again, or has no word for what it was asked for, it is Kith's reminder.
+    Where the model fails again, stays busy, or has no word for what it was asked for, it is Kith's reminder.
     """
     text = ""
     try:
         text = decide(context, now)
     except ProviderError as error:
-        is_in_vain = context.waking.attempts or isinstance(error, ProviderBusy)
+        waited = context.lease.clock() - context.waking.created_at
+        is_in_vain = context.waking.attempts or (
+            isinstance(error, ProviderBusy) and waited >= REMINDER_PATIENCE
+        )
         if not is_in_vain or not write_reminder(context):
             raise
     reminder = "" if text else write_reminder(context)

@@ -21,7 +21,9 @@ from providers.errors import ProviderBusy
 
 LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
 LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours
-MAX_WAIT_SECONDS = 60.0  # then the worker's thread is given to other work
+MAX_WAIT_SECONDS = (
+    3.0  # then it is put off, and the worker's thread given to other work, as reminders that are due
+)
 TALKS, CALLS = "kith:slots:talks", "kith:slots:calls"
 UNAVAILABLE = (RedisError, OSError)
 

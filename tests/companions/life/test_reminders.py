@@ -1,9 +1,11 @@
 """A reminder is a promise: it comes without tokens and without a model, and nothing else takes its place."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import redis
 from django.test import Client
 
 from accounts.models import ModelCall
@@ -15,6 +17,7 @@ from companions.prompting.history import render_history
 from companions.sessions.transcript import select_messages, select_visible
 from integrations.push.channel import render_payload
 from memory.models import Memory
+from providers.slots import CALLS, TALKS
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
@@ -49,6 +52,26 @@ def test_it_comes_as_it_stands_where_the_model_fails_twice(
     assert (waking.state, waking.attempts, unprompted(mira)) == ("waiting", 1, [])
     waking = ran(waking, NOON + 3 * MINUTE)
     assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
+
+
+def test_it_comes_as_it_stands_where_talk_leaves_the_model_no_pause_for_a_minute(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    """Until then it is put off, and holds no thread of the worker's for it."""
+    settings.LLM_SLOTS = 1
+    waking = woken(mira, NOON)
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.delete(TALKS, CALLS)
+        client.zadd(TALKS, {"another talk": time.time() + 60})
+        began = time.monotonic()
+        waking = ran(waking, NOON)
+        assert time.monotonic() - began < 10
+        assert (waking.state, waking.attempts, waking.look_at) == ("waiting", 0, NOON + MINUTE)
+        assert unprompted(mira) == []
+        waking = ran(waking, NOON + MINUTE)
+        client.delete(TALKS)
+    assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
+    assert rehearsal.requests() == []
 
 
 @pytest.mark.parametrize("nothing", ["", "[stay_silent]", '{"choice": "silent"}'])
