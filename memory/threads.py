@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
+from memory.language import pattern_of
 from memory.learning.answers import Learnt
 from memory.learning.subjects import is_same_subject
 from memory.learning.talk import Line, Talk
@@ -23,6 +24,8 @@ MAX_TEXT_CHARACTERS = 300
 MAX_OPEN = 200  # that are compared with what is learnt
 DATED = (Memory.Kind.PROMISE, Memory.Kind.EVENT, Memory.Kind.FACT)
 KINDS = {Memory.Kind.PROMISE: "Promised", Memory.Kind.EVENT: "Coming up", Memory.Kind.FACT: "Coming up"}
+
+WORRIES, HAPPENS_OFTEN = pattern_of("worries"), pattern_of("happens_often")
 
 
 # -- opened and settled
@@ -62,8 +65,9 @@ def update_threads(
 ) -> None:
     """Open and settle threads by what was just learnt of the talk. Call it with the companion held.
 
-    What has a day to come is opened, and what the model calls open; what closed a memory, what the model calls settled,
-    and what is told of the same matter from its day on settles. What nobody came back to for long is dropped.
+    What has a day to come is opened, what the model calls open, and a worry of which nothing is open yet; what closed a
+    memory, what the model calls settled, and what is told of the same matter from its day on settles. What nobody came
+    back to for long is dropped.
     """
     companion_id = learning.companion_id
     touched = [UUID(row["memory"]) for row in learning.verdicts if row.get("memory")]
@@ -74,9 +78,24 @@ def update_threads(
     for memory in memories:
         entry = told[memory.pk]
         due_on = find_due_day(memory, now, zone)
-        if due_on or getattr(entry, "thread", "") == "open":
+        is_open = due_on or getattr(entry, "thread", "") == "open"
+        if is_open or (_is_worry(memory) and not _has_thread(memory, now, names)):
             open_thread(memory, due_on, now)
     drop_old(companion_id, now, zone)
+
+
+def _is_worry(memory: Memory) -> bool:
+    """Return whether a fact tells of somebody's worry that is neither denied nor always there."""
+    is_fact = memory.kind == Memory.Kind.FACT
+    return is_fact and bool(WORRIES.search(memory.text)) and not HAPPENS_OFTEN.search(memory.text)
+
+
+def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool:
+    """Return whether something is open of the same matter."""
+    mine = Thread.objects.filter(companion_id=memory.companion_id, state=Thread.State.OPEN)
+    texts = mine.order_by("-opened_at").values_list("memory__text", flat=True)[:MAX_OPEN]
+    called = list(names.values())
+    return any(is_same_subject(memory.text, [], text, [], called, now) for text in texts)
 
 
 def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:

@@ -169,3 +169,22 @@ def test_another_persons_threads_are_not_seen(mira: Companion, tian: Companion) 
     exam(mira)
     assert load_open_threads(tian.pk, MONDAY + 4 * DAY, UTC) == []
     assert not Thread.objects.owned_by(tian.user).exists()
+
+
+WORRIES = {
+    "Alice is worried about her mother's operation.": True,
+    "Alice is really nervous about the new flat.": True,
+    "爱丽丝很担心妈妈的手术。": True,
+    "Alice is always worried about money.": False,
+    "Alice is not worried about the exam.": False,
+    "Alice is afraid of spiders.": False,
+    "爱丽丝不担心考试。": False,
+    "Alice's mother had an operation.": False,
+}
+
+
+@pytest.mark.parametrize(("tells", "is_open"), WORRIES.items())
+def test_a_worry_without_a_day_is_open(mira: Companion, tells: str, is_open: bool) -> None:
+    learnt_of(mira, tells.replace("Alice is", "I am"), MONDAY, kind="fact", tells=tells)
+    assert list(Thread.objects.values_list("due_on", "state")) == ([(None, "open")] if is_open else [])
+    assert shown(mira, MONDAY + DAY) == ([f'- Open: "{tells}"'] if is_open else [])
