@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 
-DIGEST_MESSAGES = 16  # eight turns are learnt from at once
+DIGEST_MESSAGES = 24  # twelve turns are learnt from at once
 REFLECTION_MESSAGES = 24  # of both sides, twelve turns, after which the inner state is written anew
 
 

@@ -1,4 +1,4 @@
-"""Learning while a session lasts: of eight turns at once, with a call that revises the session's summary too."""
+"""Learning while a session lasts: of twelve turns at once, with a call that revises the session's summary too."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

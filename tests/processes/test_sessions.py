@@ -23,7 +23,7 @@ def sweep(house: House) -> None:
 
 def asked(house: House) -> int:
     """How often the model was asked for the end of a session."""
-    return sum("Task: ending" in str(one["messages"][0]["content"]) for one in house.rehearsal.requests())
+    return sum("Task: diary" in str(one["messages"][0]["content"]) for one in house.rehearsal.requests())
 
 
 def test_a_worker_killed_while_the_model_is_asked_leaves_one_diary_entry_and_loses_nothing(

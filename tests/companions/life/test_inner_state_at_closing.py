@@ -49,7 +49,7 @@ def test_the_call_for_the_diary_writes_how_it_feels(mira: Companion, rehearsal: 
     assert (state.by, state.number, state.made_at, state.until_at) == (By.CLOSING, 2, NOON, said[-1].said_at)
     assert state.seen == sorted(one.pk for one in said)
     assert state.call == DiaryEntry.objects.get().call
-    assert ModelCall.objects.count() == 3
+    assert ModelCall.objects.count() == 4
     assert "kith-inner" in str(rehearsal.requests()[0]["messages"][0]["content"])
     assert begun.text.splitlines()[0] in str(rehearsal.requests()[0]["messages"][-1]["content"])
 
@@ -114,7 +114,7 @@ def test_a_waking_meanwhile_has_the_last_word_and_throws_no_draft_away(
     with faults.before(faults.ANSWERED, wake):
         run(closing_id, NOON)
     assert makers() == [By.SEED, By.WAKING]
-    assert len(rehearsal.requests()) == 3
+    assert len(rehearsal.requests()) == 4
     assert Closing.objects.get().state == "done"
 
 

@@ -35,7 +35,7 @@ def midnight() -> datetime:
 def test_a_digest_waits_for_tomorrow_where_half_of_the_day_is_spent(
     mira: Companion, talk: Talk, alice: User, rehearsal: RehearsalServer, midnight: datetime
 ) -> None:
-    talk(mira, *(*TEA, *GARDEN) * 2)
+    talk(mira, *(*TEA, *GARDEN) * 3)
     spend(alice, LIMIT // 2 + 1)
     Session.objects.update(digest_attempts=2)
     digests.run(Session.objects.get().pk, NOON)

@@ -1,4 +1,4 @@
-"""What is learnt while a session lasts: eight turns at once, with two calls."""
+"""What is learnt while a session lasts: twelve turns at once, with two calls."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from tests.fixtures.malformed import LEARNT
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
-EIGHT_TURNS = (*TEA, *GARDEN) * 2
+TWELVE_TURNS = (*TEA, *GARDEN) * 3
 NOON = MORNING + timedelta(hours=3)
 
 
@@ -36,7 +36,7 @@ def digests_asked(rehearsal: RehearsalServer) -> list[dict[str, Any]]:
 def test_a_batch_ends_on_an_answer_for_the_next_line_may_take_back_what_was_said_last(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    talk(mira, *EIGHT_TURNS[:-1])
+    talk(mira, *TWELVE_TURNS[:-1])
     talk(mira, "You have a brother who is a sailor.", at=NOON)
     session = Session.objects.get()
     run(session.pk, NOON)
@@ -49,8 +49,8 @@ def learnt() -> int:
     return Memory.objects.exclude(kind="said").count()
 
 
-def test_a_batch_is_due_after_eight_turns_and_costs_two_calls(mira: Companion, talk: Talk) -> None:
-    talk(mira, *EIGHT_TURNS[:-2])
+def test_a_batch_is_due_after_twelve_turns_and_costs_two_calls(mira: Companion, talk: Talk) -> None:
+    talk(mira, *TWELVE_TURNS[:-2])
     assert find_due(NOON) == []
     talk(mira, "And I planted a fig tree.", "A fig tree!", at=NOON)
     session = Session.objects.get()
@@ -60,7 +60,7 @@ def test_a_batch_is_due_after_eight_turns_and_costs_two_calls(mira: Companion, t
     assert session.summary != ""
     assert session.summarised_until == Message.objects.latest("said_at").said_at
     assert (session.digest_at, session.digest_attempts) == (None, 0)
-    assert Learning.objects.get().messages == 16
+    assert Learning.objects.get().messages == 24
     assert ModelCall.objects.filter(purpose="learning").count() == 2
     assert not Message.objects.filter(is_learnt=False).exists()
     assert find_due(NOON) == []
@@ -72,11 +72,11 @@ def test_a_batch_is_due_after_eight_turns_and_costs_two_calls(mira: Companion, t
 def test_the_next_summary_is_made_from_the_one_before_and_both_sides_words(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    talk(mira, *EIGHT_TURNS)
+    talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
     run(session.pk, NOON)
     session.refresh_from_db()
-    talk(mira, *(f"We counted to {number}." for number in range(16)), at=NOON)
+    talk(mira, *(f"We counted to {number}." for number in range(24)), at=NOON)
     run(session.pk, NOON + timedelta(hours=1))
     asked = str(digests_asked(rehearsal)[-1]["messages"][-1]["content"])
     assert "<kith-summary>" in asked
@@ -93,7 +93,7 @@ def test_what_the_companion_says_brings_two_memories_to_compare_and_what_the_use
     for number in range(6):
         keep_fact(mira.pk, f"A whale swam by, the one called w{number}.", MORNING, MORNING)
         keep_fact(mira.pk, f"An igloo was built, the one called i{number}.", MORNING, MORNING)
-    talk(mira, "I saw a whale.", "I saw an igloo.", *("Hm.", "Well.") * 7)
+    talk(mira, "I saw a whale.", "I saw an igloo.", *("Hm.", "Well.") * 11)
     closed(mira, NOON) if is_at_the_end else run(Session.objects.get().pk, NOON)
     asked = [one for one in rehearsal.requests() if "kith-known>" in str(one["messages"][-1]["content"])]
     known = str(asked[-1]["messages"][-1]["content"]).split("<kith-said>")[0]
@@ -112,7 +112,7 @@ POINTS = {
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_batch_killed_at_any_point_is_learnt_from_once(mira: Companion, talk: Talk, point: str) -> None:
-    talk(mira, *EIGHT_TURNS)
+    talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
     with faults.killed(*POINTS[point]):
         run(session.pk, NOON)
@@ -126,13 +126,14 @@ def test_a_batch_killed_at_any_point_is_learnt_from_once(mira: Companion, talk: 
 def test_a_message_deleted_while_a_batch_is_learnt_from_stays_deleted(
     mira: Companion, talk: Talk, point: str
 ) -> None:
-    messages = talk(mira, *EIGHT_TURNS, *TEA)
+    messages = talk(mira, *TWELVE_TURNS, *TEA)
     session = Session.objects.get()
     delete: Callable[[], object] = partial(delete_message, messages[4], NOON)
     with faults.before(POINTS[point][0], delete):
         run(session.pk, NOON)
     assert (learnt(), Session.objects.get().summary) == (0, "")
-    delete_message(messages[12], NOON)  # the same words
+    for place in (12, 20):  # the same words
+        delete_message(messages[place], NOON)
     run(session.pk, NOON + LEASE_TIME)
     assert "7 years" not in str([*Memory.objects.values_list("text"), Session.objects.get().summary])
 
@@ -140,7 +141,7 @@ def test_a_message_deleted_while_a_batch_is_learnt_from_stays_deleted(
 def test_nonsense_leaves_a_batch_to_be_learnt_from_later(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    talk(mira, *EIGHT_TURNS)
+    talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
     rehearsal.script({"task": "digest", "answer": '{"summary": 7}'}, {"task": "digest", "answer": "no"})
     run(session.pk, NOON)
@@ -159,7 +160,7 @@ def test_nonsense_leaves_a_batch_to_be_learnt_from_later(
 def test_the_end_of_a_digested_session_tells_all_of_it_and_learns_only_what_is_left(
     mira: Companion, talk: Talk
 ) -> None:
-    messages = talk(mira, *EIGHT_TURNS)
+    messages = talk(mira, *TWELVE_TURNS)
     run(Session.objects.get().pk, NOON)
     before = {one.pk: one.evidence for one in Memory.objects.exclude(kind="said")}
     closing = closed(mira, NOON)
@@ -193,7 +194,7 @@ def test_a_session_too_long_for_one_request_is_learnt_from_in_batches_before_it_
 
 def counted(talk: Talk, companion: Companion, hours: int) -> None:
     """Sixteen more messages."""
-    talk(companion, *(f"We counted to {number}." for number in range(16)), at=NOON + timedelta(hours=hours))
+    talk(companion, *(f"We counted to {number}." for number in range(24)), at=NOON + timedelta(hours=hours))
 
 
 def said_in(request: dict[str, Any]) -> str:
@@ -203,7 +204,7 @@ def said_in(request: dict[str, Any]) -> str:
 def test_a_deleted_message_has_nothing_learnt_again_and_the_next_batch_sums_up_what_is_left(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    messages = talk(mira, *EIGHT_TURNS)
+    messages = talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
     run(session.pk, NOON)
     delete_message(messages[0], NOON)
@@ -248,7 +249,7 @@ def test_what_does_not_fit_beside_one_batch_is_summed_up_beside_the_next(
 def test_a_session_whose_summary_was_deleted_ends_with_a_diary_that_is_shown_what_is_left(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    messages = talk(mira, *EIGHT_TURNS)
+    messages = talk(mira, *TWELVE_TURNS)
     run(Session.objects.get().pk, NOON)
     delete_message(messages[0], NOON)
     assert closed(mira, NOON).state == "done"
@@ -259,7 +260,7 @@ def test_a_session_whose_summary_was_deleted_ends_with_a_diary_that_is_shown_wha
 def test_what_was_learnt_before_and_is_only_shown_again_is_not_reinforced(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    talk(mira, *EIGHT_TURNS)
+    talk(mira, *TWELVE_TURNS)
     Message.objects.update(is_learnt=True)
     counted(talk, mira, 1)
     entry = LEARNT | {"text": "Alice likes green tea.", "sources": [3], "quotes": ["I like green tea"]}

@@ -28,7 +28,7 @@ def test_days_in_which_recalled_memories_are_shown_every_turn_yield_no_memory_wh
     rehearsal: RehearsalServer,
 ) -> None:
     with parroting(rehearsal):
-        companion = live(someone(), Life(Random(4)).days(DAYS))
+        companion = live(someone(), Life(Random(7)).days(DAYS))
     said = said_in(companion)
     assert sum(bool(one.given) and not one.is_users for one in said.values()) >= DAYS
     assert outcomes(companion)["stopped: echo"] > 0

@@ -18,7 +18,7 @@ from tests.fixtures.rehearsal import RehearsalServer
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = MORNING + timedelta(hours=3)
 LONG = timedelta(minutes=15)  # for one answer
-EIGHT_TURNS = (*TEA, *GARDEN) * 2
+TWELVE_TURNS = (*TEA, *GARDEN) * 3
 
 
 class Clock:
@@ -71,7 +71,7 @@ def test_whoever_was_too_slow_leaves_the_closing_to_who_took_it(
 def test_a_failed_try_of_one_who_was_too_slow_is_not_counted(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    talk(mira, *EIGHT_TURNS)
+    talk(mira, *TWELVE_TURNS)
     rehearsal.script({"task": "digest", "answer": "no"})
     session, theirs = Session.objects.get(), NOON + 2 * LEASE_TIME
     clock = Clock(LEASE_TIME, lambda now: Session.objects.filter(digest_at__lte=now).update(digest_at=theirs))
@@ -84,7 +84,7 @@ def test_a_failed_try_of_one_who_was_too_slow_is_not_counted(
 def test_the_wait_after_a_failure_counts_from_the_end_of_the_call(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    talk(mira, *EIGHT_TURNS)
+    talk(mira, *TWELVE_TURNS)
     rehearsal.script({"task": "any", "answer": "no", "repeat": 2})
     clock = Clock(LONG)
     with faults.before(faults.ANSWERED, clock.answer_model):
@@ -167,7 +167,7 @@ def fail(session: Session, now: datetime) -> datetime:
 def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    first = talk(mira, *EIGHT_TURNS)
+    first = talk(mira, *TWELVE_TURNS)
     rehearsal.script({"task": "digest", "answer": "no", "repeat": MAX_ATTEMPTS})
     session = Session.objects.get()
     now = fail(session, NOON)
@@ -176,7 +176,7 @@ def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
     assert len(rehearsal.requests()) == MAX_ATTEMPTS
     assert digests.find_due(now) == []
     assert mira.memories.filter(message__in=first, closed_at=None).count() == len(first)
-    talk(mira, *(f"We counted to {number}." for number in range(16)), at=now)
+    talk(mira, *(f"We counted to {number}." for number in range(24)), at=now)
     digests.run(session.pk, now)
     assert "Rufus" not in str(rehearsal.requests()[-1])
     assert "counted" in Session.objects.get().summary
@@ -185,7 +185,7 @@ def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
 def test_where_no_model_is_reached_nothing_is_passed_over(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    talk(mira, *EIGHT_TURNS)
+    talk(mira, *TWELVE_TURNS)
     rehearsal.script({"task": "digest", "error": {"status": 503}, "repeat": 100})
     session = Session.objects.get()
     Session.objects.update(digest_attempts=MAX_ATTEMPTS - 1)

@@ -67,7 +67,7 @@ def test_a_session_in_which_only_a_password_was_said_is_closed(mira: Companion, 
 def test_a_password_stands_in_no_summary(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer, summary: str
 ) -> None:
-    talk(mira, *TOLD, *TEA, *TEA, *GARDEN, *GARDEN[:2])
+    talk(mira, *TOLD, *TEA, *TEA, *TEA, *GARDEN, *GARDEN, *GARDEN[:2])
     if summary:
         rehearsal.script({"task": "digest", "answer": json.dumps({"summary": summary, "memories": []})})
     run(Session.objects.get().pk, NOON)
