@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -21,8 +21,9 @@ def change(request: SignedInRequest, companion_id: UUID, thread_id: UUID) -> Htt
     """Settle it, let it be, or open it again: the `state` that was pressed."""
     thread = get_thread(request.user, companion_id, thread_id)
     state = request.POST.get("state", "")
-    if state not in Thread.State.values:
-        raise Http404
-    threads.set_state(thread, Thread.State(state), timezone.now())
-    messages.success(request, _("Saved."))
+    if state in Thread.State.values:
+        threads.set_state(thread, Thread.State(state), timezone.now())
+        messages.success(request, _("Saved."))
+    else:
+        messages.error(request, _("Choose whether it is settled, dropped or open."))
     return redirect(f"{reverse('pursuits', args=[companion_id])}#threads")

@@ -39,7 +39,9 @@ def test_remind_me_comes_as_a_message_as_a_badge_and_as_a_push(house: House, ali
             told |= {
                 frame["type"]: frame for frame in [json.loads(page.recv(timeout=until - time.monotonic()))]
             }
-    assert told["outreach"]["message"] == {name: said["message"][name] for name in ("id", "text", "said_at")}
+    assert told["outreach"]["message"] == {
+        name: said["message"][name] for name in ("id", "role", "text", "said_at")
+    }
 
     def pushed() -> bool:
         beat(house, "send_deliveries")

@@ -22,7 +22,7 @@ def sweep(house: House) -> None:
 
 
 def asked(house: House) -> int:
-    """How often the model was asked for the end of a session."""
+    """How often the model was asked for the diary of a session."""
     return sum("Task: diary" in str(one["messages"][0]["content"]) for one in house.rehearsal.requests())
 
 

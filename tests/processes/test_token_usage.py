@@ -27,7 +27,7 @@ def test_every_model_call_of_a_run_is_counted_as_the_server_counted_it(house: Ho
         {"answer": "Kept.", "when": "Look it up"},
         {"pieces": [f"{number} sheep, " for number in range(200)], "when": "something long"},
         {"error": {"status": 503, "body": "busy"}, "when": "Are you busy?"},
-        {"pieces": ["One. "] * 400, "delay_between": 0.01, "when": "Stop me"},
+        {"pieces": [f"{number}. " for number in range(400)], "delay_between": 0.01, "when": "Stop me"},
     )
     with alice.socket(0) as here, alice.socket(1) as there:
         for number, text in enumerate([*TALK, "Are you busy?", "Stop me"]):
