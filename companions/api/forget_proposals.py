@@ -25,6 +25,9 @@ class ForgetItemOut(Schema):
     key: str = Field(description="By which it is chosen.")
     kind: Kind
     text: str
+    is_near: bool = Field(
+        description="It may tell it in other words: it goes only where it is chosen by its key."
+    )
     goes_along: bool = Field(description="It rests on another, and goes with that; it is not chosen.")
 
 
@@ -51,7 +54,9 @@ class WhichProposalsIn(Schema):
 
 class ConfirmIn(Schema):
     keys: list[Key] | None = Field(
-        None, max_length=MAX_KEYS, description="Of the items to be forgotten; left out, all of them."
+        None,
+        max_length=MAX_KEYS,
+        description="Of the items to be forgotten; left out, all but those that are near.",
     )
 
 

@@ -36,13 +36,17 @@ class Kind(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that would go, by its key; it goes along where it does not tell it itself but rests on what goes."""
+    """One thing that would go, by its key; it goes along where it does not tell it itself but rests on what goes.
+
+    What is near may tell it in other words.
+    """
 
     kind: Kind
     key: str
     text: str
     row_id: UUID | None = None
     goes_along: bool = False
+    is_near: bool = False
 
     @property
     def where(self) -> str:
@@ -50,11 +54,15 @@ class Item:
 
 
 def find_items(
-    companion: Companion, statements: Sequence[Words], asked_in: Collection[Message] = ()
+    companion: Companion,
+    statements: Sequence[Words],
+    asked_in: Collection[Message] = (),
+    near: Collection[UUID] = (),
 ) -> list[Item]:
     """Return what tells one of the statements, and what was drawn from that alone.
 
-    `asked_in` are the messages in which it was asked for; those go with it.
+    `asked_in` are the messages in which it was asked for; those go with it. `near` are memories that may tell it in other
+    words: they stand at the end, each with the messages behind it that share a word with it.
     """
     telling = find_telling_memories(companion.pk, statements)
     learnt = [memory for memory in telling if memory.kind not in Memory.MIRRORS]
@@ -69,7 +77,20 @@ def find_items(
         for memory in _find_resting(companion.pk, ids, {memory.pk for memory in learnt})
     ]
     items += _find_sentences(companion, statements, ids)
-    return list({item.key: item for item in items}.values())
+    items += _find_near(companion, near)
+    return list({item.key: item for item in reversed(items)}.values())[::-1]
+
+
+def _find_near(companion: Companion, near: Collection[UUID]) -> Iterator[Item]:
+    found = Memory.objects.of(companion.pk).learnt().filter(pk__in=near) if near else ()
+    for memory in found:
+        yield Item(Kind.MEMORY, f"{Kind.MEMORY}:{memory.pk}", memory.text, memory.pk, is_near=True)
+        words = read_words(memory.text, companion.names.values())
+        for message in memory.sources.all():
+            if words & read_words(message.text):
+                yield Item(
+                    Kind.MESSAGE, f"{Kind.MESSAGE}:{message.pk}", message.text, message.pk, is_near=True
+                )
 
 
 def bound_items(items: Sequence[Item]) -> tuple[Sequence[Item], int]:

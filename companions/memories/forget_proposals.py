@@ -32,14 +32,18 @@ State = ForgetProposal.State
 
 
 def propose(
-    companion: Companion, reply_id: UUID, wordings: Sequence[str], now: datetime
+    companion: Companion,
+    reply_id: UUID,
+    wordings: Sequence[str],
+    now: datetime,
+    near: Sequence[UUID] = (),
 ) -> ForgetProposal | None:
     """Return the proposal, made in this reply; None where nothing that would go is found by these wordings.
 
-    Call it with the companion held.
+    `near` are memories that may tell it in other words. Call it with the companion held.
     """
     subject = storable("\n".join(" ".join(wording.split()) for wording in wordings))[:SUBJECT_CHARACTERS]
-    items = find_items(companion, _read_statements(companion, subject))
+    items = find_items(companion, _read_statements(companion, subject), near=near)
     reply = Reply.objects.get(pk=reply_id)
     if not [item for item in items if item.row_id != reply.message_id]:
         return None
@@ -49,7 +53,7 @@ def propose(
         for old in waiting.select_related("reply").order_by("-made_at", "-pk")[MAX_OPEN - 1 :]:
             _end(old, State.LAPSED, now)
         proposal = ForgetProposal.objects.create(
-            companion=companion, reply=reply, subject=subject, made_at=now
+            companion=companion, reply=reply, subject=subject, near=list(near), made_at=now
         )
         notify_companion(companion.pk, _render_frame("forget.proposed", proposal))
     Message.objects.filter(pk=reply.message_id).update(is_learnt=True)
@@ -62,7 +66,8 @@ def load_items(proposal: ForgetProposal) -> list[Item]:
         return []
     reply = proposal.reply
     asked_in = [message for message in (reply.message, reply.answer) if message]
-    return find_items(proposal.companion, _read_statements(proposal.companion, proposal.subject), asked_in)
+    statements = _read_statements(proposal.companion, proposal.subject)
+    return find_items(proposal.companion, statements, asked_in, proposal.near)
 
 
 def _read_statements(companion: Companion, subject: str) -> list[Words]:
@@ -72,7 +77,7 @@ def _read_statements(companion: Companion, subject: str) -> list[Words]:
 
 @transaction.atomic
 def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datetime) -> int:
-    """Forget what was chosen by its keys, or all, and return how many things those were; ForgetProposalError."""
+    """Forget what was chosen by its keys, or all that is not merely near; return how many things; ForgetProposalError."""
     lift_statement_timeout()
     companion = hold(proposal.companion_id)
     held = _hold_open(proposal)
@@ -80,11 +85,14 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
         raise ForgetProposalError("proposal_ended", _("This has been decided already. Nothing was changed."))
     items = load_items(held)
     offered = [item for item in items if not item.goes_along]
-    going = [item for item in offered if chosen is None or item.key in chosen]
+    going = [item for item in offered if (not item.is_near if chosen is None else item.key in chosen)]
     if not going:
         raise ForgetProposalError("nothing_chosen", _("Choose what is to be forgotten."))
     statements, names = _read_statements(companion, held.subject), companion.names.values()
     told = (read_words(item.text, names) for item in going if item.kind != Kind.MESSAGE)
+    statements += [
+        read_words(item.text, names) for item in going if item.is_near and item.kind == Kind.MEMORY
+    ]
     keep_forgotten(companion.pk, [*statements, *told], now)
     _delete_rows(companion, going, now)
     gone = {item.text for item in going}
@@ -118,7 +126,7 @@ def decline(proposal: ForgetProposal, now: datetime) -> None:
 def lapse(now: datetime) -> int:
     """End the proposals that nobody has touched for long; return how many there were."""
     old = ForgetProposal.objects.filter(state=State.OPEN, made_at__lt=now - STANDS)
-    return old.update(state=State.LAPSED, subject="", ended_at=now)
+    return old.update(state=State.LAPSED, subject="", near=[], ended_at=now)
 
 
 def _hold_open(proposal: ForgetProposal) -> ForgetProposal | None:
@@ -129,8 +137,8 @@ def _hold_open(proposal: ForgetProposal) -> ForgetProposal | None:
 
 def _end(proposal: ForgetProposal, state: State, now: datetime) -> None:
     """End it, if it is not gone with the message in which it was asked for."""
-    proposal.state, proposal.subject, proposal.ended_at = state, "", now
-    ForgetProposal.objects.filter(pk=proposal.pk).update(state=state, subject="", ended_at=now)
+    proposal.state, proposal.subject, proposal.near, proposal.ended_at = state, "", [], now
+    ForgetProposal.objects.filter(pk=proposal.pk).update(state=state, subject="", near=[], ended_at=now)
     if state == State.CONFIRMED:
         Reply.objects.filter(pk=proposal.reply_id).update(tool_calls=[])  # they hold the words
     notify_companion(proposal.companion_id, _render_frame("forget.ended", proposal))

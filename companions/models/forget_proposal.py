@@ -1,5 +1,6 @@
 import uuid
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -13,8 +14,9 @@ SUBJECT_CHARACTERS = 2000
 class ForgetProposal(models.Model):
     """That a companion proposed in a reply to forget something, as its person asked for; only they can confirm it.
 
-    What would go is found anew by the `subject`, the words for it, one wording a line, whenever it is looked at. At the
-    end the words go as well; the row stays, for nothing is learnt from what was said about it.
+    What would go is found anew by the `subject`, the words for it, one wording a line, whenever it is looked at; the
+    memories of the ids in `near` may tell it in other words, and go only where they are chosen. At the end both go as
+    well; the row stays, for nothing is learnt from what was said about it.
     """
 
     class State(models.TextChoices):
@@ -27,6 +29,7 @@ class ForgetProposal(models.Model):
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="forget_proposals")
     reply = models.ForeignKey(Reply, models.CASCADE, related_name="forget_proposals")
     subject = models.TextField(_("words for it"), max_length=SUBJECT_CHARACTERS, blank=True)
+    near = ArrayField(models.UUIDField(), default=list)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.OPEN)
     made_at = models.DateTimeField(_("made"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)

@@ -7,8 +7,9 @@ proposed alone.
 from datetime import datetime
 from time import perf_counter
 from typing import Any, Self
+from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from companions.memories.forget_proposals import propose
 from companions.prompting.turn_prompt import describe_memory
@@ -18,6 +19,7 @@ from companions.tools.provenance import find_sources, record_shown
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.core_memory import find_slot, set_slot
 from memory.embedding import embed_cue
+from memory.learning.neighbours import find_alike
 from memory.models import Memory, Recall
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
@@ -26,6 +28,7 @@ from memory.store import keep_earlier, keep_fact, note_retraction, revise
 from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
+NEAR_LIKENESS, MAX_NEAR = 0.25, 5  # of what may be meant in other words; its person chooses among it
 MAX_NAMED = 5  # of several that are meant by the same words
 PROPOSED = "They are shown now what would be forgotten, and decide. Do not say that you have forgotten it."
 
@@ -100,10 +103,25 @@ class Forget(Tool):
         min_length=1, max_length=500, description="What, in their words, as one plain sentence."
     )
 
+    _near: list[UUID] = PrivateAttr(default_factory=list)
+
+    def prepare(self, context: ToolContext, now: datetime) -> None:
+        companion = context.companion
+        [alike] = find_alike(
+            companion.pk,
+            [self.what],
+            NEAR_LIKENESS,
+            now=now,
+            zone=companion.user.zone,
+            payer=context.payer,
+            names=companion.names,
+        )
+        self._near = [memory.pk for memory, is_near in alike if is_near][:MAX_NEAR]
+
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         request = check_letting_go(context, self.what)
         assert context.reply_id  # noqa: S101 (it is not offered in wakings)
-        proposed = propose(context.companion, context.reply_id, [self.what, request], now)
+        proposed = propose(context.companion, context.reply_id, [self.what, request], now, self._near)
         if not proposed:
             raise ToolError(
                 "Nothing is kept in these words. Ask the person for the words in which it was told."

@@ -79,6 +79,7 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
         tool = _read_call(context, name, arguments)
         if not count_tokens_left(context):
             raise ToolError(FULL)
+        tool.prepare(context, now)
         if tool.writes:
             with transaction.atomic():
                 context.hold()

@@ -85,6 +85,9 @@ class Tool(BaseModel, ABC):
     asks_model: ClassVar[bool] = False
     in_wakings: ClassVar[bool] = True  # False where the person must have asked for it in the talk
 
+    def prepare(self, context: ToolContext, now: datetime) -> None:
+        """Ask a model for what it needs, before the transaction in which it runs is opened."""
+
     @abstractmethod
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         """Do it; return what the model is told. ToolError where it cannot be done."""

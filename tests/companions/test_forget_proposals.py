@@ -29,6 +29,7 @@ from companions.sessions.closing import run
 from companions.sessions.requests import close
 from companions.sessions.transcript import build_talk, select_messages, select_visible
 from memory.core_memory import set_slot, write_block
+from memory.embedding import embed_waiting
 from memory.forgotten import keep_forgotten, load_forgotten, read_words
 from memory.learning.answers import Learnt
 from memory.learning.diary import ClosedSession, Written, keep_session
@@ -388,3 +389,30 @@ def test_more_keys_than_can_be_shown_are_refused(as_alice: Api, mira: Companion,
     answer = as_alice.post(path, {"keys": keys})
     assert answer.status_code == 422
     assert ForgetProposal.objects.get().state == "open"
+
+
+PARAPHRASE = "Alice's sister is expecting a baby."
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_what_tells_it_in_other_words_goes_where_it_is_chosen(
+    client: Client, mira: Companion, as_alice: Api, chosen: bool
+) -> None:
+    """It is offered, and nothing of it is ticked."""
+    said = say(mira, "My sister is expecting a baby in spring!", "The trams are loud.", at=EARLIER)
+    near = keep_fact(mira.pk, PARAPHRASE, EARLIER, EARLIER, [said[0].pk])
+    embed_waiting()
+    proposal = asked(mira)
+    items = load_items(proposal)
+    assert [item.text for item in items if item.is_near] == [PARAPHRASE, said[0].text]
+    client.force_login(mira.user)
+    page = client.get(f"/companions/{mira.pk}/").content.decode()
+    assert f'value="memory:{near.pk}">' in page
+    assert page.count("checked><span>") == len([item for item in items if not item.is_near])
+    keys = [item.key for item in items if item.text == PARAPHRASE or not item.is_near] if chosen else None
+    path = f"/companions/{mira.pk}/forget-proposals/{proposal.pk}/confirm"
+    assert as_alice.post(path, {"keys": keys}).status_code == 200
+    assert Memory.objects.filter(pk=near.pk).exists() is not chosen
+    assert Message.objects.get(pk=said[0].pk).is_hidden is chosen
+    assert not Message.objects.get(pk=said[1].pk).is_hidden
+    assert not tables_with("pregnant")
