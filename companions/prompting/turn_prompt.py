@@ -15,7 +15,7 @@ from django.conf import settings
 
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply, Session
-from companions.prompting.history import Line, render_history
+from companions.prompting.history import RESTED, Line, render_history
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
     PinnedContext,
@@ -72,7 +72,7 @@ Show what you feel by a tag where an answer begins and wherever it changes, as <
 Your face shows it, and nobody reads the tag."""
 DIRECTIVE = (
     "Answer as {name} now, with an emotion tag first: in {name}'s own manner, in the language of what was just said, in"
-    " one to four sentences unless more is asked for."
+    " four sentences at most, fewer where the persona is brief, and more only where more is asked for."
 )
 
 
@@ -273,11 +273,12 @@ def render_context(
     moment: Sequence[str] = (),
 ) -> str:
     """Return the block of all that changes each turn."""
-    spoke = f"Last spoke: {render_age(facts.now - facts.last_spoke)}" if facts.last_spoke else None
+    age = facts.now - facts.last_spoke if facts.last_spoke else None
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
         f"First met: {facts.first_met:%d %B %Y}",
-        spoke or "This is your first conversation.",
+        *(["This is your first conversation."] if age is None else []),
+        *([f"Last spoke: {render_age(age)}"] if age and age >= RESTED else []),
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *moment,
         *render_inner_state(pinned, facts.now, settings.CONTEXT_TOKENS // 20),

@@ -18,6 +18,7 @@ from text.strings import block, one_line, quoted
 Messages = list[dict[str, str]]
 Pairs = Sequence[tuple[Memory, str]]
 
+NAMELESS = "the user"  # who has told no name
 ANSWER_SHARE = 0.25  # of the context, for what the model answers
 MAX_CITED, REACH = (
     6,
@@ -290,7 +291,8 @@ def _messages(system: str, blocks: Sequence[str]) -> Messages:
 
 
 def _fill(text: str, names: Mapping[str, str]) -> str:
-    return text.format(user=one_line(names["user"]), companion=one_line(names["companion"]))
+    user = one_line(names["user"]) or NAMELESS
+    return text.format(user=user, companion=one_line(names["companion"]))
 
 
 def _number(letter: str, texts: Sequence[str]) -> list[str]:

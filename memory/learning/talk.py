@@ -67,7 +67,7 @@ class Talk:
         """
         rendered = []
         for number, line in enumerate(self.lines, start=1):
-            name = one_line(FORM.sub(" ", line.name)) or "…"
+            name = one_line(FORM.sub(" ", line.name)) or f"the {line.speaker}"
             rendered.append(
                 f"[{number}] {line.said_at:%Y-%m-%d %H:%M} {name} ({line.speaker}): {quoted(line.text)}"
             )

@@ -85,7 +85,7 @@ def test_after_the_history_it_is_told_who_it_is_in_what_manner_and_how_long(mira
     assert [last[-4], last[-3], last[-1]] == ["</kith-context>", "<kith-directive>", "</kith-directive>"]
     assert last[-2].startswith("Answer as Mira now")
     assert "in Mira's own manner" in last[-2]
-    assert "one to four sentences" in last[-2]
+    assert "four sentences at most" in last[-2]
 
 
 @pytest.mark.parametrize(

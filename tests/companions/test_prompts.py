@@ -67,6 +67,11 @@ def test_the_prompt_knows_now_since_when_they_talk_and_when_they_met(mira: Compa
     assert "Last spoke: " in said
 
 
+def test_in_the_midst_of_a_talk_nobody_tells_when_they_last_spoke(mira: Companion) -> None:
+    turn = turn_after(mira, ["I am Alice.", "Hello, Alice."], "How late is it?")
+    assert "Last spoke: " not in str(turn.prompt[-1]["content"])
+
+
 @pytest.mark.parametrize("persona", ["Calm.", "Calm and curious. " * 400])
 def test_the_prompt_and_its_answer_fit_into_the_context(mira: Companion, settings: Any, persona: str) -> None:
     settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 6000, 500

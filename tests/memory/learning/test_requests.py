@@ -1,6 +1,7 @@
 """What is asked of a model that learns."""
 
 import json
+from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
@@ -19,6 +20,7 @@ from memory.learning.requests import (
     render_facts_request,
     render_understanding_request,
 )
+from memory.learning.talk import Talk
 from memory.models import Memory
 from memory.store import keep_fact
 from providers.rehearsal.forms import write_form
@@ -155,3 +157,16 @@ def test_the_rehearsal_model_answers_in_the_form(mira: Companion, had: Had, know
     assert Diary.model_validate_json(diary).diary
     understanding = write_form("understanding", render_understanding_request(talk, [], [], [], NAMES))
     assert Understanding.model_validate_json(understanding).user_profile
+
+
+def test_somebody_who_has_told_no_name_is_called_the_user(mira: Companion, had: Had) -> None:
+    talk = Talk(
+        [
+            replace(line, name="" if line.speaker == "user" else line.name)
+            for line in had(mira, "Hello!").lines
+        ]
+    )
+    system, user = render_facts_request(talk, [], {"user": "", "companion": "Mira"})
+    assert "what the user, the user, says" in system["content"]
+    assert "  " not in system["content"].replace("\n  ", "\n")
+    assert '[1] 2023-05-02 09:00 the user (user): "Hello!"' in user["content"]
