@@ -66,7 +66,8 @@ def test_a_reply_has_its_turn_at_once_where_none_is_open(mira: Companion) -> Non
 def test_what_is_done_is_kept_without_the_gap_before_an_answer_that_never_came(mira: Companion) -> None:
     reply = start(mira, "One", None, NOW, at_once=True).reply
     ended = finish(reply, Reply.State.DONE, Said("Well.\n\n"), NOW, held_by=process_name())
-    assert ended and ended.answer
+    assert ended
+    assert ended.answer
     assert (ended.text, ended.answer.text) == ("Well.", "Well.")
 
 
