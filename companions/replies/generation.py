@@ -151,7 +151,7 @@ class Generation:
             calls = await self._ask(call, round)
             if calls and round < settings.TOOL_ROUNDS:
                 self.cut_code = ""  # it goes on
-                await self._use_tools(calls)
+                await self._use_tools(calls, self.said.text[len(before) :])
                 if self.said.text and not self.said.text[-1].isspace():
                     self._give(["\n\n"])  # what it says next is another answer
             elif self.said.text.strip() != before.strip() or self.cut_code:
@@ -284,8 +284,8 @@ class Generation:
                 self.said.thought += part
                 self.publisher.add("reply.thought", part)
 
-    async def _use_tools(self, calls: list[ToolCall]) -> None:
-        for call, refusal in zip(calls, tools.add_calls(self.turn, calls), strict=True):
+    async def _use_tools(self, calls: list[ToolCall], said: str) -> None:
+        for call, refusal in zip(calls, tools.add_calls(self.turn, calls, said), strict=True):
             began = perf_counter()
             result: dict[str, object] = {"error": refusal}
             if not refusal:

@@ -10,7 +10,7 @@ from django.conf import settings
 from companions.tools.tool import ToolContext
 from providers.chat.events import ToolCall
 from providers.tokens import estimate, estimate_messages
-from text.strings import storable
+from text.strings import neutral, storable
 
 OVERHEAD_TOKENS = 40  # the names around what is given
 CUT = " … (cut)"
@@ -60,13 +60,13 @@ def cut_call(call: ToolCall) -> ToolCall:
     return ToolCall(storable(call.id[:200]), storable(call.name[:100]), arguments)
 
 
-def add_calls(context: ToolContext, calls: Sequence[ToolCall]) -> list[str]:
-    """Put the calls into the prompt; return for each why it must not be carried out, nothing where it may be.
+def add_calls(context: ToolContext, calls: Sequence[ToolCall], said: str = "") -> list[str]:
+    """Put the calls, and what was said before them, into the prompt; return for each why it must not be carried out, nothing where it may be.
 
     One whose arguments do not fit stands in the prompt without them.
     """
     wire: list[dict[str, Any]] = []
-    context.prompt.append({"role": "assistant", "content": None, "tool_calls": wire})
+    context.prompt.append({"role": "assistant", "content": neutral(said.strip()) or None, "tool_calls": wire})
     refusals = []
     for call in calls:
         left = count_tokens_left(context)

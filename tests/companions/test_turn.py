@@ -166,6 +166,19 @@ async def test_the_tool_that_remembers_is_called_and_kept(alice: User, mira: Com
     assert await in_thread(ModelCall.objects.count) == 2
 
 
+async def test_what_it_said_before_it_called_a_tool_stands_before_the_call(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    look = {"name": "recall", "arguments": {"cue": "exam"}}
+    rehearsal.script({"answer": "Let me think.", "tool_calls": [look]}, {"answer": "It is on Friday."})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="When is my exam?", client_id="1")
+        await socket.until("reply.done")
+    called = rehearsal.requests()[1]["messages"][-2]
+    assert called["tool_calls"][0]["function"]["name"] == "recall"
+    assert called["content"] == "Let me think."
+
+
 async def test_what_was_said_yesterday_comes_back_in_a_new_session(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:

@@ -59,7 +59,10 @@ def test_it_stands_on_the_page_of_goals_with_what_ends_it(
     thread.refresh_from_db()
     assert thread.state == "dropped"
     assert "Open it again" in client.get(url).content.decode()
-    assert client.post(f"/companions/{mira.pk}/threads/{thread.pk}/", {"state": "x"}).status_code == 404
+    wrong = client.post(f"/companions/{mira.pk}/threads/{thread.pk}/", {"state": "x"}, follow=True)
+    assert "Choose whether it is settled, dropped or open." in wrong.content.decode()
+    thread.refresh_from_db()
+    assert thread.state == "dropped"
 
 
 @pytest.mark.usefixtures("rehearsal")
