@@ -61,9 +61,9 @@ def cut_call(call: ToolCall) -> ToolCall:
 
 
 def add_calls(context: ToolContext, calls: Sequence[ToolCall], said: str = "") -> list[str]:
-    """Put the calls, and what was said before them, into the prompt; return for each why it must not be carried out, nothing where it may be.
+    """Put what was said and the calls after it into the prompt; return for each call why it must not be carried out.
 
-    One whose arguments do not fit stands in the prompt without them.
+    That is nothing where it may be. A call whose arguments do not fit stands in the prompt without them.
     """
     wire: list[dict[str, Any]] = []
     context.prompt.append({"role": "assistant", "content": neutral(said.strip()) or None, "tool_calls": wire})
