@@ -23,6 +23,7 @@ QUOTES_OTHERS, REQUESTS = pattern_of("quotes_others"), pattern_of("requests")
 TELLS_BY_ASKING, CORRECTS = pattern_of("tells_by_asking"), pattern_of("corrects")
 ASKS_TO_FORGET, HOLDS_ON = pattern_of("asks_to_forget"), pattern_of("asks_to_keep")
 QUOTATION = regex.compile('[“「『"]([^“”「」『』"]{2,})[”」』"]')
+ENDS_THERE = regex.compile(r"\s*(?:$|\p{P})")
 QUESTION_MARKS = ("?", "？")
 
 
@@ -139,10 +140,14 @@ def find_requests_to_forget(talk: Talk, names: Sequence[str]) -> list[tuple[int,
     for at, line in enumerate(talk.lines):
         if line.speaker != "user":
             continue
+        before = ""
         for sentence in split_sentences(line.text):
-            if ASKS_TO_FORGET.search(sentence) and not HOLDS_ON.search(sentence):
+            asked = ASKS_TO_FORGET.search(sentence)
+            if asked and not HOLDS_ON.search(sentence):
                 bare = ASKS_TO_FORGET.sub(" ", sentence)
-                found.append((at, line, _words(bare, names, line)))
+                is_of_before = ENDS_THERE.match(sentence[asked.end() :])  # "I applied there. Please wipe it."
+                found.append((at, line, _words(f"{before} {bare}" if is_of_before else bare, names, line)))
+            before = sentence
     return found
 
 

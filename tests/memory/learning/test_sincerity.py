@@ -7,6 +7,7 @@ import pytest
 
 from memory.learning.answers import Learnt
 from memory.learning.evidence import Stopped, Supported, find_support
+from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Line, Talk
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES
@@ -119,6 +120,16 @@ def test_what_is_asked_to_be_forgotten_is_not_learnt() -> None:
     assert reason(talk, "Marta is pregnant.", 1, "Marta is pregnant") == "forgotten"
     assert reason(talk, "Alice bought bread.", 4, "I bought bread") == ""
     assert reason(build("Don't forget that I hate figs."), "Alice hates figs.", 1, "I hate figs") == ""
+
+
+@pytest.mark.parametrize(
+    "asked", ["Please just wipe it, it feels unlucky.", "Can you drop that?", "Forget it!"]
+)
+def test_it_is_what_was_said_right_before_in_the_same_line(asked: str) -> None:
+    talk = build("I bought bread.", f"Tom called. I applied at Vestas. {asked}")
+    names = list(NAMES.values())
+    assert is_asked_to_be_forgotten("Alice told me of Vestas.", talk, names)
+    assert not is_asked_to_be_forgotten("Tom called Alice, who bought bread.", talk, names)
 
 
 @pytest.mark.parametrize(
