@@ -18,6 +18,7 @@ from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
 from companions.models import Companion
 from companions.pagination import PageQuery
+from companions.replies.preview import is_crowded
 from companions.transfer import digital_life
 from companions.transfer.archive import export_response, read_upload
 from companions.transfer.digital_life_export import export_mind
@@ -90,6 +91,13 @@ class CompanionOut(Schema):
     recall_policy: Policy
     recall_parameters: dict[str, float]
     created_at: datetime
+    is_crowded: bool = Field(
+        description="Persona, example dialogue and what its person says of themselves leave no room for a talk."
+    )
+
+    @staticmethod
+    def resolve_is_crowded(companion: Companion) -> bool:
+        return is_crowded(companion)
 
 
 class CompanionsOut(ListOut[CompanionOut]):
@@ -98,7 +106,7 @@ class CompanionsOut(ListOut[CompanionOut]):
 
 @router.get("", response=CompanionsOut, operation_id="list_companions", summary="My companions")
 def list_companions(request: SignedInRequest, query: PageQuery) -> dict[str, object]:
-    return list_rows(Companion.objects.owned_by(request.user), "created_at", query)
+    return list_rows(Companion.objects.owned_by(request.user).select_related("user"), "created_at", query)
 
 
 @router.post("", response={201: CompanionOut}, operation_id="create_companion", summary="Make a companion")

@@ -145,3 +145,10 @@ def test_errors_are_told_in_the_language_that_is_asked_for(as_alice: Api, mira: 
     numbers = {"recall_policy": "kith", "recall_parameters": {"month_days": 0}}
     wrong = as_alice.call("PATCH", f"/companions/{mira.pk}", numbers, **chinese)
     assert wrong.json()["detail"] == "month_days 在 1 到 365 之间，不能是 0.0。"
+
+
+def test_a_persona_that_leaves_no_room_for_a_talk_is_told(as_alice: Api, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}"
+    assert as_alice.get(path).json()["is_crowded"] is False
+    assert as_alice.call("PATCH", path, {"persona": "calm and kind " * 1400}).json()["is_crowded"] is True
+    assert [one["is_crowded"] for one in as_alice.get("/companions").json()["items"]] == [True]
