@@ -13,7 +13,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.schemas import IdempotencyKey, ListOut, Text, check_storable, describe_form, list_rows
+from companions.api.schemas import IdempotencyKey, ListOut, Text, describe_form, list_rows
 from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
 from companions.models import Companion
@@ -25,6 +25,7 @@ from companions.transfer.digital_life_export import export_mind
 from companions.transfer.digital_life_import import import_mind
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, by_name
+from text.strings import check_storable
 
 router = Router(tags=["companions"])
 transfer_router = Router(tags=["moving"])

@@ -13,13 +13,14 @@ from pydantic import AfterValidator, StringConstraints
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from companions import access
-from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, check_storable, list_rows
+from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, list_rows
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Message
 from companions.pagination import PageQuery
 from memory.learning.revisions import current
 from memory.models import DiaryEntry, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
+from text.strings import check_storable
 
 router = Router(tags=["diary"])
 revisions_router = Router(tags=["understanding"])

@@ -11,16 +11,9 @@ from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from companions.pagination import PageIn, paginate
-from text.strings import is_storable
+from text.strings import check_storable
 
 Item = TypeVar("Item")
-
-
-def check_storable(text: str) -> str:
-    """Return the text; raise ValueError where a database cannot keep it."""
-    if not is_storable(text):
-        raise ValueError("holds characters that are not text")
-    return text
 
 
 def _check_filled(text: str) -> str:

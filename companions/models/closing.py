@@ -52,9 +52,8 @@ class Closing(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["next_at"], condition=models.Q(state="waiting"), name="closing_due"
-            ),  # the sweep
+            # The sweep.
+            models.Index(fields=["next_at"], condition=models.Q(state="waiting"), name="closing_due"),
         ]
 
     def __str__(self) -> str:

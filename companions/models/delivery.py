@@ -52,9 +52,8 @@ class Delivery(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["due_at"], condition=models.Q(state="waiting"), name="delivery_due"
-            ),  # the sweep
+            # The sweep.
+            models.Index(fields=["due_at"], condition=models.Q(state="waiting"), name="delivery_due"),
         ]
 
     def __str__(self) -> str:

@@ -40,9 +40,8 @@ class Life(models.Model):
         verbose_name = _("life")
         verbose_name_plural = _("lives")
         indexes = [
-            models.Index(
-                fields=["drives_at"], condition=models.Q(is_awake=True), name="life_drives_due"
-            ),  # the sweep
+            # The sweep.
+            models.Index(fields=["drives_at"], condition=models.Q(is_awake=True), name="life_drives_due"),
         ]
 
     def __str__(self) -> str:

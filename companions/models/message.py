@@ -56,13 +56,11 @@ class Message(models.Model):
             models.UniqueConstraint(fields=["companion", "client_id"], name="message_client_id_unique"),
         ]
         indexes = [
-            models.Index(
-                fields=["companion", "-said_at", "-id"], name="message_companion_time"
-            ),  # the admin's list
+            # The admin's list.
+            models.Index(fields=["companion", "-said_at", "-id"], name="message_companion_time"),
             models.Index(fields=["companion", "-created_at"], name="message_companion_stored"),  # the gate
-            models.Index(
-                fields=["session", "said_at", "id"], name="message_session_time"
-            ),  # what a session holds
+            # What a session holds.
+            models.Index(fields=["session", "said_at", "id"], name="message_session_time"),
             models.Index(  # what is still to be learnt from
                 fields=["session"], condition=models.Q(is_learnt=False), name="message_not_learnt"
             ),

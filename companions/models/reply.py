@@ -69,9 +69,8 @@ class Reply(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["companion", "-created_at"], name="reply_companion_time"
-            ),  # whose turn it is
+            # Whose turn it is.
+            models.Index(fields=["companion", "-created_at"], name="reply_companion_time"),
             models.Index(  # the sweep
                 fields=["lease_at"],
                 condition=models.Q(state__in=["queued", "thinking", "streaming"]),

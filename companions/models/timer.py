@@ -85,9 +85,8 @@ class Timer(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["look_at"], condition=models.Q(state="active"), name="timer_look"
-            ),  # the tick
+            # The tick.
+            models.Index(fields=["look_at"], condition=models.Q(state="active"), name="timer_look"),
             models.Index(fields=["companion", "due_at"], name="timer_companion_due"),  # what is planned
             models.Index(
                 fields=["created_at"], condition=models.Q(state="set_aside"), name="timer_set_aside"

@@ -97,15 +97,12 @@ class Waking(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["companion", "-due_at", "-id"], name="waking_companion_time"
-            ),  # the life log
-            models.Index(
-                fields=["look_at"], condition=models.Q(state="waiting"), name="waking_look"
-            ),  # the tick
-            models.Index(
-                fields=["due_at"], condition=models.Q(state="failed"), name="waking_failed"
-            ),  # what waits for an operator
+            # The life log.
+            models.Index(fields=["companion", "-due_at", "-id"], name="waking_companion_time"),
+            # The tick.
+            models.Index(fields=["look_at"], condition=models.Q(state="waiting"), name="waking_look"),
+            # What waits for an operator.
+            models.Index(fields=["due_at"], condition=models.Q(state="failed"), name="waking_failed"),
         ]
 
     def __str__(self) -> str:

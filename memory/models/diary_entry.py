@@ -38,12 +38,10 @@ class DiaryEntry(models.Model):
         verbose_name_plural = _("diary entries")
         ordering = ["-started_at", "-id"]
         indexes = [
-            models.Index(
-                fields=["companion", "-started_at", "-id"], name="diary_companion_time"
-            ),  # the diary
-            models.Index(
-                fields=["next_at"], condition=models.Q(is_stale=True), name="diary_entry_stale"
-            ),  # the sweep
+            # The diary.
+            models.Index(fields=["companion", "-started_at", "-id"], name="diary_companion_time"),
+            # The sweep.
+            models.Index(fields=["next_at"], condition=models.Q(is_stale=True), name="diary_entry_stale"),
         ]
 
     def __str__(self) -> str:

@@ -117,9 +117,8 @@ class Embedding(models.Model):
         verbose_name_plural = _("embeddings")
         constraints = [models.UniqueConstraint(fields=["memory", "space", "window"], name="embedding_unique")]
         indexes = [
-            models.Index(
-                fields=["companion", "space", "window"], name="embedding_companion_space"
-            ),  # recall by meaning; how many memories have one
+            # Recall by meaning; how many memories have one.
+            models.Index(fields=["companion", "space", "window"], name="embedding_companion_space"),
         ]
 
     def __str__(self) -> str:

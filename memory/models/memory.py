@@ -139,9 +139,8 @@ class Memory(models.Model):
         verbose_name_plural = _("memories")
         ordering = ["-happened_at", "-id"]
         indexes = [
-            models.Index(
-                fields=["companion", "-happened_at", "-id"], name="memory_companion_time"
-            ),  # the list
+            # The list.
+            models.Index(fields=["companion", "-happened_at", "-id"], name="memory_companion_time"),
             models.Index(  # what was learnt since the last night
                 fields=["companion", "learnt_at"],
                 condition=~models.Q(kind__in=["said", "diary", "gist", "insight"]),

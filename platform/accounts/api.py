@@ -9,15 +9,9 @@ from pydantic import AfterValidator, StringConstraints
 from accounts.authentication import SignedInRequest
 from accounts.models import User
 from accounts.models.user import list_time_zones
-from text.strings import is_storable
+from text.strings import check_storable
 
 router = Router(tags=["me"])
-
-
-def _check_storable(text: str) -> str:
-    if not is_storable(text):
-        raise ValueError("holds characters that are not text")
-    return text
 
 
 def _check_zone(name: str) -> str:
@@ -32,10 +26,8 @@ def _check_language(code: str) -> str:
     return code
 
 
-Name = Annotated[
-    str, StringConstraints(strip_whitespace=True, max_length=80), AfterValidator(_check_storable)
-]
-About = Annotated[str, StringConstraints(max_length=2_000), AfterValidator(_check_storable)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=80), AfterValidator(check_storable)]
+About = Annotated[str, StringConstraints(max_length=2_000), AfterValidator(check_storable)]
 
 
 class MeOut(Schema):

@@ -22,6 +22,13 @@ def is_storable(text: str) -> bool:
     return not UNSTORABLE.search(text)
 
 
+def check_storable(text: str) -> str:
+    """Return the text; raise ValueError where PostgreSQL cannot keep it."""
+    if not is_storable(text):
+        raise ValueError("holds characters that are not text")
+    return text
+
+
 def storable(text: str) -> str:
     """Return the text without what PostgreSQL cannot keep: NULs are left out, lone surrogates become U+FFFD."""
     return text if is_storable(text) else SURROGATE.sub("\ufffd", text.replace("\x00", ""))

@@ -51,9 +51,8 @@ class ModelCall(models.Model):
         verbose_name_plural = _("model calls")
         ordering = ["-started_at"]
         indexes = [
-            models.Index(
-                fields=["user", "started_at"], name="model_call_user_day"
-            ),  # the gate: tokens of a day
+            # The gate: tokens of a day.
+            models.Index(fields=["user", "started_at"], name="model_call_user_day"),
         ]
 
     def __str__(self) -> str:

@@ -51,9 +51,8 @@ class SoundCall(models.Model):
         verbose_name_plural = _("sound calls")
         ordering = ["-started_at"]
         indexes = [
-            models.Index(
-                fields=["user", "started_at"], name="sound_call_user_day"
-            ),  # the gate: what a day used
+            # The gate: what a day used.
+            models.Index(fields=["user", "started_at"], name="sound_call_user_day"),
         ]
 
     def __str__(self) -> str:
