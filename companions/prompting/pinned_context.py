@@ -14,7 +14,7 @@ from companions.life.inner_state import get_feeling_now
 from companions.models import InnerState
 from companions.prompting.feeling import describe_feeling, describe_since
 from memory.models import Block, Revision, Slot
-from providers.tokens import beginning, estimate
+from providers.tokens import beginning, estimate, keep_fitting
 from text.strings import block, one_line, quoted
 
 STALE_AFTER = timedelta(days=3)  # an inner state that nothing has confirmed since is not told any more
@@ -113,20 +113,10 @@ def render_pinned(pinned: PinnedContext, tokens: int) -> str:
         parts[name] = [text.line for text in newest_first]
     rendered = []
     for shares, (name, lines) in zip((4, 3, 2, 1), parts.items(), strict=True):
-        kept = _take_fitting(lines, tokens // shares)
+        kept = keep_fitting(lines, tokens // shares, estimate)
         tokens -= sum(map(estimate, kept))
         rendered.append(block(name, sorted(kept) if name in ("slots", "blocks") else kept))
     return "\n\n".join(filter(None, rendered))
-
-
-def _take_fitting(lines: Sequence[str], tokens: int) -> list[str]:
-    """Return those that fit, in their order; one that is too long makes room for the shorter ones after it."""
-    kept = []
-    for line in lines:
-        if (needed := estimate(line)) <= tokens:
-            kept.append(line)
-            tokens -= needed
-    return kept
 
 
 def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:
@@ -157,5 +147,5 @@ def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:
             f"The context is {full} % full: the oldest talk will soon be left out. Keep what matters now, by your tools."
         )
     scratch = [f"- {quoted(line)}" for line in reversed(pinned.scratch.splitlines()) if line.strip()]
-    notes = _take_fitting(scratch, tokens)
+    notes = keep_fitting(scratch, tokens, estimate)
     return [*lines, "Your notes of this talk:", *reversed(notes)] if notes else lines

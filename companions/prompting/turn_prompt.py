@@ -27,7 +27,7 @@ from companions.sessions.transcript import select_messages, select_visible
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
 from memory.recall.recall import NOWHERE, Found, Origins
-from providers.tokens import beginning, estimate
+from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
@@ -310,13 +310,7 @@ def choose_memories(
     """
     left = memory_tokens()
     left -= estimate("\n".join(render_inner_state(pinned, now, settings.CONTEXT_TOKENS // 20)))
-    kept = []
-    for memory in found:
-        needed = estimate(render_memory(memory, companion, origins))
-        if needed <= left:
-            kept.append(memory)
-            left -= needed
-    return kept
+    return keep_fitting(found, left, lambda memory: estimate(render_memory(memory, companion, origins)))
 
 
 def order_for_reading(found: Sequence[Found]) -> list[Found]:

@@ -7,8 +7,9 @@ import regex
 
 from companions.models import Message
 from companions.tools.tool import ToolContext, ToolError
+from memory.forgotten import read_words
 from memory.language import HAN, words_of
-from memory.recall.traits import DENIAL, is_question, tells_something, terms
+from memory.recall.traits import DENIAL, is_question
 from text.strings import folded
 
 MAX_MESSAGES = 5  # of the person, the one that is answered among them
@@ -69,19 +70,16 @@ def _find_own_words(context: ToolContext) -> Iterator[tuple[str, list[str]]]:
     said = [*context.history, context.message] if context.message else []
     places = [place for place, message in enumerate(said) if message.role == Message.Role.USER]
     for place in reversed(places[-MAX_MESSAGES:]):
-        words, before = (
-            said[place].text,
-            [message.text for message in said[max(place - MAX_MEANT, 0) : place]],
-        )
+        words = said[place].text
+        before = [message.text for message in said[max(place - MAX_MEANT, 0) : place]]
         is_assent = words.strip() and not _count_denials(words) and not _find_topic_terms(context, words)
         yield (before[-1] if is_assent and before and is_question(before[-1]) else words), before
 
 
 def _find_topic_terms(context: ToolContext, *texts: str) -> frozenset[str]:
     """Return the terms that say what these texts are about; whose talk it is says nothing."""
-    names = {term for name in context.companion.names.values() for term in terms(name)}
-    every = (term for text in texts for term in terms(text))
-    return frozenset(term for term in every if len(term) > 1 and tells_something(term) and term not in names)
+    names = context.companion.names.values()
+    return frozenset(word for text in texts for word in read_words(text, names))
 
 
 def _count_denials(text: str) -> int:

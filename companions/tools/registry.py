@@ -24,6 +24,7 @@ from companions.tools.more_tools import list_group_tools
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
+from providers.tokens import keep_fitting
 from text.strings import is_storable
 
 MODULES = (memory_tools, lookup_tools, core_memory_tools, timer_tools, more_tools)
@@ -59,13 +60,8 @@ def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
 
 @cache
 def _choose_offers(names: Sequence[str], tokens: int) -> list[dict[str, Any]]:
-    chosen = []
-    for name in names:
-        offer = (TOOLS | WAKING_TOOLS)[name].offer()
-        if (needed := count_tokens(offer)) <= tokens:
-            chosen.append(offer)
-            tokens -= needed
-    return chosen
+    every = TOOLS | WAKING_TOOLS
+    return keep_fitting((every[name].offer() for name in names), tokens, count_tokens)
 
 
 def asks_model(name: str) -> bool:

@@ -2,17 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from providers.chat.events import Messages, ToolCall
 
 if TYPE_CHECKING:
     from providers.errors import ProviderError
+
+T = TypeVar("T")
 
 # One match is one token, so that counting is a single pass in C.
 TOKEN = re.compile(
@@ -40,6 +42,16 @@ def beginning(text: str, most: int) -> str:
     """Return the text, or where it has more than `most` tokens, about, its beginning and an ellipsis."""
     next_token = next(islice(TOKEN.finditer(text), most, None), None)
     return text if next_token is None else f"{text[: next_token.start()].rstrip()}…"
+
+
+def keep_fitting(things: Iterable[T], tokens: int, count: Callable[[T], int]) -> list[T]:
+    """Return those that fit, in their order; one that is too long makes room for the shorter ones after it."""
+    kept = []
+    for thing in things:
+        if (needed := count(thing)) <= tokens:
+            kept.append(thing)
+            tokens -= needed
+    return kept
 
 
 def split(text: str, most: int, overlap: int) -> list[str]:
