@@ -133,23 +133,19 @@ def read_document(request: SignedInRequest) -> tuple[str, str]:
     if int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise RequestDataTooBig
     if request.content_type != "multipart/form-data":
-        return _parse_json(request.body)
+        try:
+            sent = DocumentIn.model_validate(orjson.loads(request.body))
+        except orjson.JSONDecodeError as error:
+            raise HttpError(400, "The body is no JSON.") from error
+        except ValidationError as error:
+            wrong = "; ".join(f"{problem['loc'][-1:]}: {problem['msg']}" for problem in error.errors()[:3])
+            raise DocumentError("not_valid", wrong) from error
+        return sent.title, sent.text
     file = request.FILES.get("file")
     if file is None:
         raise HttpError(400, "There is no `file` in the form.")
     title = request.POST.get("title") or (file.name or "").rpartition(".")[0] or file.name or ""
     return title, read_file(file.chunks())
-
-
-def _parse_json(body: bytes) -> tuple[str, str]:
-    try:
-        sent = DocumentIn.model_validate(orjson.loads(body))
-    except orjson.JSONDecodeError as error:
-        raise HttpError(400, "The body is no JSON.") from error
-    except ValidationError as error:
-        wrong = "; ".join(f"{problem['loc'][-1:]}: {problem['msg']}" for problem in error.errors()[:3])
-        raise DocumentError("not_valid", wrong) from error
-    return sent.title, sent.text
 
 
 @router.get(

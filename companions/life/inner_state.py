@@ -24,6 +24,7 @@ from companions.models import Companion, InnerState, Waking
 from companions.models.companion import lock
 from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion
+from memory.language import HAN
 from memory.scoring.policy import days_between, require
 from text.strings import shorten, split_sentences, storable
 
@@ -252,7 +253,6 @@ def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | No
 # -- the first words: feelings, not instructions; what a companion is to do stands in its persona
 
 MAX_SENTENCES, MAX_PERSONA, MAX_GREETING = 2, 300, 160  # sentences and characters that are quoted
-HAN = regex.compile(r"\p{Han}")
 LATIN = regex.compile(r"\p{Latin}")
 LATIN_LETTERS = 3  # that tell as much as one Chinese character
 

@@ -51,7 +51,8 @@ class RecentTalk:
         lines += [_render_line(message, companion, with_day=not self.is_day) for message in self.messages]
         if self.pages:
             lines.append("Your diary of today:")
-            lines += [f"- {quoted(_shorten_page(page))}" for page in self.pages]
+            told = (f"{page.title}. {page.summary}" for page in self.pages)
+            lines += [f"- {quoted(beginning(text, PAGE_TOKENS))}" for text in told]
         return lines
 
 
@@ -66,10 +67,6 @@ def _render_line(message: Message, companion: Companion, *, with_day: bool) -> s
     return f"- [{when}] {names.get(message.role, 'You')}: {text}"
 
 
-def _shorten_page(page: DiaryEntry) -> str:
-    return beginning(f"{page.title}. {page.summary}", PAGE_TOKENS)
-
-
 def load_recent_talk(companion: Companion, now: datetime, *, is_evening: bool) -> RecentTalk:
     """Return the last lines of the talk, in the evening all of the day; at most two queries.
 
@@ -82,18 +79,14 @@ def load_recent_talk(companion: Companion, now: datetime, *, is_evening: bool) -
     if is_evening:
         midnight = get_midnight(now.astimezone(companion.user.zone))
         of_day = list(said.filter(said_at__gte=midnight)[:MAX_DAY_LINES])
-        pages = _load_pages(companion, midnight)
+        entries = DiaryEntry.objects.filter(companion=companion, is_stale=False, ended_at__gte=midnight)
+        entries = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True)
+        pages = list(entries.order_by("-ended_at")[:MAX_PAGES])[::-1]
         if of_day or pages:
             shown = _take_newest(of_day, settings.CONTEXT_TOKENS // DAY_SHARE)
             return RecentTalk(shown, pages, is_day=True, left_out=len(of_day) - len(shown))
     last = list(said[:LAST_LINES])
     return RecentTalk(_take_newest(last, settings.CONTEXT_TOKENS // LAST_SHARE))
-
-
-def _load_pages(companion: Companion, since: datetime) -> list[DiaryEntry]:
-    entries = DiaryEntry.objects.filter(companion=companion, is_stale=False, ended_at__gte=since)
-    entries = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True)
-    return list(entries.order_by("-ended_at")[:MAX_PAGES])[::-1]
 
 
 def _take_newest(messages: Sequence[Message], tokens: int) -> list[Message]:

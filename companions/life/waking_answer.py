@@ -4,7 +4,7 @@ It is asked for as {"choice": "silent"} or {"choice": "speak", "text": "…"}. M
 text, call a tool in words, or say in any of many ways that they say nothing: that is silence, and never sent.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -82,7 +82,8 @@ def _find_choice(text: str) -> Words:
     if found_text is None or CHOSEN_SILENCE.search(text):
         return Words()
     is_whole = text.startswith('"', found_text.end())  # and broken elsewhere, as by a line's end
-    return Words(_unescape(found_text[1]) + ("" if is_whole else "…"))
+    said = found_text[1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+    return Words(said + ("" if is_whole else "…"))
 
 
 def _read_choice(found: dict[str, Any]) -> Words | None:
@@ -100,10 +101,6 @@ def _read_choice(found: dict[str, Any]) -> Words | None:
     if said is None:
         return Words(why=why) if named else None
     return Words(said, why=why)
-
-
-def _unescape(text: str) -> str:
-    return text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
 
 
 def clean_words(text: str) -> str:
@@ -137,8 +134,4 @@ def is_silence(text: str) -> bool:
 
 @cache
 def _load_silences() -> frozenset[str]:
-    return frozenset(_fold_all(words_of("silences")))
-
-
-def _fold_all(phrases: Iterable[str]) -> Iterable[str]:
-    return (" ".join(folded(phrase).split()) for phrase in phrases)
+    return frozenset(" ".join(folded(phrase).split()) for phrase in words_of("silences"))

@@ -125,7 +125,9 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     """Return the prompt with what was done already in this waking; what stands in it is in `context.shown` then."""
     pinned = load_pinned_context(context.companion.pk)
     context.mood = get_feeling_now(pinned.inner_state, now).valence
-    talk = load_recent_talk(context.companion, now, is_evening=_is_evening(context.waking))
+    timer = context.waking.timer
+    is_evening = timer is not None and timer.name == "evening"  # when it looks back on the day
+    talk = load_recent_talk(context.companion, now, is_evening=is_evening)
     context.history = list(talk.messages)
     context.shown |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
     if about := context.waking.subject:
@@ -146,11 +148,6 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         {"role": "user", "content": block("waking", why)},
         *_compose_steps(context.waking.steps),
     ]
-
-
-def _is_evening(waking: Waking) -> bool:
-    """Return whether it woke to look back on the day."""
-    return waking.timer is not None and waking.timer.name == "evening"
 
 
 def _tell_last_time(context: WakingContext, talk: RecentTalk, now: datetime) -> list[str]:

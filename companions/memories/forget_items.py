@@ -72,9 +72,12 @@ def find_items(
     items = [_row(Kind.MEMORY, memory.pk, memory.text) for memory in learnt]
     items += [_row(Kind.DOCUMENT, memory.pk, memory.text) for memory in gists]
     items += [_row(Kind.MESSAGE, message.pk, message.text) for message in messages]
+    drawn = Memory.objects.of(companion.pk).learnt().filter(sources__in=ids)
+    drawn = drawn.exclude(pk__in=[memory.pk for memory in learnt]).defer("entry").distinct()
     items += [
         _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
-        for memory in _find_resting(companion.pk, ids, {memory.pk for memory in learnt})
+        for memory in drawn.prefetch_related("sources")
+        if {source.pk for source in memory.sources.all()} <= ids
     ]
     items += _find_sentences(companion, statements, ids)
     items += _find_near(companion, near)
@@ -113,13 +116,6 @@ def _find_messages(
     said |= {message.pk for message in behind if words & read_words(message.text)}
     said |= {message.pk for message in asked_in}
     return list(mine.filter(pk__in=said).order_by("said_at", "pk"))
-
-
-def _find_resting(companion_id: UUID, messages: Collection[UUID], known: Collection[UUID]) -> list[Memory]:
-    """Return what else was learnt, from these messages alone."""
-    drawn = Memory.objects.of(companion_id).learnt().filter(sources__in=messages).exclude(pk__in=known)
-    resting = drawn.defer("entry").distinct().prefetch_related("sources")
-    return [memory for memory in resting if {source.pk for source in memory.sources.all()} <= set(messages)]
 
 
 def _find_sentences(

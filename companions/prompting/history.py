@@ -14,11 +14,8 @@ from text.strings import block, neutral, quoted
 RESTED = timedelta(hours=1)  # a silence that is told
 MAX_TAGS = 4  # of one answer
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
-WINDOW_STEPS = (
-    16,
-    8,
-    4,
-)  # messages that leave the window at once: while they stay, so does the prompt's beginning
+# Messages that leave the window at once: while they stay, so does the prompt's beginning.
+WINDOW_STEPS = (16, 8, 4)
 
 Line = dict[str, object]
 
@@ -73,17 +70,14 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
     kept: list[Spoken] = []
     for message in messages:
         tokens -= estimate(show_emotions(message.text, message.emotions)) + MESSAGE_TOKENS
-        tokens -= TIME_TOKENS if kept and _is_told(message, kept[-1]) else 0
+        if kept:  # the time of the later one is told after a rest, and where nobody had answered
+            later = kept[-1]
+            is_unasked = later.role == message.role == Message.Role.ASSISTANT
+            tokens -= TIME_TOKENS if is_unasked or later.said_at - message.said_at >= RESTED else 0
         if tokens < 0:
             break
         kept.append(message)
     return kept[::-1]
-
-
-def _is_told(message: Spoken, later: Spoken) -> bool:
-    """Return whether the time of the later one stands in the history."""
-    is_unasked = later.role == message.role == Message.Role.ASSISTANT
-    return is_unasked or later.said_at - message.said_at >= RESTED
 
 
 def align_window(kept: list[Spoken], count: int) -> list[Spoken]:

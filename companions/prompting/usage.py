@@ -63,33 +63,21 @@ def measure_parts(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = 
     for at, message in enumerate(messages):
         text = _text(message)
         if message.get("role") == "system":
-            counted += _measure_system(text)
+            counted[Part.RULES] += MESSAGE_TOKENS + estimate(BLOCK.sub("", text))
+            for block in BLOCK.finditer(text):
+                counted[BLOCKS.get(block["name"], Part.PINNED)] += estimate(block[0])
         elif at == asked:
             counted += _measure_asked(text)
         else:
-            part = (
-                Part.RESULTS if message.get("role") == "tool" or message.get("tool_calls") else Part.HISTORY
-            )
-            counted[part] += (
-                MESSAGE_TOKENS + estimate(text) + sum(map(_measure_call, message.get("tool_calls") or ()))
-            )
+            called = [call["function"] for call in message.get("tool_calls") or ()]
+            part = Part.RESULTS if called or message.get("role") == "tool" else Part.HISTORY
+            counted[part] += MESSAGE_TOKENS + estimate(text)
+            counted[part] += sum(estimate(each["name"]) + estimate(each["arguments"]) for each in called)
     return {part: counted[part] for part in Part if counted[part]}
 
 
 def _text(message: Mapping[str, Any]) -> str:
     return str(message.get("content") or "")
-
-
-def _measure_call(call: Mapping[str, Any]) -> int:
-    return estimate(call["function"]["name"]) + estimate(call["function"]["arguments"])
-
-
-def _measure_system(text: str) -> Counter[Part]:
-    counted: Counter[Part] = Counter()
-    for block in BLOCK.finditer(text):
-        counted[BLOCKS.get(block["name"], Part.PINNED)] += estimate(block[0])
-    counted[Part.RULES] += MESSAGE_TOKENS + estimate(BLOCK.sub("", text))
-    return counted
 
 
 def _measure_asked(text: str) -> Counter[Part]:

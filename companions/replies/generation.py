@@ -157,17 +157,13 @@ class Generation:
             elif self.said.text.strip() != before.strip() or self.cut_code:
                 return
             elif is_second:
-                self._require_words()
+                if self.said.text.strip() == self.turn.reply.text.strip():  # nor in any round before
+                    raise EmptyAnswer("Neither answer had a word that could be said")
                 return
             else:
                 is_second = True  # nothing was said: it is asked again, once
             async with places("turns").at(self.turn.whose):
                 call = await in_thread_with_retry(record_call, self.turn, round + 1, self.clock())
-
-    def _require_words(self) -> None:
-        """Raise EmptyAnswer where nothing was said in any round."""
-        if self.said.text.strip() == self.turn.reply.text.strip():
-            raise EmptyAnswer("Neither answer had a word that could be said")
 
     async def _ask(self, call: ModelCall, round: int) -> list[ToolCall]:
         """Stream one answer; return the tool calls that it ends with."""

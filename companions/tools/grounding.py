@@ -81,8 +81,3 @@ def split_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
         else:
             left_out.append(shorten(sentence.strip(), MAX_TOLD_CHARACTERS))
     return "".join(kept).strip(), left_out
-
-
-def names_only_shown(context: ToolContext, text: str) -> bool:
-    """Return whether each name, number and day of the text stands in what was shown."""
-    return Shown(context).holds_names(text)

@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.models import Conversation, InnerState, Session
-from companions.tools.grounding import REFUSED, names_only_shown, split_grounded
+from companions.tools.grounding import REFUSED, Shown, split_grounded
 from companions.tools.provenance import find_sources
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.emotion import Emotion
@@ -177,7 +177,7 @@ class Pursue(Tool):
         if found:
             [pursuit] = found
         else:
-            if not names_only_shown(context, self.text):
+            if not Shown(context).holds_names(self.text):
                 raise ToolError(REFUSED.format(what=self.text))
             kind = Memory.Kind.IDEA if self.is_idea else Memory.Kind.GOAL
             sources = find_sources(context, self.text)

@@ -194,9 +194,8 @@ STATIC_URL = "/static/"
 STATIC_ROOT = KITH_HOME / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = KITH_HOME / "media"
-DATA_UPLOAD_MAX_MEMORY_SIZE = (
-    21_000_000  # one imported log of 20 MB; each operation sets its own, smaller limit
-)
+# One imported log of 20 MB; each operation sets its own, smaller limit.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 21_000_000
 
 #: `KITH_HTTP_HEAD_SECONDS`, `KITH_HTTP_BODY_SECONDS`, `KITH_HTTP_READ_SECONDS` | `20`, `30`, `60` | how long a
 #:   request's head may take, each stretch of its body, and each stretch of reading the answer; then the connection

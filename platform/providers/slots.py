@@ -21,9 +21,8 @@ from providers.errors import ProviderBusy
 
 LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
 LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours
-MAX_WAIT_SECONDS = (
-    3.0  # then it is put off, and the worker's thread given to other work, as reminders that are due
-)
+# Then it is put off, and the worker's thread given to other work, as reminders that are due.
+MAX_WAIT_SECONDS = 3.0
 TALKS, CALLS = "kith:slots:talks", "kith:slots:calls"
 UNAVAILABLE = (RedisError, OSError)
 

@@ -30,7 +30,8 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
     model = environment.get("LLM_MODEL")
     if environment.get("LLM_BASE_URL"):
         return ChosenChat(f"Chat model: {model or 'its first model'} at {environment['LLM_BASE_URL']}")
-    names = _list_ollama_models(ollama_port)
+    listed = _ask(ollama_port, "GET", "/v1/models").get("data") or []
+    names = [each["id"] for each in listed if isinstance(each, dict) and isinstance(each.get("id"), str)]
     model = model or next((name for name in names if _can_chat(ollama_port, name)), None)
     if names and model:
         address = f"http://{LOOPBACK}:{ollama_port}/v1"
@@ -42,11 +43,6 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
         {"LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1", "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"},
         Program("rehearsal", [sys.executable, "-m", "providers.rehearsal", "--port", str(port)]),
     )
-
-
-def _list_ollama_models(port: int) -> list[str]:
-    models = _ask(port, "GET", "/v1/models").get("data") or []
-    return [model["id"] for model in models if isinstance(model, dict) and isinstance(model.get("id"), str)]
 
 
 def _can_chat(port: int, name: str) -> bool:

@@ -1,7 +1,7 @@
 """What a chat server turns out not to take, read in its own words, and the request that it does take."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -230,8 +230,4 @@ def shorten_history(messages: Messages, tools: Messages, tokens: int) -> Message
             break
         left -= estimate_messages([messages[at]])
         gone.add(at)
-    return _without(messages, gone)
-
-
-def _without(messages: Messages, gone: set[int]) -> Sequence[Mapping[str, Any]]:
     return [message for at, message in enumerate(messages) if at not in gone]

@@ -3,7 +3,6 @@
 What was cut is left out whole: half an entry would tell half the truth.
 """
 
-import json
 import re
 from typing import Any
 
@@ -52,8 +51,3 @@ def _leave_out_cut(text: str) -> str | None:
         elif character == "," and depth == 1:
             whole_until = at
     return text[:whole_until] if whole_until else None
-
-
-def to_strict(repaired: dict[str, Any]) -> str:
-    """Return it as JSON, to be read as strictly as any."""
-    return json.dumps(repaired, ensure_ascii=True)

@@ -202,9 +202,8 @@ class ThoughtSplitter:
     def __init__(self, *, begins_in_thought: bool = False) -> None:
         self._held = ""  # may be part of a tag
         self._state = "start"  # then perhaps "thought" and "after", or "open"; at last "answer"
-        self._assumed: list[str] | None = (
-            [] if begins_in_thought else None
-        )  # is the answer where nothing closes it
+        # It is the answer where nothing closes it.
+        self._assumed: list[str] | None = [] if begins_in_thought else None
         self._open: list[str] = []  # of an answer that may turn out to have been reasoning
         self.is_without_thought = False
         self._depth = 1

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 
 from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
-from providers.chat.repair import repair_object, to_strict
+from providers.chat.repair import repair_object
 from providers.errors import MalformedError
+from text.strings import is_storable
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -23,7 +24,6 @@ LOOK_BACK_CHARACTERS = 40
 MAX_STARTS = 50
 MAX_REPAIRS = 4
 MAX_DIGITS = 18
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
@@ -87,7 +87,7 @@ def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
         repairs += 1
         if repaired is not None:
             try:
-                strict = DECODER.decode(to_strict(repaired))
+                strict = DECODER.decode(json.dumps(repaired))  # read as strictly as any
             except (ValueError, RecursionError):
                 return
             if _is_storable(strict):
@@ -132,7 +132,7 @@ def _is_storable(candidate: object) -> bool:
     left = [candidate]
     while left:
         value = left.pop()
-        if isinstance(value, str) and UNSTORABLE.search(value):
+        if isinstance(value, str) and not is_storable(value):
             return False
         if isinstance(value, dict):
             left += [*value, *value.values()]

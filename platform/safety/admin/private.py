@@ -34,9 +34,8 @@ from safety.models import AuditEntry
 
 View = Callable[..., HttpResponseBase]
 UNRECORDED_PARAMETERS = {"p", "o", "all", "e"}  # which page, in which order
-MAX_QUERY_CHARACTERS = (
-    8_000  # all of a question is recorded, so that nothing hides behind the rest: more is refused
-)
+# All of a question is recorded, so that nothing hides behind the rest: more is refused.
+MAX_QUERY_CHARACTERS = 8_000
 FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
 
 
