@@ -15,7 +15,7 @@ from memory.learning.subjects import is_own, subject, tells_of_another, tells_th
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
 from memory.recall.traits import terms
-from text.strings import folded
+from text.strings import cut_sentences, folded
 
 # "I remember that you told me: “…": words that lead in what somebody remembers, and tell nothing of it.
 LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))
@@ -33,6 +33,10 @@ DOUBTFUL_CONFIDENCE = 0.5  # is shown as unsure
 YES = "yes"  # of a second reading
 RUN_LETTERS = 5
 MIN_RETOLD = 0.7  # of the letters of what is said, in runs that were given
+MIN_MISQUOTED = (
+    0.8  # of the terms of a quote, in one sentence of its lines: it is that sentence, in other words
+)
+MIN_MISQUOTED_TERMS = 3
 MIN_COVERED = 0.6  # of its terms, in one memory that was given
 
 
@@ -97,7 +101,7 @@ def find_support(
         return Stopped(learnt, word)
     if weighed.doubt and not word:
         return Stopped(learnt, weighed.doubt)
-    is_unsure = word == "" or weighed.doubt not in {"", "invented"}
+    is_unsure = word == "" or weighed.doubt not in {"", "invented", "misquoted"}
     entry = as_unsure(weighed.learnt) if is_unsure else weighed.learnt
     return replace(weighed, learnt=entry, is_read=word == YES)
 
@@ -110,7 +114,7 @@ def weigh(
     Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was
     given), how it is meant if the model says so, forgotten, not_own (the companion does not say so) and human_life (no
     companion has one). Doubts: how it is meant (`why_not_meant`), not_theirs (the person does not say so of themselves),
-    generalised and invented (it tells more than the lines do).
+    generalised and invented (it tells more than the lines do), misquoted (its quotes stand there in other words).
     """
     lines = talk.lines_of(learnt.sources)
     if not lines:
@@ -118,6 +122,9 @@ def weigh(
     if any(holds_secret(text, talk.secrets) for text in (learnt.text, *learnt.quotes)):
         return Stopped(learnt, "secret")
     found = [quote for text in learnt.quotes if (quote := _find_quote(text, lines))]
+    is_misquoted = not found
+    if is_misquoted:
+        found = [quote for text in learnt.quotes if (quote := _find_misquoted(text, lines))]
     if not found:
         return Stopped(learnt, "no_quote")
     own = [quote for quote in found if not is_echo(quote.line, quote.text, learnt.text, names.values())]
@@ -125,7 +132,8 @@ def weigh(
         return Stopped(learnt, "echo")
     echoes = {quote.line.message_id for quote in found} - {quote.line.message_id for quote in own}
     left = [line for line in lines if line.message_id not in echoes]
-    return _judge(Supported(learnt, own, left), talk, names, [memory.text for memory in known])
+    supported = Supported(learnt, own, left, doubt="misquoted" if is_misquoted else "")
+    return _judge(supported, talk, names, [memory.text for memory in known])
 
 
 def _judge(
@@ -147,7 +155,7 @@ def _judge(
     if own and not theirs:
         return Stopped(learnt, "not_own")
     supported = replace(entry, quotes=theirs or meant)
-    doubt = doubt or _find_doubt(supported, talk, called, known, own=own)
+    doubt = doubt or _find_doubt(supported, talk, called, known, own=own) or entry.doubt
     said = " ".join([*known, *called, *(line.text for line in near_lines(entry.lines, talk))])
     if measure_novelty(learnt.text, said) >= DOUBTFUL_NOVELTY:
         learnt = as_unsure(learnt)
@@ -202,6 +210,15 @@ def _find_quote(text: str, lines: Sequence[Line]) -> Quote | None:
     wanted = squeeze(text)
     line = next((line for line in lines if wanted and wanted in squeeze(line.text)), None)
     return Quote(line, wanted) if line else None
+
+
+def _find_misquoted(text: str, lines: Sequence[Line]) -> Quote | None:
+    """Return the sentence of the lines that has nearly all terms of the quote, and the most; None for none."""
+    wanted = set(terms(text))
+    sentences = [Quote(line, squeeze(sentence)) for line in lines for sentence in cut_sentences(line.text)]
+    best = max(sentences, key=lambda quote: len(wanted & set(terms(quote.text))), default=None)
+    held = len(wanted & set(terms(best.text))) if best else 0
+    return best if held >= max(MIN_MISQUOTED_TERMS, MIN_MISQUOTED * len(wanted)) else None
 
 
 def squeeze(text: str) -> str:

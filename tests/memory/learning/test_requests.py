@@ -88,21 +88,37 @@ def test_an_understanding_is_asked_with_what_was_understood_before_and_what_may_
         (requests.FACTS_FORM, Facts),
         (requests.DIARY_FORM, Diary),
         (requests.FELT_FORM, Diary),
-        (requests.UNDERSTANDING_FORM, Understanding),
-        (requests.COMPARED_FORM, Understanding),
         (requests.REFLECTION_FORM, Reflection),
     ],
 )
 def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[BaseModel]) -> None:
     shown = json.loads(text)
     read = answer.model_validate(shown)
-    optional = {"inner_state", "contradictions"}  # asked for only where there is something to go on from
+    optional = {"inner_state"}  # asked for only where there is something to go on from
     assert set(shown) | optional >= set(answer.model_fields) >= set(shown)
     if isinstance(read, Facts):
         assert set(shown["memories"][0]) == set(Learnt.model_fields)
         assert (len(read.memories), read.unreadable) == (1, 0)
-    if isinstance(read, Understanding):
-        assert [edit.do for edit in read.user_profile] == ["add", "change", "drop"]
+
+
+def test_an_understanding_is_shown_by_an_example_that_does_no_harm_where_it_is_copied(
+    mira: Companion, had: Had, known: list[Memory]
+) -> None:
+    """Numbers of the example are those of no sentence and no pair; nothing is changed where there is nothing."""
+    talk, pairs = had(mira, "Bye!"), [(memory, "Alice has gone off tea.") for memory in known]
+    request = render_understanding_request(talk, [], ["I am calm."], [], NAMES, pairs=pairs)
+    shown = json.loads(request[0]["content"].splitlines()[-1])
+    read = Understanding.model_validate(shown)
+    assert set(shown) == set(Understanding.model_fields)
+    assert [(edit.do, edit.number) for edit in read.self_concept] == [
+        ("add", None),
+        ("change", 2),
+        ("drop", 3),
+    ]
+    assert [edit.do for edit in read.user_profile] == ["add"]
+    assert read.contradictions == [3]
+    bare = json.loads(render_understanding_request(talk, [], [], [], NAMES)[0]["content"].splitlines()[-1])
+    assert set(bare) == {"self_concept", "user_profile"}
 
 
 def test_no_request_shows_a_schema(mira: Companion, had: Had, known: list[Memory]) -> None:

@@ -242,7 +242,7 @@ def test_what_comes_from_no_line_is_not_kept(mira: Companion, had: Had, sources:
 def test_a_quote_stands_in_its_own_line_word_for_word(mira: Companion, had: Had) -> None:
     talk = had(mira, FIVE[0], FIVE[1])
     wrong = [learnt(TEA, 1, FIVE[1]), learnt(TEA, 1, "Nothing beats tea")]
-    assert outcomes(apply(mira, talk, *wrong)) == [("stopped", "no_quote")] * 2
+    assert outcomes(apply(mira, talk, *wrong)) == [("stopped", "no_quote"), ("stopped", "misquoted")]
     assert facts(mira) == []
 
 

@@ -17,6 +17,7 @@ from tests.memory.learning.conftest import NAMES, Had, apply, facts, learnt, out
 
 LOVES = learnt("Alice loves meetings.", 1, "I do love those meetings")
 LOTTERY = learnt("Alice would buy a boat if she won.", 1, "If I won, I would buy a boat")
+EXAM = learnt("Tiago has an exam on Friday.", 1, "Tiago has an exam on Friday")
 NINA = learnt("Alice met Nina on Friday.", 1, "I met her on Friday")
 
 
@@ -33,6 +34,9 @@ NINA = learnt("Alice met Nina on Friday.", 1, "I met her on Friday")
         ("If I won, I would buy a boat.", LOTTERY, "yes", "", True),
         ("I met her on Friday.", NINA, "", "invented", False),
         ("I met her on Friday.", NINA, "yes", "", False),
+        ("Tiago has his big exam on Friday, poor boy.", EXAM, None, "misquoted", False),
+        ("Tiago has his big exam on Friday, poor boy.", EXAM, "yes", "", False),
+        ("Tiago has his big exam soon, on Friday we sing.", EXAM, "not_said", "not_said", False),
     ],
 )
 def test_its_word_goes_before_what_rules_say_and_silence_leaves_it_to_them(
