@@ -1,4 +1,4 @@
-"""Lines of an answer: who is made to speak in them, emotions in brackets, and stage directions. Pure.
+"""Lines of an answer: who is made to speak in them and when, emotions in brackets, and stage directions. Pure.
 
 An answer comes in pieces cut anywhere. Of the beginning of a line so much is held back as may be somebody's label.
 """
@@ -25,6 +25,9 @@ FEELING = (
 BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
+)
+STAMP = regex.compile(  # as `prompting.history.render_time` shows when something was said
+    r"[^\S\n]{0,8}\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{1,2} [A-Z][a-z]{2}, \d{1,2}:\d{2}\][^\S\n]{0,4}"
 )
 FENCE = regex.compile(r"[ ]{0,3}(?:```|~~~)")
 LABELLED = regex.compile(r"\s*(?:[-*•]\s+|\d+[.)]\s+)?[*_]{0,2}[\w'’ -]{1,30}[*_]{0,2}\s?[:：]")
@@ -134,6 +137,11 @@ class LineReader:
         if fence and not fence.partial:
             self._is_code = not self._is_code
         elif not self._is_code:
+            stamp = STAMP.match(text, at, partial=True)
+            if stamp and not is_end and (stamp.partial or stamp.end() == len(text)):
+                return None
+            if stamp and not stamp.partial:
+                return stamp.end(), None
             if self._is_first and not self._has_text():
                 found = FIRST.match(text, at, partial=True)
                 if found and not is_end and (found.partial or found.end() == len(text)):

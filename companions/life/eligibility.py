@@ -11,7 +11,7 @@ from django.db.models import Max
 from accounts.usage import waits_until
 from companions.models import Companion, Life, Message, Timer, Waking
 
-TOO_LATE_AFTER = timedelta(hours=12)
+TOO_LATE_AFTER = timedelta(hours=6)  # an evening's is none any more in the morning
 # Then the longest silence has been thought of, and nothing else costs anything.
 LONG_GONE_AFTER = timedelta(days=21)
 # How long it waits after so many messages in a row that nobody answered; then it waits for the person.

@@ -28,7 +28,10 @@ MAX_AHEAD = timedelta(days=5 * 366)
 MINUTE = timedelta(minutes=1)
 LEAP_YEAR = datetime(2000, 1, 1)  # noqa: DTZ001 - a clock of no zone
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
-LENGTH = re.compile(r"([0-9]+) ?(s|min|h|d)", re.IGNORECASE)
+LENGTH = re.compile(
+    r"(?:in )?([0-9]+) ?(?:(?P<s>s|secs?|seconds?)|(?P<min>m|mins?|minutes?)|(?P<h>h|hours?)|(?P<d>d|days?))",
+    re.IGNORECASE,
+)
 CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})", re.IGNORECASE)
 FORMS = gettext_lazy(
     "Write one of: 30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * * with five fields "
@@ -157,7 +160,7 @@ def _parse_after(words: str) -> After:
     written = LENGTH.fullmatch(words)
     if not written:
         raise _bad_schedule(_("This is no schedule."))
-    amount, unit = int(written[1]), written[2].lower()
+    amount, unit = int(written[1]), str(written.lastgroup)
     if not amount:
         raise ScheduleError("too_soon", _("This is no time at all: at least one second."))
     if amount * SECONDS[unit] > MAX_AHEAD.total_seconds():

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from django.db.models import TextChoices
+from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from companions.life.inner_state import get_newest
@@ -108,14 +108,17 @@ def _find_messages(
     learnt: Iterable[Memory],
     asked_in: Iterable[Message],
 ) -> list[Message]:
-    """Return the messages that tell it, those behind what was learnt of it that share a word with it, and the request."""
+    """Return the messages that tell it, those behind what was learnt of it that share a word with it, what the companion
+    answered to these, and the request.
+    """
     words = frozenset[str]().union(*statements)
     mine = Message.objects.filter(companion=companion)
     said = {memory.message_id for memory in telling if memory.message_id}
     behind = mine.filter(derived_memories__in=[memory.pk for memory in learnt]).distinct()
     said |= {message.pk for message in behind if words & read_words(message.text)}
-    said |= {message.pk for message in asked_in}
-    return list(mine.filter(pk__in=said).order_by("said_at", "pk"))
+    answers = Q(parent__in=said, parent__role=Message.Role.USER, role=Message.Role.ASSISTANT)
+    asked = {message.pk for message in asked_in}
+    return list(mine.filter(Q(pk__in=said | asked) | answers).order_by("said_at", "pk"))
 
 
 def _find_sentences(

@@ -1,7 +1,8 @@
 """What a companion writes by itself stands on what it was shown: a sentence that names what is nowhere there is left out.
 
 Names, numbers and days must stand in the prompt, as in whatever else is learnt. So must what is spoken of as known, be it
-no name ("her lessons at the conservatory", "the storm"), but for words of inner life and of passing time.
+no name ("her lessons at the conservatory", "the storm"), but for words of inner life and of passing time; and weather,
+tears and promises are told by nobody but the talk and what is remembered of it.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import cached_property
 from companions.life.reflection import keep_grounded
 from companions.tools.tool import ToolContext
 from memory.language import pattern_of, words_of
+from memory.learning.grounding import is_made_up
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import tells_something, terms
 from text.strings import cut_sentences, shorten
@@ -61,6 +63,13 @@ class Shown:
         names = self.context.companion.names.values()
         return bool(keep_grounded(sentence, self.talk, self.text, names))
 
+    def holds_events(self, sentence: str) -> bool:
+        """Return whether the weather, tears or promises of the sentence were spoken of, and not only in the persona."""
+        told = [
+            str(line.get("content") or "") for line in self.context.prompt if line["role"] in {"user", "tool"}
+        ]
+        return not is_made_up(sentence, self.talk, told, self.context.companion.names.values())
+
     def holds_things(self, sentence: str) -> bool:
         """Return whether whatever the sentence speaks of as known was shown; what it is likened to need not be."""
         plain = pattern_of("likens").split(sentence, maxsplit=1)[0]
@@ -76,7 +85,8 @@ def split_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
     shown = Shown(context)
     kept, left_out = [], []
     for sentence in cut_sentences(text)[:MAX_SENTENCES]:
-        if not sentence.strip() or (shown.holds_names(sentence) and shown.holds_things(sentence)):
+        holds = (shown.holds_names, shown.holds_things, shown.holds_events)
+        if not sentence.strip() or all(check(sentence) for check in holds):
             kept.append(sentence)
         else:
             left_out.append(shorten(sentence.strip(), MAX_TOLD_CHARACTERS))

@@ -127,6 +127,16 @@ def test_it_shows_all_that_would_go(mira: Companion, secret: list[Message]) -> N
     assert along == [("user_profile", "Her nephew or niece is due in February.")]
 
 
+def test_what_was_answered_to_it_goes_with_it_whatever_its_words(mira: Companion) -> None:
+    secret, answer, other, fun = say(
+        mira, SECRET, "It stays between us; eight weeks is long.", *SAID[2:], at=EARLIER
+    )
+    confirm(asked(mira), None, LATER)
+    left = set(Message.objects.filter(companion=mira).values_list("pk", flat=True))
+    assert not left & {secret.pk, answer.pk}
+    assert {other.pk, fun.pk} <= left
+
+
 def test_confirmed_it_is_gone_everywhere_and_nothing_else(mira: Companion, secret: list[Message]) -> None:
     proposal = asked(mira)
     confirm(proposal, None, LATER)

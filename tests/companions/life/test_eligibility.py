@@ -60,9 +60,9 @@ def test_no_drive_wakes_it_in_its_hours_of_sleep_in_the_persons_zone(
     assert reason(woken(mira, NOON, is_asked_for=False)) == ""
 
 
-def test_what_nobody_asked_for_is_not_made_up_for_after_half_a_day(mira: Companion) -> None:
-    assert reason(woken(mira, NOON - 12 * HOUR, is_asked_for=False)) == ""
-    assert reason(woken(mira, NOON - 12 * HOUR - timedelta(seconds=1), is_asked_for=False)) == "too_late"
+def test_what_nobody_asked_for_is_not_made_up_for_after_a_quarter_of_a_day(mira: Companion) -> None:
+    assert reason(woken(mira, NOON - 6 * HOUR, is_asked_for=False)) == ""
+    assert reason(woken(mira, NOON - 6 * HOUR - timedelta(seconds=1), is_asked_for=False)) == "too_late"
     assert reason(woken(mira, NOON - 30 * DAY)) == ""
 
 

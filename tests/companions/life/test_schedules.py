@@ -52,6 +52,12 @@ def on_clocks(schedule: str, since: datetime, zone: ZoneInfo, count: int) -> lis
         ("2h", "2h", 7200),
         ("1d", "1d", 86400),
         (" 05 MIN ", "5min", 300),
+        *(
+            ("1 minute", "1min", 60),
+            ("in 90 seconds", "90s", 90),
+            ("3 Hours", "3h", 10800),
+            ("2 days", "2d", 172800),
+        ),
         ("once:2026-11-21 18:00", "once:2026-11-21 18:00", 1200),
         ("Once: 2026-11-21T18:00", "once:2026-11-21 18:00", 1200),
         ("once:2026-11-22 9:05", "once:2026-11-22 09:05", 55500),

@@ -26,7 +26,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "think": {"text": "She is busy."},
     "stay_silent": {},
     "feel": {"text": "I am glad."},
-    "write_diary": {"title": "Rain", "text": "It rained."},
+    "write_diary": {"title": "Quiet", "text": "I was quiet."},
     "pursue": {"text": "Learn her songs"},
 }
 MOST_TOKENS = 1340  # of what every waking is offered
@@ -112,20 +112,22 @@ def test_thoughts_are_kept_with_the_waking_and_bounded(awake: WakingContext) -> 
 
 
 def test_a_page_of_the_diary_comes_to_mind_later_and_is_written_once_a_waking(awake: WakingContext) -> None:
-    use(awake, "write_diary", title="Rain", text="It rained.\n\nI stayed in.")
-    awake.waking.steps = [{"name": "write_diary", "result": {"diary": "Rain"}}]
+    use(awake, "write_diary", title="Quiet", text="I was quiet.\n\nI stayed in.")
+    awake.waking.steps = [{"name": "write_diary", "result": {"diary": "Quiet"}}]
     assert "already" in use(awake, "write_diary", title="More", text="And more.")["error"]
     entry = DiaryEntry.objects.select_related("memory", "session").get()
-    assert [one["text"] for one in entry.sentences] == ["It rained.", "I stayed in."]
-    assert (entry.session.started_at, entry.session.ended_at, entry.session.title) == (NOON, NOON, "Rain")
+    assert [one["text"] for one in entry.sentences] == ["I was quiet.", "I stayed in."]
+    assert (entry.session.started_at, entry.session.ended_at, entry.session.title) == (NOON, NOON, "Quiet")
     assert entry.memory is not None
-    assert (entry.memory.kind, entry.memory.text) == ("diary", "Rain\nIt rained. I stayed in.")
+    assert (entry.memory.kind, entry.memory.text) == ("diary", "Quiet\nI was quiet. I stayed in.")
 
 
 INVENTED = [
     "I keep thinking of her lessons at the conservatory, and of the storm over the Douro.",
     "I keep thinking of her lessons at the conservatory.",
     "The storm howled all night.",
+    "It rained on the skylight all day.",
+    "She cried a little.",
     "She has three sisters.",
     "Yesterday Tomás sang for us.",
     "我想起她在音乐学院的课。",
