@@ -25,7 +25,7 @@ from companions.sessions.drafts import (
     see_verification,
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
-from memory.learning.answers import Diary, Facts, Sentence, Understanding
+from memory.learning.answers import Diary, Edit, Facts, Sentence, Understanding
 from memory.learning.contradictions import find_pairs
 from memory.learning.diary import Sentences
 from memory.learning.evidence import YES, Supported, find_support, without_echoes
@@ -41,7 +41,7 @@ from memory.learning.revisions import apply_edits
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
-from memory.learning.verification import ask_about, fact_key, list_facts, take_fitting
+from memory.learning.verification import ask_about, fact_key, list_facts, retells, take_fitting
 from memory.models import Revision
 from memory.recall.traits import terms
 from providers.chat.structured import ask
@@ -221,13 +221,29 @@ def draft_understanding(material: Material, drafts: Drafts, now: datetime) -> Un
     with charged(payer, ModelCall.Purpose.CLOSING) as charge:
         answer = ask("understanding", request, Understanding)
     contradicted = [pairs[number - 1] for number in answer.contradictions if 1 <= number <= len(pairs)]
+    rejected = _find_rejected(drafts)
+
+    def apply(revision: Revision | None, edits: Sequence[Edit]) -> Sentences:
+        kept = [edit for edit in edits if not retells(edit.text, rejected, names.values())]
+        return apply_edits(revision.sentences if revision else [], kept, talk, names)
+
     return UnderstandingDraft(
-        self_concept=apply_edits(own.sentences if own else [], answer.self_concept, talk, names),
-        user_profile=apply_edits(theirs.sentences if theirs else [], answer.user_profile, talk, names),
+        self_concept=apply(own, answer.self_concept),
+        user_profile=apply(theirs, answer.user_profile),
         contradicted=[(pair.place, fingerprint_memory(pair.memory)) for pair in contradicted],
         call_id=charge.calls[-1].pk,
         seen=see_understanding(material, facts),
     )
+
+
+def _find_rejected(drafts: Drafts) -> list[str]:
+    """Return the facts and sentences of the diary of which a second reading says that they do not stand."""
+    facts = {
+        fact_key(place): fact.text for place, fact in enumerate(drafts.facts.learnt if drafts.facts else [])
+    }
+    diary = drafts.diary.diary if drafts.diary else []
+    texts = facts | {f"diary {place}": str(sentence["text"]) for place, sentence in enumerate(diary)}
+    return [texts[key] for key, word in drafts.words.items() if word not in {"", YES} and key in texts]
 
 
 def _texts(revision: Revision | None) -> list[str]:

@@ -40,7 +40,7 @@ class SetTimer(Tool):
             message=context.message,
             waking=context.waking,
         )
-        return _describe(context, timer)
+        return _describe(timer, context)
 
 
 class ListTimers(Tool):
@@ -51,7 +51,9 @@ class ListTimers(Tool):
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         planned = list(timers.get_planned(context.companion.pk))
         entries = [
-            _describe(context, timer) | {"text": shorten(timer.note, MAX_NOTE_CHARACTERS)}
+            {"timer": str(timer.pk)[:ID_CHARACTERS]}
+            | _describe(timer, context)
+            | {"text": shorten(timer.note, MAX_NOTE_CHARACTERS)}
             for timer in planned
         ]
         given = take_fitting(entries, count_tokens_left(context))
@@ -65,7 +67,7 @@ class CancelTimer(Tool):
     name = "cancel_timer"
     writes = True
 
-    timer: str = Field(min_length=ID_CHARACTERS, max_length=36, description="Its id.")
+    timer: str = Field(min_length=ID_CHARACTERS, max_length=36, description="Its id, of list_timers.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         id = self.timer.strip().lower()
@@ -83,10 +85,10 @@ class CancelTimer(Tool):
 TOOLS: list[type[Tool]] = [SetTimer, ListTimers, CancelTimer]
 
 
-def _describe(context: ToolContext, timer: Timer) -> dict[str, Any]:
-    """Return the timer's short id, when it is due in words, and when next, in the person's zone."""
+def _describe(timer: Timer, context: ToolContext) -> dict[str, Any]:
+    """Return when the timer is due in words, and when next, in the person's zone; no id, which a model would read out."""
     zone, language = timers.get_zone(context.companion), context.companion.user.language
-    described = {"timer": str(timer.pk)[:ID_CHARACTERS], "when": timers.describe(timer, zone, language)}
+    described = {"when": timers.describe(timer, zone, language)}
     if timer.due_at:
         described["next"] = f"{timer.due_at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
     return described

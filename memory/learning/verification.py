@@ -3,7 +3,7 @@
 Rules read words, not minds: whether a line is a joke, and whether it says what was made of it, a reader can tell.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -15,11 +15,13 @@ from memory.learning.requests import ANSWER_SHARE, Drafted, render_verification_
 from memory.learning.sincerity import find_sentence
 from memory.learning.talk import Talk
 from memory.models import Memory
+from memory.recall.traits import terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
 from providers.tokens import estimate_messages
 
 MAX_SAID = 400  # characters of a sentence that stands beside what was drawn from it
+MIN_RETOLD, MIN_RETOLD_TERMS = 0.7, 2  # of the terms of the shorter of two sentences: both tell the same
 REJECTIONS = ("joke", "irony", "if", "role_play", "quotation", "question", "taken_back", "not_said")
 WORDS = {
     **MEANT_WORDS, **{word: word for word in (YES, *REJECTIONS)},
@@ -97,6 +99,17 @@ def fact_key(place: int) -> str:
 def _show_sentence(quote: str, text: str) -> str:
     sentence = find_sentence(quote, text)
     return sentence if len(sentence) <= MAX_SAID else quote
+
+
+def retells(text: str, others: Iterable[str], names: Collection[str]) -> bool:
+    """Return whether a sentence tells what one of the others tells, in nearly its words; names do not count."""
+    called = set(terms(" ".join(names)))
+    told = set(terms(text)) - called
+    for other in others:
+        known = set(terms(other)) - called
+        if len(told & known) >= max(MIN_RETOLD_TERMS, MIN_RETOLD * min(len(told), len(known))):
+            return True
+    return False
 
 
 def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> list[Drafted]:

@@ -27,7 +27,6 @@ def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: TurnContext) 
     assert timer.due_at == NOW + timedelta(seconds=30)
     there = timer.due_at.astimezone(mira.user.zone)
     assert given == {
-        "timer": str(timer.pk)[:8],
         "when": "in 30 seconds",
         "next": f"{there:%Y-%m-%d %H:%M:%S}",
     }
@@ -50,15 +49,16 @@ def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: TurnC
 def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, turn: TurnContext) -> None:
     made = use(turn, "set_timer", schedule="2min", note="tea")
     given = use(turn, "list_timers")
-    assert given["timers"][0] == {**made, "text": "tea"}
+    short = str(mira.timers.get(note="tea").pk)[:8]
+    assert given["timers"][0] == {"timer": short, **made, "text": "tea"}
     assert (len(given["timers"]), given["more"]) == (3, 0)
     assert turn.shown >= set(mira.timers.values_list("pk", flat=True))
-    assert use(turn, "cancel_timer", timer=made["timer"].upper()) == {
-        "cancelled": made["timer"],
+    assert use(turn, "cancel_timer", timer=short.upper()) == {
+        "cancelled": short,
         "text": "tea",
     }
     assert mira.timers.get(note="tea").state == Timer.State.CANCELLED
-    assert "list_timers" in use(turn, "cancel_timer", timer=made["timer"])["error"]
+    assert "list_timers" in use(turn, "cancel_timer", timer=short)["error"]
 
 
 def test_anothers_timer_is_not_there(mira: Companion, tian: Companion, turn: TurnContext) -> None:

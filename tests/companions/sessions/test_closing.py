@@ -1,5 +1,6 @@
 """A session ends once, whole, or not at all: whatever is killed, asked twice, or deleted meanwhile."""
 
+import json
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -334,6 +335,34 @@ def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
     assert entry.sentences
     assert all(one["sources"] for one in entry.sentences)
     assert all(len(one.sentences) <= 20 for one in Revision.objects.all())
+
+
+def test_nobody_is_thought_to_be_what_a_second_reading_has_rejected(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    said = (
+        "I leave my school in January! No, that was a joke of his.",
+        "Ha.",
+        "I have a cat called Pixel.",
+        "A fine name.",
+    )
+    talk(mira, *said)
+    leaves, cat = "Alice leaves her school in January.", "Alice has a cat called Pixel."
+    facts = [
+        {"text": leaves, "sources": [1], "quotes": ["I leave my school in January"]},
+        {"text": cat, "sources": [3], "quotes": ["I have a cat called Pixel"]},
+    ]
+    edits = [{"do": "add", "text": "Alice is leaving her school in January.", "sources": [1]}]
+    edits += [{"do": "add", "text": cat, "sources": [3]}]
+    answers = {
+        "facts": {"memories": facts},
+        "verification": {"answers": {"1": "joke", "2": "yes"}},
+        "understanding": {"self_concept": [], "user_profile": edits},
+    }
+    rehearsal.script(*({"task": task, "answer": json.dumps(answer)} for task, answer in answers.items()))
+    assert closed(mira, NOON).state == "done"
+    profile = Revision.objects.get(about="user_profile")
+    assert [sentence["text"] for sentence in profile.sentences] == [cat]
 
 
 def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(

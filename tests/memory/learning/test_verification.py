@@ -9,7 +9,7 @@ from pytest_django import Settings
 from companions.models import Companion
 from memory.learning.evidence import DOUBTFUL_CONFIDENCE, Stopped, find_support
 from memory.learning.requests import Drafted, render_verification_request
-from memory.learning.verification import Verification, ask_about, list_facts, take_fitting, verify
+from memory.learning.verification import Verification, ask_about, list_facts, retells, take_fitting, verify
 from providers.rehearsal.forms import write_form
 from providers.tokens import estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
@@ -98,6 +98,21 @@ def test_what_denies_nothing_known_is_kept_as_a_fact_of_its_own_where_it_is_read
 )
 def test_each_word_is_read_and_any_other_is_none(answer: Any, words: list[str]) -> None:
     assert Verification.model_validate(answer).read(3) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "is_same"),
+    [
+        ("Alice is leaving her school in January.", "Alice leaves the school in January.", True),
+        ("Alice has a cat, and leaves her school in January.", "Alice leaves her school in January.", True),
+        ("Alice likes her school.", "Alice leaves her school in January.", False),
+        ("Alice loves meetings with friends.", "Alice loves department meetings.", False),
+        ("", "Alice runs.", False),
+        ("小明养了一只叫可乐的猫。", "小明有一只叫可乐的猫。", True),
+    ],
+)
+def test_what_is_told_in_nearly_the_same_words_is_known_again(text: str, other: str, is_same: bool) -> None:
+    assert retells(text, ["Tea is warm.", other], ["Alice", "Mira"]) is is_same
 
 
 def build(*numbers: int) -> list[Drafted]:
