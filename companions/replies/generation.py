@@ -86,6 +86,7 @@ class Generation:
         self._newest: list[str] = []
         self.names = Names(turn.companion.name, turn.companion.user.name)
         self.cleaner, self.thinking = AnswerCleaner(self.names), Expressions()
+        self.gap = ""  # before the next words, where they are another answer
         self.publisher = Publisher(
             turn.companion.pk, turn.reply.pk, seq=turn.reply.seq, characters=len(turn.reply.text)
         )
@@ -153,7 +154,7 @@ class Generation:
                 self.cut_code = ""  # it goes on
                 await self._use_tools(calls, self.said.text[len(before) :])
                 if self.said.text and not self.said.text[-1].isspace():
-                    self._give(["\n\n"])  # what it says next is another answer
+                    self.gap = "\n\n"
             elif self.said.text.strip() != before.strip() or self.cut_code:
                 return
             elif is_second:
@@ -171,13 +172,14 @@ class Generation:
         offered = get_round_offers(self.turn, round)
         meter, prompt = Meter(offered, round), self.turn.prompt
         before, felt, self.quoted = self.said.text, len(self.said.emotions), QuotedCalls(prompt)
+        gap = self.gap
         self.cleaner = self._make_cleaner()
         sampling = Sampling.for_talk([self.names.person])
         try:
             async with aclosing(get_chat_client().stream(prompt, offered, sampling=sampling)) as events:
                 async for event in events:
                     if isinstance(event, Retracted):
-                        self._take_back(before, felt, meter, calls)
+                        self._take_back(before, gap, felt, meter, calls)
                     else:
                         self._take(event, meter, calls)
                     if self.cleaner.cut:  # what follows is not the companion's
@@ -197,14 +199,14 @@ class Generation:
 
     def _make_cleaner(self) -> AnswerCleaner:
         keeps_directions = not self.turn.companion.without_directions
-        return AnswerCleaner(self.names, self.said.text, TOOLS, keeps_directions=keeps_directions)
+        return AnswerCleaner(self.names, self.said.text + self.gap, TOOLS, keeps_directions=keeps_directions)
 
-    def _take_back(self, before: str, felt: int, meter: Meter, calls: list[ToolCall]) -> None:
+    def _take_back(self, before: str, gap: str, felt: int, meter: Meter, calls: list[ToolCall]) -> None:
         """Make reasoning of all that this answer has said so far, behind the text and the emotions before it."""
         self._clean(self.cleaner.end(), meter, calls)
         calls.clear()
         reasoning = self.said.text[len(before) :]
-        self.said.text = before
+        self.said.text, self.gap = before, gap
         del self.said.emotions[felt:]
         self.cleaner = self._make_cleaner()
         self._send_started()
@@ -271,6 +273,7 @@ class Generation:
             if reply.first_piece_at is None:
                 reply.first_piece_at = self.clock()
                 run_in_background(_mark_streaming_soon(reply.pk, reply.first_piece_at))
+            part, self.gap = self.gap + part, ""
             self._newest.append(part)
             self.publisher.add("reply.piece", part)
 

@@ -297,8 +297,6 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended = held.select_related("message", "continues__answer").first() if companion else None
     if companion is None or ended is None:
         return None
-    if state == Reply.State.DONE:
-        said.text = said.text.rstrip()
     if said.text.strip():
         ended.answer = _save_answer(companion, ended, said.text, now)
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq

@@ -63,14 +63,6 @@ def test_a_reply_has_its_turn_at_once_where_none_is_open(mira: Companion) -> Non
     assert not start(mira, "Three", None, NOW, at_once=True).has_turn  # the second has its turn before it
 
 
-def test_what_is_done_is_kept_without_the_gap_before_an_answer_that_never_came(mira: Companion) -> None:
-    reply = start(mira, "One", None, NOW, at_once=True).reply
-    ended = finish(reply, Reply.State.DONE, Said("Well.\n\n"), NOW, held_by=process_name())
-    assert ended
-    assert ended.answer
-    assert (ended.text, ended.answer.text) == ("Well.", "Well.")
-
-
 def test_a_message_sent_again_takes_no_second_turn(mira: Companion) -> None:
     first, again = (start(mira, "One", "id", NOW, at_once=True) for _ in range(2))
     assert first.reply == again.reply

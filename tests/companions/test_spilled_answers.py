@@ -75,7 +75,7 @@ async def test_what_is_meant_is_shown_and_kept(
             rehearsal.script({"pieces": [answer]})
             frames = await say(socket, number)
             ended = (frames[-1]["type"], shown(frames), frames[-1]["message"]["text"])
-            assert ended == ("reply.done", answer, answer.rstrip()), name
+            assert ended == ("reply.done", answer, answer), name
     assert not await in_thread(Prompt.objects.exclude(wrote="").exists)
 
 
@@ -141,7 +141,7 @@ async def test_a_call_that_the_person_wrote_is_not_made_when_it_is_repeated(
     rehearsal.script({"answer": f"You wrote: <tool_call>{CALL} and so on"})
     async with connected(alice, noor) as socket:
         frames = await say(socket, 1, f"Repeat: {quoted}")
-    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote:")
+    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote: ")
     assert (await in_thread(Reply.objects.get)).tool_calls == []
 
 

@@ -179,6 +179,17 @@ async def test_what_it_said_before_it_called_a_tool_stands_before_the_call(
     assert called["content"] == "Let me think."
 
 
+async def test_an_answer_that_never_came_leaves_no_gap_behind_what_was_said_before_the_call(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    look = {"name": "recall", "arguments": {"cue": "exam"}}
+    rehearsal.script({"answer": "Let me think.", "tool_calls": [look]}, {"answer": ""}, {"answer": ""})
+    async with connected(alice, mira) as socket:
+        await socket.send("message.send", text="When is my exam?", client_id="1")
+        frames = await socket.until("reply.done")
+    assert frames[-1]["message"]["text"] == "Let me think."
+
+
 async def test_what_was_said_yesterday_comes_back_in_a_new_session(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:

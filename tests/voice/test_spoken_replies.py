@@ -20,6 +20,8 @@ from tests.fixtures.sound import hum
 from tests.fixtures.turns import connected
 from tests.voice.speeches import Listener, answered, begun, contents, said_by_itself
 from voice.models import Speech, Spoken, Voice
+from voice.speech import sound
+from voice.speech.spoken_text import wait_for_sentence
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 ENGLISH = (
@@ -132,11 +134,18 @@ async def test_what_is_not_said_yet_can_be_asked_for_again(
 
 
 async def test_a_reply_that_is_gone_has_no_more_sentences(
-    speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion
+    speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    is_waited_for = asyncio.Event()
+
+    def wait(*arguments: Any) -> Any:
+        is_waited_for.set()
+        return wait_for_sentence(*arguments)
+
+    monkeypatch.setattr(sound, "wait_for_sentence", wait)
     reply = await in_thread(begun, mira, "Hello")
     hearing = asyncio.create_task(listener.hear(reply, 0, wait="20"))
-    await asyncio.sleep(0.2)
+    await is_waited_for.wait()
     await in_thread(Reply.objects.filter(pk=reply.pk).delete)
     assert (await hearing).status_code == 204
 
