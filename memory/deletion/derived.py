@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
+from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
-from memory.learning.revisions import revise
-from memory.models import Block, DiaryEntry, Memory, Revision, Slot
+from memory.models import Block, DiaryEntry, Memory, Slot
 from memory.models.core_memory import By
 
 Row = TypeVar("Row", Slot, Block)
@@ -36,7 +36,7 @@ def remove_derived(scope: DeletionScope) -> Derived:
     wider = _widen(wider.with_memories(siblings), _drawn_from(siblings), _stands)
     _strip_evidence(wider, direct)
     _clear_core_memory(wider)
-    _clear_revisions(wider)
+    drop_from_revisions(scope.companion_id, wider.is_behind, scope.now)
     ended, changed = _clear_diary(wider)
     return Derived(wider.memories - scope.memories | ended, changed)
 
@@ -51,7 +51,7 @@ def conceal_derived(scope: DeletionScope) -> Derived:
     condition = _learnt_from(scope, scope.all_messages) | _drawn_from(scope.memories)
     wider = _widen(scope, condition, lambda memory, so_far: _stands(memory, so_far, with_sources=True))
     _clear_core_memory(wider)
-    _clear_revisions(wider)
+    drop_from_revisions(scope.companion_id, wider.is_behind, scope.now)
     ended, changed = _clear_diary(wider, stays=True)
     private = wider.memories | ended
     Memory.objects.of(scope.companion_id).filter(pk__in=private).update(is_private=True)
@@ -192,28 +192,7 @@ def _lines_left(block: Block, scope: DeletionScope, restated: Restatements) -> l
     return [line for line in lines if known & scope.read(line)]
 
 
-# -- self-concept, user profile and diary
-
-
-def _clear_revisions(scope: DeletionScope) -> None:
-    """Take sentences that come from what goes out of every revision.
-
-    Where the one that holds is touched, another one holds from now on: whoever thinks about it meanwhile sees that.
-    """
-    for about in Revision.About:
-        every = list(Revision.objects.of(scope.companion_id, about))
-        touched = [revision for revision in every if any(map(scope.is_behind, revision.sentences))]
-        if touched and touched[0] is every[0]:
-            left = _sentences_left(every[0].sentences, scope)
-            revise(scope.companion_id, about, left, Revision.By.DELETION, scope.now)
-        for revision in touched:
-            revision.sentences, revision.is_stale = _sentences_left(revision.sentences, scope), True
-        mine = Revision.objects.filter(companion_id=scope.companion_id)
-        mine.bulk_update(touched, ["sentences", "is_stale"], batch_size=200)
-
-
-def _sentences_left(sentences: Sequence[dict[str, Any]], scope: DeletionScope) -> list[dict[str, Any]]:
-    return [sentence for sentence in sentences if not scope.is_behind(sentence)]
+# -- diary
 
 
 def _clear_diary(scope: DeletionScope, *, stays: bool = False) -> tuple[frozenset[UUID], frozenset[UUID]]:
@@ -251,8 +230,8 @@ def _is_cleared(entry: DiaryEntry, scope: DeletionScope, lost: frozenset[str]) -
     """Return whether the entry told of what goes: those sentences are gone then, and it waits to be written anew."""
     kept = [
         sentence
-        for sentence in _sentences_left(entry.sentences, scope)
-        if lost.isdisjoint(scope.read(sentence["text"]))
+        for sentence in entry.sentences
+        if not scope.is_behind(sentence) and lost.isdisjoint(scope.read(sentence["text"]))
     ]
     is_titled = lost.isdisjoint(scope.read(entry.title))
     if kept == entry.sentences and is_titled:

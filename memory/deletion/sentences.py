@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from memory.learning.diary import UNTITLED, rewrite
@@ -23,8 +24,7 @@ def drop_sentences(companion_id: UUID, goes: Goes, now: datetime) -> None:
         text = "\n".join(line for line in block.text.splitlines() if not goes(line))
         if text != "\n".join(block.text.splitlines()):
             blocks.filter(pk=block.pk).update(text=text, changed_at=now)
-    for about in Revision.About:
-        _drop_from_revisions(companion_id, about, goes, now)
+    drop_from_revisions(companion_id, lambda sentence: goes(sentence["text"]), now)
     for entry in DiaryEntry.objects.filter(companion_id=companion_id):
         sentences = [sentence for sentence in entry.sentences if not goes(sentence["text"])]
         title = UNTITLED if goes(entry.title) else entry.title
@@ -32,14 +32,18 @@ def drop_sentences(companion_id: UUID, goes: Goes, now: datetime) -> None:
             rewrite(entry, now, sentences=sentences, title=title)
 
 
-def _drop_from_revisions(companion_id: UUID, about: Revision.About, goes: Goes, now: datetime) -> None:
-    """Where the one that holds is touched, another one holds from now on."""
-    every = list(Revision.objects.of(companion_id, about))
-    for revision in every:
-        left = [sentence for sentence in revision.sentences if not goes(sentence["text"])]
-        if len(left) == len(revision.sentences):
-            continue
-        if revision is every[0]:
-            revise(companion_id, about, left, Revision.By.DELETION, now)
-        revision.sentences, revision.is_stale = left, True
-        revision.save(update_fields=["sentences", "is_stale"])
+def drop_from_revisions(companion_id: UUID, goes: Callable[[dict[str, Any]], bool], now: datetime) -> None:
+    """Take the sentences that go out of every revision of self-concept and profile.
+
+    Where the one that holds is touched, another one holds from now on: whoever thinks about it meanwhile sees that.
+    """
+    for about in Revision.About:
+        every = list(Revision.objects.of(companion_id, about))
+        touched = [revision for revision in every if any(map(goes, revision.sentences))]
+        for revision in touched:
+            revision.sentences = [sentence for sentence in revision.sentences if not goes(sentence)]
+            revision.is_stale = True
+        if touched and touched[0] is every[0]:
+            revise(companion_id, about, touched[0].sentences, Revision.By.DELETION, now)
+        mine = Revision.objects.filter(companion_id=companion_id)
+        mine.bulk_update(touched, ["sentences", "is_stale"], batch_size=200)
