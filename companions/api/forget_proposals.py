@@ -10,7 +10,7 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_forget_proposal
 from companions.api.schemas import ListOut
 from companions.memories import forget_proposals
-from companions.memories.forget_items import MAX_SHOWN, Kind, bound_items
+from companions.memories.forget_items import MAX_SHOWN, Kind, show_items
 from companions.models import ForgetProposal
 from companions.pagination import PageQuery, paginate
 
@@ -81,12 +81,10 @@ def list_forget_proposals(
 
 
 def _proposal_out(proposal: ForgetProposal) -> dict[str, object]:
-    items = forget_proposals.load_items(proposal)
-    chosen, more = bound_items([item for item in items if not item.goes_along])
-    along, along_more = bound_items([item for item in items if item.goes_along])
+    shown = show_items(forget_proposals.load_items(proposal))
     fields = ("id", "reply_id", "state", "made_at", "ended_at")
-    shown = {"items": [*chosen, *along], "more": more + along_more}
-    return {name: getattr(proposal, name) for name in fields} | shown
+    items, more = [*shown["items"], *shown["along"]], shown["more"] + shown["along_more"]
+    return {name: getattr(proposal, name) for name in fields} | {"items": items, "more": more}
 
 
 @router.post(

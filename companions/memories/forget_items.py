@@ -96,9 +96,20 @@ def _find_near(companion: Companion, near: Collection[UUID]) -> Iterator[Item]:
                 )
 
 
-def bound_items(items: Sequence[Item]) -> tuple[Sequence[Item], int]:
-    """Return as many of the items as a card shows, and how many more there are."""
-    return items[:MAX_SHOWN], max(len(items) - MAX_SHOWN, 0)
+def show_items(items: Iterable[Item]) -> dict[str, Any]:
+    """Return as many as a card shows of the `items` that can be chosen and of those that go `along`, and how many more
+    of each there are.
+    """
+    chosen: list[Item] = []
+    along: list[Item] = []
+    for item in items:
+        (along if item.goes_along else chosen).append(item)
+    return {
+        "items": chosen[:MAX_SHOWN],
+        "more": max(len(chosen) - MAX_SHOWN, 0),
+        "along": along[:MAX_SHOWN],
+        "along_more": max(len(along) - MAX_SHOWN, 0),
+    }
 
 
 def _find_messages(

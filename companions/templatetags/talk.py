@@ -12,7 +12,7 @@ from django.utils.translation import pgettext
 
 from companions.conversations.markdown import as_html
 from companions.events import describe_failure
-from companions.memories.forget_items import bound_items
+from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
 from companions.memories.reasons import Named, describe_reasons, format_percent, list_factors, list_parts
 from companions.models import ForgetProposal
@@ -89,10 +89,7 @@ def depth_name(memory: Memory) -> str:
 @register.filter
 def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
     """A proposal to forget with what can be chosen of what would go by it, and what goes along with that."""
-    found = load_items(proposal)
-    items, more = bound_items([item for item in found if not item.goes_along])
-    along, along_more = bound_items([item for item in found if item.goes_along])
-    return {"pk": proposal.pk, "items": items, "more": more, "along": along, "along_more": along_more}
+    return {"pk": proposal.pk, **show_items(load_items(proposal))}
 
 
 @register.filter
