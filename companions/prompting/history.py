@@ -15,7 +15,7 @@ RESTED = timedelta(hours=1)  # a silence that is told
 MAX_TAGS = 4  # of one answer
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
 # Messages that leave the window at once: while they stay, so does the prompt's beginning.
-WINDOW_STEPS = (16, 8, 4)
+MOVES_BY = (16, 8, 4)
 
 Line = dict[str, object]
 
@@ -87,7 +87,7 @@ def align_window(kept: list[Spoken], count: int) -> list[Spoken]:
     that leaves more than half of the messages; where all are kept, none goes.
     """
     unsent = count - len(kept)
-    for step in WINDOW_STEPS if unsent else ():
+    for step in MOVES_BY if unsent else ():
         beyond = -unsent % step
         if beyond < len(kept) // 2:
             return kept[beyond:]

@@ -41,7 +41,7 @@ from memory.learning.revisions import apply_edits
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
-from memory.learning.verification import ask_about, fact_key, list_facts, retells, take_fitting
+from memory.learning.verification import ask_about, diary_key, fact_key, list_facts, retells, take_fitting
 from memory.models import Revision
 from memory.recall.traits import terms
 from providers.chat.structured import ask
@@ -114,7 +114,7 @@ def keep_told(diary: Sentences, words: Mapping[str, str]) -> Sentences:
 
     One that rejects every sentence is not believed.
     """
-    read = [(sentence, words.get(f"diary {place}", "")) for place, sentence in enumerate(diary)]
+    read = [(sentence, words.get(diary_key(place), "")) for place, sentence in enumerate(diary)]
     told = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
     told = told or [sentence for sentence in diary if not sentence["doubt"]]
     return [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in told]
@@ -166,7 +166,7 @@ def draft_verification(material: Material, drafts: Drafts) -> VerificationDraft:
     drafted = list_facts(learnt, learnt_from, names, known, whole)
     for place, sentence in enumerate(diary.diary if diary else []):
         lines = whole.numbers_of(map(UUID, sentence["sources"]))
-        drafted.append(Drafted(f"diary {place}", "diary", sentence["text"], lines))
+        drafted.append(Drafted(diary_key(place), "diary", sentence["text"], lines))
     words = dict(drafts.verification.words) if drafts.verification else {}
     left = [sentence for sentence in drafted if sentence.key not in words]
     if left:
@@ -242,7 +242,7 @@ def _find_rejected(drafts: Drafts) -> list[str]:
         fact_key(place): fact.text for place, fact in enumerate(drafts.facts.learnt if drafts.facts else [])
     }
     diary = drafts.diary.diary if drafts.diary else []
-    texts = facts | {f"diary {place}": str(sentence["text"]) for place, sentence in enumerate(diary)}
+    texts = facts | {diary_key(place): str(sentence["text"]) for place, sentence in enumerate(diary)}
     return [texts[key] for key, word in drafts.words.items() if word not in {"", YES} and key in texts]
 
 

@@ -34,6 +34,12 @@ class Shown:
         return "\n".join(str(line.get("content") or "") for line in lines)
 
     @cached_property
+    def told(self) -> list[str]:
+        """What it was given to read beside rules and persona."""
+        lines = (line for line in self.context.prompt if line["role"] in {"user", "tool"})
+        return [str(line.get("content") or "") for line in lines]
+
+    @cached_property
     def talk(self) -> Talk:
         companion = self.context.companion
         messages = {message.pk: message for message in self.context.history}
@@ -65,10 +71,7 @@ class Shown:
 
     def holds_events(self, sentence: str) -> bool:
         """Return whether the weather, tears or promises of the sentence were spoken of, and not only in the persona."""
-        told = [
-            str(line.get("content") or "") for line in self.context.prompt if line["role"] in {"user", "tool"}
-        ]
-        return not is_made_up(sentence, self.talk, told, self.context.companion.names.values())
+        return not is_made_up(sentence, self.talk, self.told, self.context.companion.names.values())
 
     def holds_things(self, sentence: str) -> bool:
         """Return whether whatever the sentence speaks of as known was shown; what it is likened to need not be."""

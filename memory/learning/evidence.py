@@ -215,10 +215,13 @@ def _find_quote(text: str, lines: Sequence[Line]) -> Quote | None:
 def _find_misquoted(text: str, lines: Sequence[Line]) -> Quote | None:
     """Return the sentence of the lines that has nearly all terms of the quote, and the most; None for none."""
     wanted = set(terms(text))
-    sentences = [Quote(line, squeeze(sentence)) for line in lines for sentence in cut_sentences(line.text)]
-    best = max(sentences, key=lambda quote: len(wanted & set(terms(quote.text))), default=None)
-    held = len(wanted & set(terms(best.text))) if best else 0
-    return best if held >= max(MIN_MISQUOTED_TERMS, MIN_MISQUOTED * len(wanted)) else None
+    most, best = max(MIN_MISQUOTED_TERMS, MIN_MISQUOTED * len(wanted)), None
+    for line in lines:
+        for sentence in map(squeeze, cut_sentences(line.text)):
+            held = len(wanted & set(terms(sentence)))
+            if held > most or (held == most and best is None):
+                most, best = held, Quote(line, sentence)
+    return best
 
 
 def squeeze(text: str) -> str:

@@ -20,10 +20,8 @@ Pairs = Sequence[tuple[Memory, str]]
 
 NAMELESS = "the user"  # who has told no name
 ANSWER_SHARE = 0.25  # of the context, for what the model answers
-MAX_CITED, REACH = (
-    6,
-    3,
-)  # lines of a drafted sentence that are shown to be read again, and so many around each
+MAX_CITED = 6  # lines of a drafted sentence that are shown to be read again
+REACH = 3  # lines around each of them
 
 ENTRY = (
     '{"text": "…", "meant": "serious", "sources": [3], "quotes": ["…"], "kind": "fact", "thread": "", "verdict": "add",'

@@ -96,6 +96,10 @@ def fact_key(place: int) -> str:
     return f"fact {place}"
 
 
+def diary_key(place: int) -> str:
+    return f"diary {place}"
+
+
 def _show_sentence(quote: str, text: str) -> str:
     sentence = find_sentence(quote, text)
     return sentence if len(sentence) <= MAX_SAID else quote
