@@ -16,14 +16,15 @@ from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow
 from companions import creation
 from companions.characters import load_characters
-from companions.models import Message, Reply
+from companions.models import ForgetProposal, Message, Reply
 from companions.replies.lifecycle import Said, finish, start
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
-from memory.models import Change, Consolidation, Recall
+from memory.models import Change, Consolidation, Recall, Thread
 from memory.models.core_memory import By
 from memory.recall.recall import recall, record
 from memory.store import keep_fact
+from memory.threads import close_thread, open_thread
 
 language, long_name = os.environ["SEED_LANGUAGE"], os.environ["SEED_LONG_NAME"]
 translation.activate(language)
@@ -197,6 +198,30 @@ read = give(wren, language, now)
 recall_for_months(wren, now)
 learn(wren, language, now)
 operator("correct horse battery", language)
+asker = made(characters["wren"], 2, tint=120, name={"en": "Alder", "zh-hans": "阿桤"}[language])
+secret, kept, asked, shown, exam = {
+    "en": (
+        "My sister Marta is pregnant. Nobody knows yet.",
+        "I will tell nobody.",
+        "Please forget that Marta is pregnant.",
+        "It stands below, and you decide.",
+        "Robin takes the exam in Czech.",
+    ),
+    "zh-hans": (
+        "我妹妹玛尔塔怀孕了，还没有人知道。",
+        "我谁也不告诉。",
+        "请忘掉玛尔塔怀孕了。",
+        "都在下面，由你决定。",
+        "Robin 要参加捷克语考试。",
+    ),
+}[language]
+say(asker, 1, secret, kept)
+answered = say(asker, 0, asked, shown).reply
+ForgetProposal.objects.create(
+    companion=asker, reply=answered, subject=secret.split("，")[0].split(".")[0], made_at=now
+)
+open_thread(keep_fact(asker.pk, exam, now, now), (now + timedelta(days=1)).date(), now)
+close_thread(open_thread(keep_fact(asker.pk, secret, now, now), None, now), Thread.State.SETTLED, now)
 told_of, very_long = wren.diary.first(), busy.diary.last()
 
 
@@ -256,6 +281,8 @@ print(
             "talk-open": talk(wren),
             "talk-told": talk(wren),
             "talk-trouble": talk(marlow),
+            "talk-forget": talk(asker),
+            "pursuits": talk(asker) + "pursuits/",
             "talk-new": talk(new),
             "talk-long": talk(long),
             "talk-much": talk(busy),
