@@ -1,8 +1,10 @@
 """What is asked of a model that learns: a digest of a batch, the parts of a session's end, a reflection.
 
-Pure: material in, messages out. Forms are shown as examples.
+Pure: material in, messages out. Forms are shown as examples. A line of rules that names a block is left out where that
+block is not there.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
@@ -22,6 +24,7 @@ NAMELESS = "the user"  # who has told no name
 ANSWER_SHARE = 0.25  # of the context, for what the model answers
 MAX_CITED = 6  # lines of a drafted sentence that are shown to be read again
 REACH = 3  # lines around each of them
+BLOCK_NAME = re.compile("kith-[a-z]+")
 
 ENTRY = (
     '{"text": "…", "meant": "serious", "sources": [3], "quotes": ["…"], "kind": "fact", "thread": "", "verdict": "add",'
@@ -56,19 +59,22 @@ passing moods, what the companion only repeats or guesses, passwords and numbers
 - "thread": "open" for what is still to come between the two (a promise, an exam, an answer that is owed), "settled" for
   what ends such a thing, else "".
 - "sources": the numbers of the lines in kith-said that it comes from. "quotes": what stands in them, word for word.
-- "verdict": "add" for what is new. Where kith-known has a memory of the very same matter, "of" is its number (3 for M3)
-  and the verdict is "reinforce" if that is told again, "revise" if it has changed (the text tells how it is now), or
-  "retract" if a line denies it and nothing takes its place. A memory that is only touched upon is left alone.
+- "verdict": "add" for what is new.
+  Where kith-known has a memory of the very same matter, "of" is its number (3 for M3) and the verdict is "reinforce" if \
+that is told again, "revise" if it has changed (the text tells how it is now), or "retract" if a line denies it and \
+nothing takes its place. A memory that is only touched upon is left alone.
 - "happened_on": the day (2023-05-02) when it happened, if the line names one, else null.
 - "importance": 1 to 10. "joy", "aversion": what {user} feels about it, 0 to 1. "confidence": how sure it is, 0 to 1.
 """.strip()
 SUMMARY = """
-"summary": what both have said in this session so far: what kith-summary says, revised by kith-said, in at most 200 words.
+"summary": what both have said in this session so far, in at most 200 words.
+  It is what kith-summary says, revised by kith-said.
 """.strip()
 DIARY = """
-You are {companion}, as kith-persona describes you, and you write into your diary tonight, in your own voice. The talk
-with {user} is over; kith-summary tells what was said before the lines in kith-said. kith-before is what you wrote last:
-go on from there, do not repeat it.
+You are {companion}, and you write into your diary tonight, in your own voice. The talk with {user} is over.
+kith-persona describes you.
+kith-summary tells what was said before the lines in kith-said.
+kith-before is what you wrote last: go on from there, do not repeat it.
 "title": a few words that tell this session from others.
 "diary": 1 to 12 sentences in the first person ("I"): what the two of you talked about, what it meant to you, how {user}
 seemed, what you hope. Tell nothing that nobody said: no weather, place, person or feeling that is not in the lines.
@@ -77,8 +83,10 @@ In each sentence, "sources" are the numbers of the lines in kith-said that it re
 "intensity": how strongly, 0 to 1.
 """.strip()
 UNDERSTANDING = """
-A talk is over. Say what changes in what {companion} thinks of itself (kith-self, sentences S1, S2, …) and knows of {user}
-(kith-profile, P1, P2, …). Name only what changes: whatever you do not name stays as it is.
+A talk is over. Say what changes in what {companion} thinks of itself and knows of {user}. Name only what changes:
+whatever you do not name stays as it is.
+kith-self is what {companion} thinks of itself, in sentences S1, S2, …
+kith-profile is what it knows of {user}, in sentences P1, P2, …
 "self_concept": sentences in the first person ("I …"). "user_profile": plain sentences in the third person of {user}.
 - "do": "add" a sentence for what is new and lasting, "change" the one of that number, "drop" the one that is no longer
   true, or "keep" it. Both lists may be empty. At most 20 sentences each: change rather than add.
@@ -128,16 +136,15 @@ def render_digest_request(
 
     Of the known memories, the likeliest first, the last are left out where the context has no room for all.
     """
-    system = f"Task: digest\n{_fill(LEARN, names)}\n{SUMMARY}\n{RULES}\n{DIGEST_FORM}"
-    return _render(system, talk, known, zone, [block("summary", _lines(summary))])
+    rules, others = f"{LEARN}\n{SUMMARY}", [block("summary", _lines(summary))]
+    return _render("digest", rules, DIGEST_FORM, talk, known, names, zone, others)
 
 
 def render_facts_request(
     talk: Talk, known: Sequence[Memory], names: Mapping[str, str], *, zone: tzinfo = UTC
 ) -> Messages:
     """Render the request for the Facts of the talk, as for a digest of it."""
-    system = f"Task: facts\n{_fill(LEARN, names)}\n{RULES}\n{FACTS_FORM}"
-    return _render(system, talk, known, zone, [])
+    return _render("facts", LEARN, FACTS_FORM, talk, known, names, zone, [])
 
 
 def render_diary_request(
@@ -153,8 +160,7 @@ def render_diary_request(
 
     Where the inner state is given, a new one is asked for as well.
     """
-    felt = [_fill(FELT, names), _fill(REFLECT, names)] if inner else []
-    asked = ["Task: diary", _fill(DIARY, names), *felt, RULES, FELT_FORM if felt else DIARY_FORM]
+    rules = "\n".join([DIARY, *([FELT, REFLECT] if inner else [])])
     blocks = [
         block("persona", _lines(persona)),
         block("before", _lines(before)),
@@ -162,6 +168,7 @@ def render_diary_request(
         block("summary", _lines(summary)),
         block("said", talk.render()),
     ]
+    asked = ["Task: diary", _fill(rules, names, blocks), RULES, FELT_FORM if inner else DIARY_FORM]
     return _messages("\n".join(asked), blocks)
 
 
@@ -189,7 +196,7 @@ def render_understanding_request(
         block("pairs", _render_pairs(pairs, zone)),
         block("said", talk.render()),
     ]
-    asked = ["Task: understanding", _fill(UNDERSTANDING, names), *compared, RULES, form]
+    asked = ["Task: understanding", _fill(UNDERSTANDING, names, blocks), *compared, RULES, form]
     return _messages("\n".join(asked), blocks)
 
 
@@ -213,9 +220,6 @@ class Drafted:
 
 def render_verification_request(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> Messages:
     """Render the request for a Verification of these sentences, numbered, with their lines and those around them."""
-    system = "\n".join(
-        ["Task: verification", _fill(VERIFICATION, names), VERIFICATION_RULES, VERIFICATION_FORM]
-    )
     said = talk.render()
     costs = [estimate(line) for line in said]
     shown = sorted(set().union(*(_find_near(sentence.lines, costs) for sentence in drafted)))
@@ -223,7 +227,8 @@ def render_verification_request(drafted: Sequence[Drafted], talk: Talk, names: M
         block("said", [said[number - 1] for number in shown]),
         block("drafted", [sentence.render(number) for number, sentence in enumerate(drafted, start=1)]),
     ]
-    return _messages(system, blocks)
+    rules = _fill(VERIFICATION, names, blocks)
+    return _messages("\n".join(["Task: verification", rules, VERIFICATION_RULES, VERIFICATION_FORM]), blocks)
 
 
 def _find_near(lines: Sequence[int], costs: Sequence[int]) -> list[int]:
@@ -249,22 +254,32 @@ def render_reflection_request(
     talk: Talk, persona: str, inner: str, mood: str, names: Mapping[str, str]
 ) -> Messages:
     """Render the request for a Reflection upon the talk: whose, from which inner state on, in what mood by now."""
-    system = f"Task: reflection\n{_fill(REFLECT, names)}\n{RULES}\n{REFLECTION_FORM}"
     blocks = [
         block("persona", _lines(persona)),
         block("inner", [*_lines(inner), f"Mood by now: {mood}"]),
         block("said", talk.render()),
     ]
-    return _messages(system, blocks)
+    return _messages(f"Task: reflection\n{_fill(REFLECT, names, blocks)}\n{RULES}\n{REFLECTION_FORM}", blocks)
 
 
 def _render(
-    system: str, talk: Talk, known: Sequence[Memory], zone: tzinfo, others: Sequence[str]
+    task: str,
+    rules: str,
+    form: str,
+    talk: Talk,
+    known: Sequence[Memory],
+    names: Mapping[str, str],
+    zone: tzinfo,
+    others: Sequence[str],
 ) -> Messages:
     """Return the messages with as many of the known memories, from the first on, as there is room for."""
     said = block("said", talk.render())
-    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE)
-    room -= estimate_messages(_messages(system, [block("known", [" "]), *others, said]))
+
+    def compose(lines: list[str]) -> Messages:
+        blocks = [block("known", lines), *others, said]
+        return _messages(f"Task: {task}\n{_fill(rules, names, blocks)}\n{RULES}\n{form}", blocks)
+
+    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE) - estimate_messages(compose([" "]))
     lines: list[str] = []
     for number, memory in enumerate(known, start=1):
         day = memory.happened_at.astimezone(zone)
@@ -273,7 +288,7 @@ def _render(
         if room < 0:
             break
         lines.append(line)
-    return _messages(system, [block("known", lines), *others, said])
+    return compose(lines)
 
 
 def _messages(system: str, blocks: Sequence[str]) -> Messages:
@@ -281,9 +296,16 @@ def _messages(system: str, blocks: Sequence[str]) -> Messages:
     return [{"role": "system", "content": system}, {"role": "user", "content": material}]
 
 
-def _fill(text: str, names: Mapping[str, str]) -> str:
+def _fill(rules: str, names: Mapping[str, str], blocks: Sequence[str]) -> str:
+    """Return the rules with the names put in, without lines that name another block than these."""
+    material = "\n".join(blocks)
+    lines = [
+        line
+        for line in rules.splitlines()
+        if all(f"<{name}>" in material for name in BLOCK_NAME.findall(line))
+    ]
     user = one_line(names["user"]) or NAMELESS
-    return text.format(user=user, companion=one_line(names["companion"]))
+    return "\n".join(lines).format(user=user, companion=one_line(names["companion"]))
 
 
 def _show_edits(sentences: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """What is asked of a model that learns."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC
 from typing import Any
@@ -14,11 +15,14 @@ from memory.documents import gists
 from memory.learning import requests
 from memory.learning.answers import Diary, Digest, Facts, Learnt, Reflection, Understanding
 from memory.learning.requests import (
+    Drafted,
     render_contradictions_request,
     render_diary_request,
     render_digest_request,
     render_facts_request,
+    render_reflection_request,
     render_understanding_request,
+    render_verification_request,
 )
 from memory.learning.talk import Talk
 from memory.models import Memory
@@ -146,6 +150,26 @@ def test_where_the_context_is_small_the_last_known_ones_are_left_out(
     assert "M200 [" not in messages[1]["content"]
     settings.CONTEXT_TOKENS = 100
     assert "kith-known" not in render_digest_request(talk, many, "", NAMES)[1]["content"]
+
+
+def test_the_rules_name_no_block_that_is_not_there(mira: Companion, had: Had, known: list[Memory]) -> None:
+    talk, alice = had(mira, "Bye!"), {"user": "kith-known", "companion": "Mira"}
+    asked = [
+        render_digest_request(talk, [], "", NAMES),
+        render_digest_request(talk, known, "Alice came.", NAMES),
+        render_diary_request(talk, "", NAMES),
+        render_diary_request(talk, "Alice came.", NAMES, persona="Gruff.", before="Rain.", inner="Calm."),
+        render_understanding_request(talk, [], [], [], NAMES),
+        render_understanding_request(talk, ["Tea."], ["I am calm."], ["Alice is 30."], NAMES),
+        render_verification_request([Drafted("1", "fact", "Alice left.", [1])], talk, NAMES),
+        render_reflection_request(talk, "", "", "calm", NAMES),
+    ]
+    for system, user in asked:
+        there = set(re.findall("<(kith-[a-z]+)>", user["content"]))
+        named = set(re.findall("kith-[a-z]+", system["content"]))
+        assert named <= there
+        assert there - named <= {"kith-said"}  # a reflection needs no word of it
+    assert "what the user, kith-known, says" in render_facts_request(talk, [], alice)[0]["content"]
 
 
 @pytest.mark.parametrize(
