@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 from bench.memorybank.people import Person, Question, people
@@ -79,7 +80,7 @@ def _way(arguments: argparse.Namespace, running: ExitStack) -> Live:
     from bench.memorybank import server
 
     if arguments.url:
-        return server.living(arguments.url, arguments.token)
+        return server.living(arguments.url, repeat(arguments.token))
     return server.living(*running.enter_context(server.own_kith()))
 
 

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -31,8 +32,8 @@ ENDS = {"reply.done", "reply.failed", "reply.stopped", "reply.interrupted"}
 
 
 @contextmanager
-def own_kith() -> Iterator[tuple[str, str]]:
-    """A Kith started as `make up` does, in a folder of its own: its address and a token."""
+def own_kith() -> Iterator[tuple[str, Iterator[str]]]:
+    """A Kith started as `make up` does, in a folder of its own: its address, and tokens, each of a new account."""
     with tempfile.TemporaryDirectory(prefix="kith-bench-") as folder:
         Path(folder).chmod(0o755)  # Postgres runs as an account of its own where we are root
         with Embedded(Path(folder)) as stores:
@@ -46,13 +47,13 @@ def own_kith() -> Iterator[tuple[str, str]]:
             yield from _up(own)
 
 
-def _up(own: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _up(own: dict[str, str]) -> Iterator[tuple[str, Iterator[str]]]:
     command = [sys.executable, "-m", "config.up"]
     up = subprocess.Popen(
         command, cwd=ROOT, env=os.environ | PATIENCE | own, stdout=subprocess.PIPE, text=True
     )
     try:
-        yield _address(up), _token(own)
+        yield _address(up), _tokens(own)
     finally:
         up.send_signal(signal.SIGINT)
         up.wait()
@@ -67,12 +68,12 @@ def _address(up: "subprocess.Popen[str]") -> str:
     raise SystemExit("Kith did not start.")
 
 
-def living(url: str, token: str) -> "Live":
-    """A way to live through a person's log at that address."""
-    authorization = {"Authorization": f"Bearer {token}"}
-    api = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=authorization, timeout=120)
+def living(url: str, tokens: Iterator[str]) -> "Live":
+    """A way to live through a person's log at that address, each person with the next token."""
 
     def live(person: Person) -> Iterator[tuple[list[str], bool]]:
+        authorization = {"Authorization": f"Bearer {next(tokens)}"}
+        api = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=authorization, timeout=120)
         companion = _post(api, "/companions", {"name": "Juno"})["id"]
         path = f"/companions/{companion}"
         _wait(api, path, _post(api, f"{path}/import/log", {"messages": person.log}))
@@ -128,10 +129,12 @@ def _labels(api: httpx2.Client, path: str) -> dict[str, str]:
     return labels
 
 
-def _token(own: dict[str, str]) -> str:
-    """A new account's token, from the command line."""
-    _manage(own, "create_account", "someone@example.org")
-    return _manage(own, "create_token", "someone@example.org")
+def _tokens(own: dict[str, str]) -> Iterator[str]:
+    """Tokens of new accounts, from the command line: one account may not import as many logs as there are people."""
+    for number in count(1):
+        email = f"person{number}@example.org"
+        _manage(own, "create_account", email)
+        yield _manage(own, "create_token", email)
 
 
 def _manage(own: dict[str, str], *arguments: str) -> str:
