@@ -79,7 +79,12 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
     except ValueError as error:
         raise CursorError(*BAD_CURSOR) from error
     messages, following = load_page(companion.conversation, before, query.limit)
-    return {"items": messages, "next": str(following) if following else None}
+    ended = Reply.objects.filter(answer__in=messages).exclude(state=Reply.State.DONE)
+    early = {
+        reply.answer_id: {"id": reply.pk, "state": reply.state, "code": reply.code or None} for reply in ended
+    }
+    items = [render_message(message) | {"ended_early": early.get(message.pk)} for message in messages]
+    return {"items": items, "next": str(following) if following else None}
 
 
 @router.post(

@@ -58,6 +58,12 @@ def describe_form(
     return {"requestBody": {"required": True, "content": content}}
 
 
+class EndedEarlyOut(Schema):
+    id: UUID = Field(description="The reply, which can go on (answer_loop cannot) or be made again.")
+    state: str
+    code: str | None
+
+
 class MessageOut(Schema):
     id: UUID
     role: str = Field(description="user, assistant (the companion), or system: a notice of Kith's own.")
@@ -66,6 +72,10 @@ class MessageOut(Schema):
     said_at: datetime
     is_hidden: bool
     is_rehearsed: bool
+    ended_early: EndedEarlyOut | None = Field(
+        None,
+        description="In the history: the reply that an answer was made by, where it ended otherwise than done.",
+    )
 
 
 class MessagesOut(ListOut[MessageOut]):

@@ -58,8 +58,8 @@ class TranscriptTurn:
 
     @property
     def ended_early(self) -> Reply | None:
-        """The newest reply where it ended in any other way than done."""
-        reply = self.newest_reply
+        """The newest reply where it ended in any other way than done; on a page that begins with an answer, its own."""
+        reply = self.newest_reply or self.made_by
         return reply if reply and not reply.is_open and reply.state != Reply.State.DONE else None
 
     @property

@@ -123,6 +123,24 @@ async def test_the_history_comes_page_by_page(as_alice: Api, mira: Companion) ->
     assert pages == [["Message 4", "Message 3"], ["Message 2", "Message 1"], ["Message 0"]]
 
 
+async def test_the_history_tells_which_answer_was_cut_off_until_it_has_gone_on(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"pieces": ["Once upon a time"], "finish_reason": "length"}, {"answer": ", the end."})
+    path = f"/companions/{mira.pk}/messages"
+    reply = (await as_alice.apost(path, {"text": "A tale"})).json()["reply"]
+
+    async def history() -> list[tuple[str, Any]]:
+        items = (await in_thread(as_alice.get, path)).json()["items"]
+        return [(message["text"], message["ended_early"]) for message in items]
+
+    cut = {"id": reply["id"], "state": "interrupted", "code": "answer_limit"}
+    assert await history() == [("Once upon a time", cut), ("A tale", None)]
+    again = await as_alice.apost(f"/replies/{reply['id']}/continue")
+    await until_ended(as_alice, again.json()["id"])
+    assert await history() == [("Once upon a time, the end.", None), ("A tale", None)]
+
+
 async def test_retry_makes_another_branch_and_stop_of_an_ended_reply_is_refused(
     as_alice: Api, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
