@@ -1,6 +1,7 @@
 """Lines of an answer: who is made to speak in them and when, emotions in brackets, and stage directions. Pure.
 
-An answer comes in pieces cut anywhere. Of the beginning of a line so much is held back as may be somebody's label.
+An answer comes in pieces cut anywhere. Of the beginning of a line so much is held back as may be somebody's label; all
+of it, where it may be a turn of a person whose name is not known.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +19,14 @@ EMOTIONS = "|".join(Emotion.values)
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
 ROLES = ("user", "human", "用户", "人类")
+TITLE = r"\p{Lu}[\p{L}.-]{1,19}"  # or what else may stand beside a name in a label, as in "Captain Noor: …"
+NO_TITLE = (  # "Dear Noor: …" begins a letter, "Poor Noor: …" a sentence
+    "dear|dearest|poor|my|our|your|the|to|for|from|by|with|of|and|but|or|oh|hey|hi|hello|only|just|love|meet|this|that"
+)
+TITLES_BEHIND = "船长|队长|医生|老师|博士|教授|将军|小姐|先生|女士|姐姐|妹妹|哥哥|弟弟"
+SPEAKER = regex.compile(
+    r"[^\S\n]{0,8}[*_]{0,3}(?:\p{Lu}[\p{L}'’-]{1,19}|\p{Han}{1,4})[*_]{0,3}[^\S\n]{0,2}[:：]"
+)
 FEELING = (
     r"(?:(?i:emotion|mood|feeling)\s{0,2}[:=]?\s{0,2})?"
     rf"(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)"
@@ -51,11 +60,19 @@ class Names:
 
 
 @lru_cache(maxsize=500)
-def _compile_label(names: Names) -> "regex.Pattern[str]":
-    """Return what matches a label at a line's beginning, by whose it is: `own`, `person`, or a `role`'s."""
+def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[str]":
+    """Return what matches a label at a line's beginning, by whose it is: `own`, `person`, or a `role`'s.
+
+    It `has_titles` where up to two words before or behind the own name may go with it, unless a sentence goes on.
+    """
     own, person = _list_names(names.companion), _list_names(names.person)
     groups = (("own", (*own, *ASSISTANTS)), ("person", (*person, *PERSONS)), ("role", ROLES))
     who = "|".join(f"(?P<{group}>{'|'.join(map(regex.escape, words))})" for group, words in groups)
+    if has_titles and own:
+        before = rf"(?!(?:{NO_TITLE})\b)(?-i:(?:{TITLE}[^\S\n]){{0,2}})"
+        behind = rf"(?:{TITLES_BEHIND}|(?-i:(?:[^\S\n](?:the[^\S\n])?{TITLE}){{0,2}}))"
+        begins = r"(?=[^:：\n]{0,50}[:：][*_]{0,2}[^\S\n]{0,4}+(?-i:\P{Ll}|$))"
+        who += f"|(?P<own>{before}(?:{'|'.join(map(regex.escape, own))}){behind}){begins}"
     after = r"[*_\]]{0,3}(?:[^\S\n]?[(（][^()（）\n]{0,40}[)）])?[*_]{0,2}[^\S\n]{0,2}"
     titles = "instruction|response|assistant|user|human|system"
     heading = rf"(?P<heading>\#{{2,6}}[^\S\n]{{0,2}}(?:{titles})[^\S\n]{{0,2}}(?:[:：]|\n))"
@@ -80,6 +97,10 @@ class LineReader:
 
     def __init__(self, names: Names, has_text: Callable[[], bool], *, keeps_directions: bool = True) -> None:
         self._label, self._has_text = _compile_label(names), has_text
+        self._titled_label = _compile_label(names, has_titles=True)
+        self._is_nameless = not names.person.strip()
+        self._has_own_label = False
+        self._doubtful: list[str | Felt] | None = None  # all since a line that may be the nameless person's
         self._keeps_directions = keeps_directions
         self._held = self._blank = ""  # the beginning of a line, and the blank lines before it
         self._is_line_start = self._is_first = True
@@ -104,6 +125,16 @@ class LineReader:
             yield self._blank
 
     def _read(self, piece: str, *, is_end: bool) -> Iterator[str | Felt]:
+        for part in self._find_parts(piece, is_end=is_end):
+            if self._doubtful is None:
+                yield part
+            else:
+                self._doubtful.append(part)
+        if self._doubtful and (is_end or self.is_ended):
+            yield from self._doubtful
+            self._doubtful = None
+
+    def _find_parts(self, piece: str, *, is_end: bool) -> Iterator[str | Felt]:
         text, at = self._held + piece, 0
         self._held = ""
         while at < len(text) and not self.is_ended:
@@ -149,13 +180,19 @@ class LineReader:
                 if found and not found.partial and text[found.end() : found.end() + 1] != "(":
                     name = found["name"] or regex.search(rf"(?i){EMOTIONS}", found[0])[0]  # type: ignore[index]
                     return found.end(), Felt.parse(0, f"{name}{found['rest'] or ''}")
-            label = self._label.match(text, at, partial=True)
+            has_titles = self._has_own_label or (self._is_first and not self._has_text())
+            label = (self._titled_label if has_titles else self._label).match(text, at, partial=True)
             if label and label.partial and not is_end:
                 return None
             if label and label["own"] and label.end() == len(text) and not is_end:
                 return None  # signs and blanks may follow that go with it
             if label and not label.partial and (end := self._take_label(label)) is not None:
                 return end, None
+            if self._is_nameless and self._has_own_label and not self._is_list and self._doubtful is None:
+                speaker = SPEAKER.match(text, at, partial=True)
+                if speaker and speaker.partial and not is_end:
+                    return None
+                self._doubtful = [] if speaker and not speaker.partial else None
         self._is_line_start = False
         self._line = ""
         return at, None
@@ -170,7 +207,11 @@ class LineReader:
             return None
         is_begun = self._has_text() and not self._is_first
         is_assistant = bool(heading) or (label["own"] or "").casefold() in ASSISTANTS
-        if is_own and not (is_begun and is_assistant):
+        self._has_own_label = self._has_own_label or bool(label["own"])
+        if is_own and self._doubtful is not None:  # it was the person's turn
+            self._doubtful.clear()
+            self.is_ended = True
+        elif is_own and not (is_begun and is_assistant):
             self._skips = self._is_first = False
             self._is_line_start = False
             self._line = ""

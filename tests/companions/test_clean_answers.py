@@ -116,6 +116,25 @@ def test_a_person_called_user_is_spoken_to() -> None:
     assert clean("Hello.\nUser: hi", names=names).text == "Hello."
 
 
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("Noor: Hello!\n\nAna: Hi.\n\nNoor: So?\nAna: So.", "Hello!"),
+        ("Noor：你好！\n**安娜：** 你好。\nNoor：嗯。", "你好！"),
+        (
+            "Noor: A cake.\nIngredients: flour\nTime: an hour\n",
+            "A cake.\nIngredients: flour\nTime: an hour\n",
+        ),
+        ("A cake.\nIngredients: flour\nNoor: Enjoy!", "A cake.\nIngredients: flour\nEnjoy!"),
+    ],
+)
+def test_a_turn_of_somebody_without_a_name_stands_between_two_of_its_own(
+    answer: str, text: str, size: int
+) -> None:
+    assert clean(answer, size, Names("Noor", "")).text == text
+
+
 def test_names_are_no_patterns() -> None:
     assert clean("a.*: hi\n(b): ho", names=Names("a.*", "(b)")).text == "hi"
     assert clean("A: one\nB: two", names=Names("A", "B")).text == "A: one\nB: two"
