@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from companions.deletion.traces import WORDLESS
-from companions.life.inner_state import delete_states
+from companions.life.inner_state import BY_A_MODEL, delete_states, get_newest
 from companions.models import Closing, Companion, InnerState, Message, Session, Timer, Waking
 from jobs.background import enqueue
 from memory.deletion import (
@@ -225,7 +225,7 @@ def _find_said_for(scope: DeletionScope) -> list[Message]:
 
 
 def withdraw_dependents(
-    companion: Companion, found: Dependents, now: datetime, *, keeps_log: bool = False
+    companion: Companion, found: Dependents, scope: DeletionScope, *, keeps_log: bool = False
 ) -> None:
     """Cancel timers, delete inner states (see `delete_states`), leave wakings in the log without words.
 
@@ -233,20 +233,30 @@ def withdraw_dependents(
     (`keeps_log`), what has happened keeps its words. Call it with the companion held.
     """
     timers = Timer.objects.filter(companion=companion, pk__in=found.timers)
-    timers.running().update(state=Timer.State.CANCELLED, ended_at=now)
+    timers.running().update(state=Timer.State.CANCELLED, ended_at=scope.now)
     timers.exclude(note="").update(note="")
     wakings = Waking.objects.filter(companion=companion, pk__in=found.wakings | found.wrote)
     # Whoever is at one finds that it is not theirs any more.
     waiting = wakings.filter(state=Waking.State.WAITING)
-    over = {"state": Waking.State.SKIPPED, "reason": GONE, "look_at": None, "ended_at": now}
+    over = {"state": Waking.State.SKIPPED, "reason": GONE, "look_at": None, "ended_at": scope.now}
     waiting.filter(pk__in=found.woken).update(**over, **WORDLESS)
-    waiting.exclude(pk__in=found.woken).update(look_at=now, started_at=None, **WORDLESS)
+    waiting.exclude(pk__in=found.woken).update(look_at=scope.now, started_at=None, **WORDLESS)
     if not keeps_log:
         wakings.update(**WORDLESS, shown=[])
         wakings.filter(pk__in=found.woken).update(note="", about=None)
         Session.objects.filter(companion=companion, waking__in=found.wakings, messages=None).delete()
     if found.states:
-        delete_states(companion, found.states)
+        goes = scope.tells if _rests_on_more(companion, scope) else lambda _sentence: True
+        delete_states(companion, found.states, goes, scope.all_messages)
+
+
+def _rests_on_more(companion: Companion, scope: DeletionScope) -> bool:
+    """Return whether the inner state that holds was drawn from something else, too, or by nobody from what was said."""
+    newest = get_newest(companion.pk)
+    if newest is None or not scope.words:
+        return False
+    is_drawn = newest.by in {*BY_A_MODEL, InnerState.By.DELETION}
+    return not is_drawn or bool(set(newest.seen) - scope.all_messages)
 
 
 def delete_empty_pages(companion: Companion) -> None:
@@ -284,7 +294,9 @@ def withdraw(companion: Companion, scope: DeletionScope, begun: Dependents | Non
         dependents = find_dependents(scope, gone | changed, dependents)
         if dependents.pages <= gone:
             break
-    withdraw_dependents(companion, dependents, scope.now)
+    learnt = Memory.objects.of(companion.pk).filter(pk__in=gone | dependents.pages)
+    scope = scope.with_memories(dict(learnt.values_list("pk", "text")))
+    withdraw_dependents(companion, dependents, scope)
     return Withdrawn(gone, changed - gone, dependents.shown)
 
 
@@ -320,7 +332,9 @@ def conceal(companion: Companion, scope: DeletionScope) -> None:
         dependents = find_dependents(scope, private, dependents)
         if dependents.pages <= private:
             break
-    withdraw_dependents(companion, dependents, scope.now, keeps_log=True)
+    learnt = Memory.objects.of(companion.pk).filter(pk__in=private | dependents.pages)
+    scope = scope.with_memories(dict(learnt.values_list("pk", "text")))
+    withdraw_dependents(companion, dependents, scope, keeps_log=True)
 
 
 def clear_summaries(companion: Companion, scope: DeletionScope, messages: Collection[Message]) -> None:

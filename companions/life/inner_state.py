@@ -4,7 +4,7 @@ Chat reads it. Reflections, wakings and the ends of sessions write it; whoever d
 first is drawn from the persona, before any model was asked.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp2
@@ -26,7 +26,7 @@ from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion
 from memory.language import HAN
 from memory.scoring.policy import days_between, require
-from text.strings import shorten, split_sentences, storable
+from text.strings import join_sentences, shorten, split_sentences, storable
 
 HALF_LIFE_HOURS = 12.0
 MIN_INTENSITY = 0.1  # an emotion weaker than this does not show
@@ -177,21 +177,30 @@ def seed_missing(now: datetime, limit: int = SEEDED_AT_ONCE) -> int:
     return len(missing)
 
 
-def delete_states(companion: Companion, ids: Collection[UUID]) -> None:
-    """Delete these inner states; the one before them holds again, but never the beginning.
+def delete_states(
+    companion: Companion, ids: Collection[UUID], goes: Callable[[str], bool], messages: Collection[UUID] = ()
+) -> None:
+    """Delete these inner states; of the one that held, the sentences that do not go hold from now on.
 
-    Where nothing else is left, the feeling that held goes on without words, and a reflection upon what was said is due.
-    Call it with the companion locked.
+    Where it had none, the one before them holds again, but never the beginning: where nothing else is left, the feeling
+    goes on without words. What is left was not drawn from the `messages`; a reflection upon what was said is due. Call it
+    with the companion locked.
     """
     lost = get_newest(companion.pk)
     InnerState.objects.filter(companion=companion, pk__in=ids).delete()
     before = get_newest(companion.pk)
-    if lost is None or (before and before.by != InnerState.By.SEED):
+    if lost is None or before == lost:
+        return
+    text = join_sentences(sentence for sentence in split_sentences(lost.text) if not goes(sentence))
+    if not text and before and before.by != InnerState.By.SEED:
         return
     InnerState.objects.create(
         companion=companion,
         number=before.number + 1 if before else 1,
-        text="",
+        text=text,
+        seen=[id for id in lost.seen if id not in messages],
+        waking=lost.waking,
+        is_rehearsed=lost.is_rehearsed,
         valence=lost.valence,
         arousal=lost.arousal,
         emotion=lost.emotion,

@@ -175,7 +175,7 @@ def _drop_inner_states(companion: Companion, goes: Callable[[str], bool]) -> Non
     states = InnerState.objects.filter(companion=companion).exclude(text="")
     ids = [state.pk for state in states if any(map(goes, split_sentences(state.text)))]
     if ids:
-        delete_states(companion, ids)
+        delete_states(companion, ids, goes)
 
 
 def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:

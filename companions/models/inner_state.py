@@ -19,8 +19,8 @@ class InnerState(models.Model):
 
     Valence goes from -1 (bad) to 1 (good), arousal from 0 (calm) to 1 (stirred), as they were then; moods drift back.
     `seen` are the messages that it was drawn from, beside the revision before it. A reflection looked at all that was
-    said until `until_at`. One by `deletion` has no words: they went with what was deleted, and only the feeling stays
-    until a reflection finds new ones.
+    said until `until_at`. One by `deletion` has the sentences that did not go with what was deleted, if any, and the
+    feeling, until a reflection finds new words.
     """
 
     class By(models.TextChoices):

@@ -86,7 +86,8 @@ def secret(mira: Companion) -> list[Message]:
     write_block(mira.pk, "notes", "Be kind.\nMarta is pregnant: a secret.", by=By.USER, now=EARLIER)
     by, seen = InnerState.By.CLOSING, [message.pk for message in said]
     inner_state.revise(mira.pk, "I like chemistry.", Feeling(), by=by, now=EARLIER, seen=seen[2:])
-    inner_state.revise(mira.pk, "I am glad that Marta is pregnant.", Feeling(), by=by, now=EARLIER, seen=seen)
+    glad = "I am glad that Marta is pregnant. Her lessons are fun."
+    inner_state.revise(mira.pk, glad, Feeling(), by=by, now=EARLIER, seen=seen)
     return said
 
 
@@ -151,7 +152,7 @@ def test_confirmed_it_is_gone_everywhere_and_nothing_else(mira: Companion, secre
     assert Message.objects.filter(text__startswith="I teach chemistry", is_hidden=False).exists()
     state = inner_state.get_newest(mira.pk)
     assert state
-    assert state.text == "I like chemistry."
+    assert state.text == "Her lessons are fun."
     with pytest.raises(ForgetProposalError, match="proposal_ended"):
         confirm(proposal, None, LATER)
 

@@ -187,6 +187,22 @@ def test_deleting_never_puts_the_inner_state_back_to_its_beginning(
     assert tables_with(MARKER) == {}
 
 
+def test_of_an_inner_state_that_rests_on_more_what_does_not_tell_of_it_stays(
+    mira: Companion, said: list[Message]
+) -> None:
+    felt(mira, f"Alice told me of {MARKER}. I think of her tea. A locker is so strange.", said[0], said[2])
+    delete_message(said[0], LATER)
+    left = inner_state.get_newest(mira.pk)
+    assert left
+    assert (left.by, left.text, left.seen) == ("deletion", "I think of her tea.", [said[2].pk])
+    assert reflection.find_due_companions(LATER, only=mira.pk) == [mira.pk]
+    Message.objects.filter(pk=said[2].pk).update(
+        text="Rain."
+    )  # it says nothing that the words would be known by
+    delete_message(Message.objects.get(pk=said[2].pk), LATER)
+    assert states(mira) == [("seed", True), ("deletion", False)]
+
+
 def felt(companion: Companion, text: str, *seen: Message) -> InnerState:
     by, ids = InnerState.By.REFLECTION, [one.pk for one in seen]
     until = max((one.said_at for one in seen), default=None)
