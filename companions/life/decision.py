@@ -11,8 +11,9 @@ from accounts.usage import charged
 from companions import tools
 from companions.conversations.emotion_tags import without_tags
 from companions.conversations.text_calls import QuotedCalls
-from companions.life.waking_answer import read_answer, read_calls
+from companions.life.waking_answer import Words, is_silence, read_answer, read_calls
 from companions.life.waking_context import WakingContext, compose_prompt
+from companions.models import Waking
 from companions.prompting.turn_prompt import compose_tool_result
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
@@ -32,7 +33,7 @@ def decide(context: WakingContext, now: datetime) -> str:
     """
     until = monotonic() + settings.LIFE_WAKING_SECONDS
     round = max((step["round"] for step in context.waking.steps), default=0) + 1
-    while not is_silent(context):
+    while context.waking.outcome != Waking.Outcome.SILENT:
         is_last = round >= settings.TOOL_ROUNDS
         answer = _ask(context, now, until, is_last=is_last)
         asked = [] if is_last else answer.calls or _find_text_calls(context, answer.text)
@@ -42,25 +43,28 @@ def decide(context: WakingContext, now: datetime) -> str:
             words = read_answer(
                 answer.text, companion.name, companion.user.name, keeps_directions=keeps_directions
             )
-            _add_thoughts(context, answer.thought, words.why)
-            # Written before it is said: whoever is killed in between need not ask again.
-            emotions, thought = words.emotions[:MAX_EMOTIONS], context.waking.thought
-            context.write(text=words.text, emotions=emotions, thought=thought, outcome="")
-            return words.text
+            _add_thoughts(context, answer.thought)
+            return _keep_words(context, words)
         _add_thoughts(context, answer.thought, answer.text if answer.calls else "")
         calls = [tools.cut_call(call) for call in asked]
         for call, refusal in zip(calls, tools.add_calls(context, calls), strict=True):
-            if not is_silent(context):
-                _use_tool(context, call, refusal, round)
+            if is_silence(call.name):  # there is no such tool, but models call one
+                return _keep_words(context, Words())
+            _use_tool(context, call, refusal, round)
         round += 1
     return ""
 
 
-def is_silent(context: WakingContext) -> bool:
-    """Return whether it has chosen silence."""
-    return any(
-        step["name"] == "stay_silent" and "error" not in step["result"] for step in context.waking.steps
+def _keep_words(context: WakingContext, words: Words) -> str:
+    """Return what is said, written down before it is said: whoever is killed in between need not ask again."""
+    _add_thoughts(context, words.why)
+    context.write(
+        text=words.text,
+        emotions=words.emotions[:MAX_EMOTIONS],
+        thought=context.waking.thought,
+        outcome="" if words.text else Waking.Outcome.SILENT,
     )
+    return words.text
 
 
 def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) -> Completion:

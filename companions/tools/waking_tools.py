@@ -1,4 +1,4 @@
-"""The tools of wakings only: `think`, `stay_silent`, `feel`, `write_diary`, `pursue`."""
+"""The tools of wakings only: `think`, `feel`, `write_diary`, `pursue`."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -39,27 +39,11 @@ class Think(Tool):
     text: str = Field(min_length=1, max_length=2000)
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        _add_thought(context, self.text)
+        """Add to what the waking has thought; whoever called writes it down."""
+        if context.waking and self.text.strip():
+            thought = f"{context.waking.thought}\n\n{self.text.strip()}".strip()
+            context.waking.thought = shorten(thought, MAX_THOUGHT_CHARACTERS)
         return {"thought": True}
-
-
-class StaySilent(Tool):
-    """Say nothing this time. It ends the waking."""
-
-    name = "stay_silent"
-
-    why: str = Field("", max_length=500)
-
-    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        _add_thought(context, self.why)
-        return {"silent": True}
-
-
-def _add_thought(context: ToolContext, text: str) -> None:
-    """Add to what the waking has thought; whoever called writes it down."""
-    if context.waking and text.strip():
-        before = context.waking.thought
-        context.waking.thought = shorten(f"{before}\n\n{text.strip()}".strip(), MAX_THOUGHT_CHARACTERS)
 
 
 class Feel(Tool):
@@ -193,4 +177,4 @@ class Pursue(Tool):
         }
 
 
-TOOLS: list[type[Tool]] = [Think, StaySilent, Feel, WriteDiary, Pursue]
+TOOLS: list[type[Tool]] = [Think, Feel, WriteDiary, Pursue]

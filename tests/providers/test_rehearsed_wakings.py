@@ -7,7 +7,8 @@ import pytest
 
 from providers.rehearsal.talk import answer
 
-ALL = ("write_diary", "stay_silent", "set_timer")
+ALL = ("write_diary", "set_timer")
+SILENT = {"choice": "silent", "why": "There is nothing that cannot wait."}
 
 
 def woken(note: str, *lines: str, by: str = 'a timer, "in 30 seconds"', asked_for: bool = False) -> str:
@@ -52,10 +53,9 @@ def test_it_reminds_of_what_was_asked_for(note: str, said: str) -> None:
 
 
 def test_what_nobody_asked_for_it_keeps_to_itself() -> None:
-    said, calls = done(woken("A new day", by='the morning timer, "every day at 08:00"'))
-    assert (said, [name for name, _given in calls]) == ("", ["stay_silent"])
-    assert done(woken("A new day"), acted=True) == ("", [])
-    assert done(woken("A new day"), "set_timer") == ("", [])
+    for block in (woken("A new day", by='the morning timer, "every day at 08:00"'), woken("A new day")):
+        said, calls = done(block)
+        assert (json.loads(said), calls) == (SILENT, [])
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,14 @@ def test_what_nobody_asked_for_it_keeps_to_itself() -> None:
     ],
 )
 def test_in_the_evening_it_writes_its_diary_and_is_silent(note: str, line: str, told: str) -> None:
-    said, calls = done(woken(note, line, by='the evening timer, "every day at 22:55"'))
-    assert (said, [name for name, _given in calls]) == ("", ["write_diary", "stay_silent"])
+    evening = woken(note, line, by='the evening timer, "every day at 22:55"')
+    said, calls = done(evening)
+    assert (said, [name for name, _given in calls]) == ("", ["write_diary"])
     page = calls[0][1]
     assert "Saturday 21 November 2026" in page["title"]
     assert page["text"].splitlines()[1] == told
+    said, calls = done(evening, acted=True)
+    assert (json.loads(said)["choice"], calls) == ("silent", [])
 
 
 def test_a_talk_that_quotes_a_waking_is_none() -> None:

@@ -193,10 +193,8 @@ def _act_in_waking(block: str, offered: set[str | None], *, has_acted: bool) -> 
             return f"你让我提醒你：{note.rstrip(MARKS)}。", []
         words = REMINDER_START.sub("", note)
         return f"You asked me to remind you: {words}{'' if words[-1:] in MARKS else '.'}", []
-    if has_acted:
-        return "", []
     calls = []
-    if fields.get("You woke by", "").startswith("the evening timer"):
+    if fields.get("You woke by", "").startswith("the evening timer") and not has_acted:
         day, has_spoken = fields["Now"].rpartition(",")[0], bool(SPOKE_TODAY.search(block))
         title, told = f"The evening of {day}", f"We {'talked' if has_spoken else 'did not talk'} today."
         end = "The day is coming to its end."
@@ -204,6 +202,7 @@ def _act_in_waking(block: str, offered: set[str | None], *, has_acted: bool) -> 
             title, told = f"晚上 {day}", "今天我们说过话。" if has_spoken else "今天我们没有说上话。"
             end = "这一天要过去了。"
         calls.append(_write_call("write_diary", {"title": title, "text": f"{end}\n{told}"}))
+    if calls := [call for call in calls if call.name in offered]:
+        return "", calls
     why = "我没有要紧的话要说。" if chinese else "There is nothing that cannot wait."
-    calls.append(_write_call("stay_silent", {"why": why}))
-    return "", [call for call in calls if call.name in offered]
+    return json.dumps({"choice": "silent", "why": why}, ensure_ascii=False), []

@@ -52,7 +52,6 @@ def test_silence_stands_in_the_log_as_a_choice(as_alice: Api, mira: Companion) -
     (entry,) = logged(as_alice, mira)["items"]
     assert (entry["what"], entry["outcome"]) == ("It chose to stay silent.", "silent")
     assert entry["thought"] == "There is nothing that cannot wait."
-    assert entry["tools"] == [{"name": "stay_silent", "is_error": False}]
     assert entry["message_id"] is None
 
 

@@ -129,7 +129,7 @@ def test_killed_after_it_has_spoken_it_says_nothing_more(mira: Companion) -> Non
 
 def test_killed_while_it_is_silent_it_stays_so(mira: Companion, rehearsal: RehearsalServer) -> None:
     waking = woken(mira, NOON, "a new day", is_asked_for=False)
-    with faults.killed(lambda sql: sql.startswith('UPDATE "companions_waking"') and '"outcome" =' in sql):
+    with faults.killed(lambda sql: sql.startswith('UPDATE "companions_waking"') and '"ended_at" =' in sql):
         run(waking.pk, NOON)
     assert ran(waking, NOON + LEASE_TIME).outcome == "silent"
     assert len(rehearsal.requests()) == 1
@@ -177,7 +177,7 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
     assert told.count("</kith-waking>") == 1
     assert "Mira is calm and curious." in asked["messages"][0]["content"]
     offered = {one["function"]["name"] for one in asked["tools"]}
-    assert offered >= {"feel", "think", "stay_silent", "write_diary", "pursue", "set_timer", "recall"}
+    assert offered >= {"feel", "think", "write_diary", "pursue", "set_timer", "recall"}
     assert waking.prompt == asked["messages"]
 
 
@@ -390,12 +390,16 @@ def test_what_it_thinks_is_kept_and_not_said(mira: Companion, rehearsal: Rehears
     assert (waking.thought, unprompted(mira)) == ("She is busy.", ["Drink!"])
 
 
-def test_silence_ends_what_else_was_called(mira: Companion, rehearsal: RehearsalServer) -> None:
+def test_silence_that_is_called_like_a_tool_is_silence_and_ends_what_else_was_called(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
     let_speak(mira)
-    rehearsal.script(calling(("stay_silent", {"why": "Late."}), ("remember", {"text": "Alice sleeps."})))
+    calls = (("stay_silent", {"why": "Late."}), ("remember", {"text": "Alice sleeps."}))
+    rehearsal.script(calling(("think", {"text": "Late."}), *calls))
     waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
     assert (waking.outcome, waking.thought, len(waking.steps)) == ("silent", "Late.", 1)
     assert not Memory.objects.filter(kind="fact").exists()
+    assert "stay_silent" not in str(rehearsal.requests()[0]["tools"])
 
 
 def test_a_tool_that_is_called_in_text_is_used_and_not_said(

@@ -1,4 +1,4 @@
-"""The tools of a waking: thinking, silence, feelings, the diary, goals and ideas; and those of a turn in a waking."""
+"""The tools of a waking: thinking, feelings, the diary, goals and ideas; and those of a turn in a waking."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)
 GOOD: dict[str, dict[str, Any]] = {
     "think": {"text": "She is busy."},
-    "stay_silent": {},
     "feel": {"text": "I am glad."},
     "write_diary": {"title": "Quiet", "text": "I was quiet."},
     "pursue": {"text": "Learn her songs"},
@@ -66,8 +65,6 @@ def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awak
 def test_bad_arguments_give_an_error_that_can_be_mended(
     awake: WakingContext, name: str, arguments: str
 ) -> None:
-    if name == "stay_silent" and arguments in {"", '{"text": 5}', '{"text": ""}', BAD[-1]}:
-        return  # silence needs no words, and has no text
     assert tools.call(awake, name, arguments, NOON).keys() == {"error"}
 
 
@@ -260,7 +257,7 @@ def test_nothing_is_done_for_a_waking_that_another_has_taken_over(mira: Companio
     awake = awake_of(mira)
     Waking.objects.update(look_at=NOON + 2 * LEASE_TIME)
     for name, arguments in GOOD.items():
-        if name not in {"think", "stay_silent"}:  # they write nothing themselves
+        if name != "think":  # it writes nothing itself
             with pytest.raises(LostOwnershipError):
                 use(awake, name, **arguments)
     with pytest.raises(LostOwnershipError):
