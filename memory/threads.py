@@ -1,11 +1,12 @@
 """Long-term threads: what is open between the two, opened and settled by what is learnt, shown when it is due."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, Max, OuterRef, Q
+from django.db.models.functions import Coalesce
 
 from memory.language import pattern_of
 from memory.learning.answers import Learnt
@@ -23,6 +24,7 @@ FACT_HORIZON = timedelta(days=90)  # a fact of a later day is no thread
 MAX_TEXT_CHARACTERS = 300
 MAX_OPEN = 200  # that are compared with what is learnt
 DATED = (Memory.Kind.PROMISE, Memory.Kind.EVENT, Memory.Kind.FACT)
+TITLE = "Open between you (come back to it where it fits, once, and not to what has been told since):"
 KINDS = {Memory.Kind.PROMISE: "Promised", Memory.Kind.EVENT: "Coming up", Memory.Kind.FACT: "Coming up"}
 
 WORRIES, HAPPENS_OFTEN = pattern_of("worries"), pattern_of("happens_often")
@@ -120,53 +122,55 @@ def settle_threads(
     zone: tzinfo,
     names: Mapping[str, str],
 ) -> None:
-    """Settle the open threads of which these memories, just learnt, tell the end; drop those whose memory is closed."""
+    """Settle the open threads of which these memories, just learnt, tell the end; drop those whose memory is closed.
+
+    Only a line later than those that tell the thread itself settles it, whatever the model says.
+    """
     mine = Thread.objects.filter(companion_id=companion_id, state=Thread.State.OPEN)
     closed = {"state": Thread.State.DROPPED, "closed_at": now}
     mine.filter(memory__closed_at__isnull=False).update(**closed)
-    threads = list(
-        mine.exclude(memory__in=memories).select_related("memory").order_by("-opened_at")[:MAX_OPEN]
-    )
+    told_at = Coalesce(Max("memory__sources__said_at"), "memory__happened_at")
+    others = mine.exclude(memory__in=memories).annotate(told_at=told_at).select_related("memory")
+    threads, called = list(others.order_by("-opened_at")[:MAX_OPEN]), list(names.values())
     for memory in memories if threads else ():
-        entry = told.get(memory.pk)
-        line = _find_telling(entry, talk)
+        if (entry := told.get(memory.pk)) is None:
+            continue
         of = _find_settled(entry, known)
         for thread in threads:
-            if thread.memory_id == of or _tells_end(memory, entry, line, thread, names, zone):
-                close_thread(thread, Thread.State.SETTLED, now, line.message_id if line else None)
+            line = _find_telling(entry, talk, thread.told_at)
+            if line and (
+                thread.memory_id == of
+                or _tells_end(thread, memory.text, entry.quotes, line.said_at, called, zone)
+            ):
+                close_thread(thread, Thread.State.SETTLED, now, line.message_id)
 
 
-def _find_telling(entry: Learnt | None, talk: Talk) -> Line | None:
-    """Return the line that tells it: the person's, where one of them does."""
-    lines = talk.lines_of(entry.sources) if entry else []
-    return next((line for line in lines if line.speaker == "user"), lines[0] if lines else None)
+def _find_telling(entry: Learnt, talk: Talk, after: datetime) -> Line | None:
+    """Return the first line later than that which tells it: one of the person's, where any of them does."""
+    lines = talk.lines_of(entry.sources)
+    telling = [line for line in lines if line.speaker == "user"] or lines
+    return next((line for line in telling if line.said_at > after), None)
 
 
-def _find_settled(entry: Learnt | None, known: Sequence[Memory]) -> UUID | None:
+def _find_settled(entry: Learnt, known: Sequence[Memory]) -> UUID | None:
     """Return the memory that the model says is settled by this."""
-    if entry is None or getattr(entry, "thread", "") != "settled" or not entry.of:
+    if entry.thread != "settled" or not entry.of:
         return None
     return known[entry.of - 1].pk if 1 <= entry.of <= len(known) else None
 
 
 def _tells_end(
-    memory: Memory,
-    entry: Learnt | None,
-    line: Line | None,
-    thread: Thread,
-    names: Mapping[str, str],
-    zone: tzinfo,
+    thread: Thread, text: str, quotes: Sequence[str], said_at: datetime, called: Collection[str], zone: tzinfo
 ) -> bool:
-    """Return whether the memory tells how the thread came out: the same matter, after its day, or that day as past."""
-    if entry is None or line is None or thread.due_on is None:
+    """Return whether a text tells how the thread came out: the same matter, after its day, or that day as past."""
+    if thread.due_on is None:
         return False
-    said_on = line.said_at.astimezone(zone).date()
-    if said_on < thread.due_on or any(day > said_on for day in days_ahead(memory.text, said_on)):
+    said_on = said_at.astimezone(zone).date()
+    if said_on < thread.due_on or any(day > said_on for day in days_ahead(text, said_on)):
         return False
-    if said_on == thread.due_on and not TELLS_PAST.search(folded(memory.text)):
+    if said_on == thread.due_on and not TELLS_PAST.search(folded(text)):
         return False
-    about, called = thread.memory.text, list(names.values())
-    return is_same_subject(memory.text, entry.quotes, about, [], called, line.said_at)
+    return is_same_subject(text, quotes, thread.memory.text, [], called, said_at)
 
 
 def drop_old(companion_id: UUID, now: datetime, zone: tzinfo) -> None:
@@ -198,6 +202,19 @@ def load_open_threads(companion_id: UUID, now: datetime, zone: tzinfo) -> list[T
     return [*near, *[thread for thread in found if not thread.due_on][:MAX_UNDATED]][:MAX_SHOWN]
 
 
+def leave_out_told(
+    threads: Sequence[Thread], said: Sequence[tuple[str, datetime]], names: Mapping[str, str], zone: tzinfo
+) -> list[Thread]:
+    """Return the threads but those whose end the person has told in these words, of which nothing is learnt yet."""
+    called = list(names.values())
+
+    def is_told(thread: Thread) -> bool:
+        later = (line for line in said if line[1] > thread.opened_at)
+        return any(_tells_end(thread, text, [], at, called, zone) for text, at in later)
+
+    return [thread for thread in threads if not is_told(thread)]
+
+
 def _days(thread: Thread, today: date) -> int:
     return (thread.due_on - today).days if thread.due_on else 0
 
@@ -205,7 +222,7 @@ def _days(thread: Thread, today: date) -> int:
 def render_threads(threads: Sequence[Thread], today: date) -> list[str]:
     """Return what is open between the two as lines of a prompt; none for none. `today` is the person's."""
     lines = [f"- {_describe(thread, today)}: {_quote(thread)}" for thread in threads]
-    return ["Open between you (come back to it where it fits, once):", *lines] if lines else []
+    return [TITLE, *lines] if lines else []
 
 
 def _describe(thread: Thread, today: date) -> str:

@@ -18,6 +18,7 @@ from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.models import Companion, Message, Prompt, Reply, Session
+from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import turn_prompt
 from companions.prompting.history import Line, align_window, choose_newest
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
@@ -40,7 +41,7 @@ from memory.recall.recall import (
     record,
 )
 from memory.recall.traits import is_small_talk
-from memory.threads import load_open_threads, render_threads
+from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.chat.adaptation import merge_roles
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
@@ -170,7 +171,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
     user_turns = sum(spoken.role == Message.Role.USER for spoken in visible)
     turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
-    turn.threads = load_open_threads(companion.pk, now, companion.user.zone)
+    turn.threads = load_threads(companion, visible, now)
     turn.facts = load_facts(companion, session, message, now)
     pinned = load_pinned_context(companion.pk)
     state = pinned.inner_state
@@ -190,6 +191,16 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
     turn.known |= {thread.memory_id for thread in turn.threads}
+
+
+def load_threads(companion: Companion, visible: Sequence[Spoken], now: datetime) -> list[Thread]:
+    """Return what is open between the two, but what the person has told of since: it is settled once that is learnt.
+
+    `visible` is the talk before the newest message, newest first.
+    """
+    threads, newest = load_open_threads(companion.pk, now, companion.user.zone), visible[:DIGEST_MESSAGES]
+    told = [(said.text, said.said_at) for said in newest if said.role == Message.Role.USER]
+    return leave_out_told(threads, told, companion.names, companion.user.zone)
 
 
 def choose_history(

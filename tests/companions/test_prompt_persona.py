@@ -158,3 +158,19 @@ def test_what_is_open_between_them_comes_up_at_its_time_and_is_not_remembered_be
     end(turn, now=now)
     close_thread(thread, Thread.State.SETTLED, now)
     assert "Open between you" not in str(turn_of(mira, "And now?", now).prompt[-1]["content"])
+
+
+def test_what_the_person_has_told_of_it_ends_it_in_the_next_prompt(mira: Companion) -> None:
+    """Nothing is learnt of it before twelve turns have gone by or the talk ends."""
+    now = timezone.now()
+    before = now - timedelta(days=1)
+    for text in ("Alice has a chemistry exam.", "Alice has an interview at the bakery."):
+        open_thread(keep_fact(mira.pk, text, before, before), before.date(), before)
+    first = turn_of(mira, "I passed the chemistry exam!", now)
+    assert "chemistry exam." in str(first.prompt[-1]["content"])
+    end(first, now=now)
+    open_now = str(turn_of(mira, "And I slept well.", now).prompt[-1]["content"]).partition(
+        "Open between you"
+    )[2]
+    assert "interview" in open_now.partition("Remembered:")[0]
+    assert "chemistry" not in open_now.partition("Remembered:")[0]

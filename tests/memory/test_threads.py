@@ -33,12 +33,18 @@ def learnt_of(
 ) -> Message:
     """Let Alice say it at that time, and the companion learn what it tells."""
     message = say(companion, text, at=at)[0]
+    learnt_from(message, kind=kind, tells=tells, **fields)
+    return message
+
+
+def learnt_from(message: Message, *, kind: str, tells: str, **fields: Any) -> None:
+    """Let the companion learn what the message tells."""
+    companion, text, at = message.companion, message.text, message.said_at
     zone = companion.user.zone
     line = Line(message.pk, "user", "Alice", text, at.astimezone(zone))
     entry = Learnt.model_validate({"kind": kind, "text": tells, "sources": [1], "quotes": [text], **fields})
     known = list(Memory.objects.filter(companion=companion).exclude(kind="said").order_by("learnt_at"))
     learn(companion.pk, Talk([line]), [entry], known, now=at, zone=zone, names=NAMES)
-    return message
 
 
 def exam(companion: Companion) -> Message:
@@ -86,6 +92,18 @@ def test_it_is_settled_by_what_is_told_of_it_afterwards(mira: Companion) -> None
     thread = Thread.objects.get()
     assert (thread.state, thread.settled_by, thread.closed_at) == ("settled", told, MONDAY + 5 * DAY)
     assert shown(mira, MONDAY + 5 * DAY) == []
+
+
+def test_the_very_line_that_opened_it_settles_nothing_whatever_the_model_says(mira: Companion) -> None:
+    tells, again = "Alice promised to call Tiago.", {"of": 1, "thread": "settled"}
+    promise = learnt_of(mira, "I will call Tiago.", MONDAY, kind="promise", tells=tells, thread="open")
+    for tells in ("Alice will call Tiago.", "Alice means to call Tiago soon."):
+        learnt_from(promise, kind="promise", tells=tells, **again)
+        assert Thread.objects.get().state == "open"
+    called = learnt_of(
+        mira, "I called Tiago.", MONDAY + DAY, kind="event", tells="Alice called Tiago.", **again
+    )
+    assert (Thread.objects.get().state, Thread.objects.get().settled_by) == ("settled", called)
 
 
 def test_another_matter_settles_nothing(mira: Companion) -> None:

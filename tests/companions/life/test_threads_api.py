@@ -9,7 +9,7 @@ from companions.life.triggers import make_waking
 from companions.models import Companion, Waking
 from memory.models import Memory, Thread
 from memory.store import keep_fact
-from memory.threads import open_thread
+from memory.threads import TITLE, open_thread
 from tests.companions.life.waking import let_speak, ran, say, woken
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
@@ -71,7 +71,7 @@ def test_a_waking_is_told_of_it_when_it_is_due(
 ) -> None:
     waking = ran(woken(mira, NOON + 2 * DAY), NOON + 2 * DAY)
     told = rehearsal.requests()[-1]["messages"][-1]["content"]
-    assert f'Open between you (come back to it where it fits, once):\n- Coming up tomorrow: "{TEXT}"' in told
+    assert f'{TITLE}\n- Coming up tomorrow: "{TEXT}"' in told
     assert thread.memory_id in waking.shown
 
 
