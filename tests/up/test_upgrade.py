@@ -18,6 +18,8 @@ from psycopg import sql
 pytestmark = pytest.mark.processes
 
 DUMP = Path(__file__).parents[1] / "fixtures" / "database_0_1_0.sql.gz"  # made by pg_dump of a Kith 0.1.0
+GREETING_ID = "8ab11533-636b-4daa-9e2f-3c2aa6006ae1"  # what the companion said first
+GREETING = "I am {{char}}. Hello, {{user}} <3"
 NOTATION = re.compile(r"[()]|::(character varying|text)(\[\])?")
 SCHEMA = {
     "columns": """
@@ -73,6 +75,11 @@ def upgraded(scratch: tuple[str, str]) -> str:
     lines = gzip.decompress(DUMP.read_bytes()).decode().splitlines(keepends=True)
     with psycopg.connect(address) as connection:
         connection.execute("".join(line for line in lines if not line.startswith("\\")))
+        greeted = "UPDATE public.companions_message SET text = %s, parent_id = NULL WHERE id = %s"
+        connection.execute(greeted, [GREETING, GREETING_ID])
+        connection.execute(
+            "UPDATE public.memory_memory SET text = %s WHERE message_id = %s", [GREETING, GREETING_ID]
+        )
     migrate(address)
     return address
 
@@ -103,8 +110,18 @@ def test_a_database_of_0_1_0_keeps_its_talk_and_memories(upgraded: str) -> None:
         "What am I allergic to?",
     }
     assert remembered == (12,)
-    assert counted == (12, 12)
+    assert counted == (11, 11)  # the greeting is embedded anew
     assert slot == [("Green tea, no sugar.",)]
+
+
+def test_a_greeting_of_0_1_0_has_the_names_in_it(upgraded: str) -> None:
+    with psycopg.connect(upgraded) as connection:
+        tables = (("companions_message", "id"), ("memory_memory", "message_id"))
+        texts = [
+            connection.execute(f"SELECT text FROM {table} WHERE {key} = %s", [GREETING_ID]).fetchall()
+            for table, key in tables
+        ]
+    assert texts == [[("I am Wren. Hello, you <3",)]] * 2
 
 
 def test_what_was_brought_up_to_date_needs_nothing_more(upgraded: str) -> None:
