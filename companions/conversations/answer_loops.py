@@ -2,10 +2,11 @@
 
 A loop is a stretch of words (of signs, where a script has no spaces) that stands there several times in a row. What is
 said once more after a whole repetition is held back until it either breaks off, as a refrain does, or is a loop. So
-is what has hardly a word in it that was not said twice before: a model may go round in circles and not in step.
+is what has hardly a word in it that was not said twice before: a model may go round in circles and not in step. And a
+sentence that comes a fourth time (a short one a fifth), where hardly another was said meanwhile, is a loop as well.
 """
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 
 import regex
 
@@ -21,6 +22,10 @@ STALE_BEFORE = 2  # so often four words in a row were said before, where they sa
 HELD_STALE = (40, 36)  # of so many words, how many say nothing new where they are held back
 GIVEN_STALE = 30  # of as many: fewer say that it goes on
 LOOP_STALE = (120, 108)  # of so many words, how many make a loop
+MIN_SENTENCE_TOKENS = 6
+LAST_SENTENCES, MAX_DISTINCT = 6, 3  # so few among the last ones: hardly another was said
+MIN_TIMES, MIN_REPEATED_TOKENS = 4, 24  # of one sentence, and of all its repetitions
+ENDS_SENTENCE = {*".!?…。！？\n"}
 TOKEN = regex.compile(
     r"\n|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}])[\w'’]){1,20}|[^\s\w]"
 )
@@ -35,6 +40,11 @@ class LoopReader:
         self._stale: deque[bool] = deque(maxlen=LOOP_STALE[0])  # of the last words, which say nothing new
         self._stale_sums = [0, 0]  # of the last 40 and of the last 120
         self._stale_from: int | None = None
+        self._sentence: list[str] = []
+        self._sentence_from = 0  # in characters
+        self._sentences: Counter[tuple[str, ...]] = Counter()
+        self._last_sentences: deque[tuple[str, ...]] = deque(maxlen=LAST_SENTENCES)
+        self._is_going_round = False  # the sentence that comes is held back until it is known
         self._tokens: deque[tuple[str, int]] = deque(
             maxlen=MAX_PERIOD_TOKENS + GRAM_TOKENS + 1
         )  # with their ends
@@ -81,10 +91,17 @@ class LoopReader:
             self.is_ended = True
             return self._give()
         self._repeated_from = self._stale_from = None
+        self._end_sentence(self._read)
+        if self.is_ended:
+            return self._give()
+        self._is_going_round = False
         return self._give()
 
     def _give(self) -> str:
-        held = [place for place in (self._repeated_from, self._stale_from) if place is not None]
+        sentence_from = self._sentence_from if self._is_going_round else None
+        held = [
+            place for place in (self._repeated_from, self._stale_from, sentence_from) if place is not None
+        ]
         until = min(held, default=self._read)
         size = max(until - self._given, 0)
         if not size:
@@ -118,6 +135,26 @@ class LoopReader:
                 self._period, self._matched = self._count - before, GRAM_TOKENS
         if self._period:
             self._judge(end)
+        if word in ENDS_SENTENCE:
+            self._end_sentence(end)
+        elif word[0].isalnum():
+            self._sentence.append(word)
+
+    def _end_sentence(self, end: int) -> None:
+        """Count a sentence; the answer ends before one that goes round with a few others."""
+        sentence = tuple(self._sentence)
+        self._sentence.clear()
+        if len(sentence) >= MIN_SENTENCE_TOKENS:
+            self._sentences[sentence] += 1
+            self._last_sentences.append(sentence)
+            last = {*self._last_sentences}
+            times = self._sentences[sentence]
+            is_narrow = len(last) <= MAX_DISTINCT
+            if is_narrow and times >= MIN_TIMES and (times - 1) * len(sentence) >= MIN_REPEATED_TOKENS:
+                self._is_going_round = self.is_ended = True
+                return
+            self._is_going_round = is_narrow and max(map(self._sentences.__getitem__, last)) >= MIN_TIMES - 1
+        self._sentence_from = end
 
     def _note_stale(self, is_stale: bool, end: int) -> None:
         """Hold back words that say nothing new, and end the answer where there are too many of them."""
