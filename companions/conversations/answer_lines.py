@@ -35,8 +35,11 @@ BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
 )
-STAMP = regex.compile(  # as `prompting.history.render_time` shows when something was said
-    r"[^\S\n]{0,8}\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{1,2} [A-Z][a-z]{2}, \d{1,2}:\d{2}\][^\S\n]{0,4}"
+WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+COPIED = regex.compile(  # from Kith's own lines: `prompting.history.render_time`, `prompting.turn_prompt.render_context`
+    rf"[^\S\n]{{0,8}}(?:\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}"
+    rf"|(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
+    r"|- \[\d{4}-\d{2}-\d{2}\] [^\n:]{1,60}: )[^\n]{0,600}|Remembered:[^\S\n]*\n(?=- \[\d{4}-))"
 )
 FENCE = regex.compile(r"[ ]{0,3}(?:```|~~~)")
 LABELLED = regex.compile(r"\s*(?:[-*•]\s+|\d+[.)]\s+)?[*_]{0,2}[\w'’ -]{1,30}[*_]{0,2}\s?[:：]")
@@ -168,11 +171,11 @@ class LineReader:
         if fence and not fence.partial:
             self._is_code = not self._is_code
         elif not self._is_code:
-            stamp = STAMP.match(text, at, partial=True)
-            if stamp and not is_end and (stamp.partial or stamp.end() == len(text)):
+            copied = COPIED.match(text, at, partial=True)
+            if copied and not is_end and (copied.partial or copied.end() == len(text)):
                 return None
-            if stamp and not stamp.partial:
-                return stamp.end(), None
+            if copied and not copied.partial:
+                return copied.end(), None
             if self._is_first and not self._has_text():
                 found = FIRST.match(text, at, partial=True)
                 if found and not is_end and (found.partial or found.end() == len(text)):
