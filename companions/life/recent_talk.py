@@ -1,4 +1,4 @@
-"""What a waking is shown of the talk: its last lines, and in the evening what was said that day, with the day's diary."""
+"""What a waking is shown of the talk: its last lines, a late one all since its timer was set, the evening's that day."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from text.strings import one_line, quoted
 
 LAST_LINES = 8
 LINE_TOKENS = 80  # of one line, its beginning
-LAST_SHARE, DAY_SHARE = 16, 6  # a sixteenth of the context for the last lines, a sixth for a whole day
-MAX_DAY_LINES = 100
+LAST_SHARE, LONG_SHARE = 16, 6  # a sixteenth of the context for the last lines, a sixth for more
+MAX_LINES = 100
 MAX_PAGES, PAGE_TOKENS = 3, 200
 
 
@@ -67,8 +67,10 @@ def _render_line(message: Message, companion: Companion, *, with_day: bool) -> s
     return f"- [{when}] {names.get(message.role, 'You')}: {text}"
 
 
-def load_recent_talk(companion: Companion, now: datetime, *, is_evening: bool) -> RecentTalk:
-    """Return the last lines of the talk, in the evening all of the day; at most two queries.
+def load_recent_talk(
+    companion: Companion, now: datetime, *, is_evening: bool, since: datetime | None = None
+) -> RecentTalk:
+    """Return the last lines of the talk, all of them `since` then, in the evening all of the day; at most two queries.
 
     What is hidden or was replaced is left out, of the diary what is private or stale. On a day without talk the last
     lines are of the days before.
@@ -78,15 +80,17 @@ def load_recent_talk(companion: Companion, now: datetime, *, is_evening: bool) -
     said = said.exclude(memory__closed_at__isnull=False).order_by("-said_at", "-id")
     if is_evening:
         midnight = get_midnight(now.astimezone(companion.user.zone))
-        of_day = list(said.filter(said_at__gte=midnight)[:MAX_DAY_LINES])
+        of_day = list(said.filter(said_at__gte=midnight)[:MAX_LINES])
         entries = DiaryEntry.objects.filter(companion=companion, is_stale=False, ended_at__gte=midnight)
         entries = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True)
         pages = list(entries.order_by("-ended_at")[:MAX_PAGES])[::-1]
         if of_day or pages:
-            shown = _take_newest(of_day, settings.CONTEXT_TOKENS // DAY_SHARE)
+            shown = _take_newest(of_day, settings.CONTEXT_TOKENS // LONG_SHARE)
             return RecentTalk(shown, pages, is_day=True, left_out=len(of_day) - len(shown))
-    last = list(said[:LAST_LINES])
-    return RecentTalk(_take_newest(last, settings.CONTEXT_TOKENS // LAST_SHARE))
+    later = said.filter(said_at__gte=since).count() if since else 0
+    last = list(said[: min(max(later, LAST_LINES), MAX_LINES)])
+    share = LONG_SHARE if since else LAST_SHARE
+    return RecentTalk(_take_newest(last, settings.CONTEXT_TOKENS // share))
 
 
 def _take_newest(messages: Sequence[Message], tokens: int) -> list[Message]:

@@ -42,7 +42,8 @@ Then choose: to say something to the person, or nothing. Silence is a form of ca
 nothing else, of one of these two forms:
 {{{{"choice": "silent", "why": "…"}}}}
 {{{{"choice": "speak", "text": "the words that the person will read"}}}}
-Where they asked you for it, tell them what they wanted to be told, kindly and briefly.
+Where they asked you for it, tell them what they wanted to be told, kindly and briefly. What they have answered meanwhile
+you do not ask again: speak of what they told you.
 Else speak only because you care, never because a timer went off; hold back if it is late, if they are tired, or if you
 two have just talked. Never make them feel guilty, never press them to answer, to stay or to come back, never feign
 distress or urgency, never threaten, never be jealous or speak against people they know, never claim to be human, never
@@ -127,7 +128,8 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     context.mood = get_feeling_now(pinned.inner_state, now).valence
     timer = context.waking.timer
     is_evening = timer is not None and timer.name == "evening"  # when it looks back on the day
-    talk = load_recent_talk(context.companion, now, is_evening=is_evening)
+    since = _find_start(context.waking) if now - context.waking.due_at > LATE_AFTER else None
+    talk = load_recent_talk(context.companion, now, is_evening=is_evening, since=since)
     context.history = list(talk.messages)
     context.shown |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
     if about := context.waking.subject:
@@ -148,6 +150,13 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         {"role": "user", "content": block("waking", why)},
         *_compose_steps(context.waking.steps),
     ]
+
+
+def _find_start(waking: Waking) -> datetime:
+    """Return since when a late waking may have been answered: when its timer was set, or was due where it comes again."""
+    timer = waking.timer
+    is_set_once = timer is not None and not timer.schedule.startswith("cron:")
+    return timer.created_at if timer and is_set_once else waking.missed_since or waking.due_at
 
 
 def _tell_last_time(context: WakingContext, talk: RecentTalk, now: datetime) -> list[str]:

@@ -16,7 +16,7 @@ from companions.prompting.turn_prompt import describe_memory
 from companions.tools.bounds import count_tokens_left, take_fitting
 from companions.tools.own_words import check_letting_go, check_new_text
 from companions.tools.provenance import find_sources, record_shown
-from companions.tools.tool import Tool, ToolContext, ToolError
+from companions.tools.tool import MAX_NAMED, Tool, ToolContext, ToolError, refuse_several
 from memory.core_memory import find_slot, set_slot
 from memory.embedding import embed_cue
 from memory.learning.neighbours import find_alike
@@ -29,7 +29,6 @@ from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
 NEAR_LIKENESS, MAX_NEAR = 0.25, 5  # of what may be meant in other words; its person chooses among it
-MAX_NAMED = 5  # of several that are meant by the same words
 PROPOSED = "They are shown now what would be forgotten, and decide. Do not say that you have forgotten it."
 
 
@@ -192,12 +191,10 @@ def _find_learnt(context: ToolContext, words: str, now: datetime) -> Memory:
     ids = search(companion.pk, words, MemoryFilter(kinds=LEARNT), now, companion.user.zone)
     found = list(list_visible_to_models(companion.pk).filter(pk__in=ids).newest(MAX_NAMED))
     same = [memory for memory in found if folded(memory.text.strip()) == folded(words.strip())]
-    if len(same or found) == 1:
-        return (same or found)[0]
     if not found:
         raise ToolError("Nothing that you kept has these words. What the person said cannot be changed.")
-    texts = "; ".join(repr(memory.text[:200]) for memory in found)
-    raise ToolError(f"Several have these words. Give more of the one that you mean: {texts}")
+    refuse_several([memory.text for memory in same or found])
+    return (same or found)[0]
 
 
 def _count_searches(context: ToolContext) -> int:

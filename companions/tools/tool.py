@@ -14,9 +14,18 @@ from companions.models import Companion, Message, Waking
 from companions.prompting.history import Line
 from memory.recall.recall import Found
 
+MAX_NAMED = 5  # of several that are meant by the same words
+
 
 class ToolError(Exception):
     """What a model asked for cannot be done; the sentence says why, so that it can ask otherwise."""
+
+
+def refuse_several(texts: Sequence[str]) -> None:
+    """Raise ToolError where the words of a call mean more than one of what is kept; it names the first of them."""
+    if len(texts) > 1:
+        named = "; ".join(repr(text[:200]) for text in texts[:MAX_NAMED])
+        raise ToolError(f"Several have these words. Give more of the one that you mean: {named}")
 
 
 class ToolContext(Protocol):

@@ -10,7 +10,7 @@ from companions.life.inner_state import Feeling
 from companions.models import Conversation, InnerState, Session
 from companions.tools.grounding import REFUSED, Shown, split_grounded
 from companions.tools.provenance import find_sources
-from companions.tools.tool import Tool, ToolContext, ToolError
+from companions.tools.tool import Tool, ToolContext, ToolError, refuse_several
 from memory.emotion import Emotion
 from memory.goals import begin_goal, find_goals, update_goal
 from memory.learning.diary import ClosedSession, Written, keep_entry
@@ -155,9 +155,7 @@ class Pursue(Tool):
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         zone, companion_id = context.companion.user.zone, context.companion.pk
         found = find_goals(companion_id, self.text, now, zone)
-        if len(found) > 1:
-            texts = "; ".join(repr(pursuit.memory.text[:200]) for pursuit in found[:5])
-            raise ToolError(f"Several have these words. Give more of the one that you mean: {texts}")
+        refuse_several([pursuit.memory.text for pursuit in found])
         if found:
             [pursuit] = found
         else:

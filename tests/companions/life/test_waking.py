@@ -201,6 +201,22 @@ def test_the_evening_is_given_the_day_and_another_waking_the_last_lines(
     assert "The last of your talk:" in other
 
 
+@pytest.mark.parametrize(("schedule", "shown"), [("once:2026-05-05 05:00", 11), ("cron:0 9 * * *", 10)])
+def test_a_late_waking_is_shown_what_was_said_since_it_was_set_or_was_due(
+    mira: Companion, rehearsal: RehearsalServer, schedule: str, shown: int
+) -> None:
+    due_at = NOON - timedelta(hours=5)
+    say(mira, "The dentist was kind.", at=due_at - timedelta(minutes=10))
+    for minute in range(10):
+        say(mira, f"It is minute {minute}.", at=due_at + timedelta(minutes=minute))
+    waking = woken(mira, due_at, "Ask how the dentist was.", schedule=schedule)
+    Timer.objects.filter(pk=waking.timer_id).update(created_at=due_at - timedelta(hours=1))
+    ran(waking, NOON)
+    system, told = (line["content"] for line in rehearsal.requests()[-1]["messages"])
+    assert told.count("It is minute ") + told.count("dentist was kind") == shown
+    assert "you do not ask again" in system
+
+
 def test_a_long_day_is_cut_to_its_share_of_the_context(
     mira: Companion, rehearsal: RehearsalServer, settings: Any
 ) -> None:
