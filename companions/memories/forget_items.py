@@ -17,6 +17,7 @@ from memory.models import Block, DiaryEntry, Memory, Revision, Slot
 from text.strings import split_sentences
 
 KEY_BYTES = 8
+MAX_NEAR = 5
 MAX_SHOWN = 300  # on a card; a form may not have more than a thousand fields
 
 
@@ -62,7 +63,7 @@ def find_items(
     """Return what tells one of the statements, and what was drawn from that alone.
 
     `asked_in` are the messages in which it was asked for; those go with it. `near` are memories that may tell it in other
-    words: they stand at the end, each with the messages behind it that share a word with it.
+    words: the first five that do not tell it stand at the end, each with the messages behind it that share its words.
     """
     telling = find_telling_memories(companion.pk, statements)
     learnt = [memory for memory in telling if memory.kind not in Memory.MIRRORS]
@@ -80,7 +81,8 @@ def find_items(
         if {source.pk for source in memory.sources.all()} <= ids
     ]
     items += _find_sentences(companion, statements, ids)
-    items += _find_near(companion, near)
+    known = {item.row_id for item in items}
+    items += _find_near(companion, [id for id in near if id not in known][:MAX_NEAR])
     return list({item.key: item for item in reversed(items)}.values())[::-1]
 
 

@@ -28,7 +28,7 @@ from memory.store import keep_earlier, keep_fact, note_retraction, revise
 from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
-NEAR_LIKENESS, MAX_NEAR = 0.25, 5  # of what may be meant in other words; its person chooses among it
+NEAR_LIKENESS = 0.25  # of what may be meant in other words; its person chooses among it
 PROPOSED = "They are shown now what would be forgotten, and decide. Do not say that you have forgotten it."
 
 
@@ -115,7 +115,7 @@ class Forget(Tool):
             payer=context.payer,
             names=companion.names,
         )
-        self._near = [memory.pk for memory, is_near in alike if is_near][:MAX_NEAR]
+        self._near = [memory.pk for memory, is_near in alike if is_near]
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         request = check_letting_go(context, self.what)

@@ -312,7 +312,7 @@ async def test_replies_and_deletions_at_once_neither_wait_for_each_other_nor_bri
 
     async def delete_all() -> None:
         while await in_thread(Message.objects.filter(companion=mira, role="user").count) < 12:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.02)  # whoever answers needs the database, too
             for message in await in_thread(lambda: list(Message.objects.filter(text__contains=MARKER))):
                 await in_thread(delete_message, message, timezone.now())
 
@@ -323,8 +323,8 @@ async def test_replies_and_deletions_at_once_neither_wait_for_each_other_nor_bri
             await socket.send("message.send", text=text, client_id=str(number))
             await asyncio.sleep(0.02)
         embedding = asyncio.create_task(in_thread(embed_waiting, mira.pk))
-        await asyncio.wait_for(deleting, 20)
-        await eventually(lambda: not Reply.objects.filter(state__in=Reply.OPEN).exists(), 20)
+        await asyncio.wait_for(deleting, 60)
+        await eventually(lambda: not Reply.objects.filter(state__in=Reply.OPEN).exists(), 60)
         await embedding
     for message in await in_thread(lambda: list(Message.objects.filter(text__contains=MARKER))):
         await in_thread(delete_message, message, timezone.now())

@@ -412,6 +412,8 @@ def test_what_tells_it_in_other_words_goes_where_it_is_chosen(
     """It is offered, and nothing of it is ticked."""
     said = say(mira, "My sister is expecting a baby in spring!", "The trams are loud.", at=EARLIER)
     near = keep_fact(mira.pk, PARAPHRASE, EARLIER, EARLIER, [said[0].pk])
+    for week in range(6):  # nearer still, but they tell it themselves
+        keep_fact(mira.pk, f"Marta is pregnant since week {week}.", EARLIER, EARLIER, [])
     embed_waiting()
     proposal = asked(mira)
     items = load_items(proposal)

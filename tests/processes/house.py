@@ -18,6 +18,7 @@ from django.db.models import Model, QuerySet
 
 from accounts.models import Token, User
 from companions.models import Message, Reply
+from config.celery import WORKER_KEY
 from config.up.home import SECRET_MAKERS
 from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
@@ -86,23 +87,23 @@ class House:
         environment = self.environment()
         for child in (*self.webs, self.worker):
             child.program = child.program.within(ROOT, environment)
-            child.start()
         connections.settings[ALIAS] = _database(self.services.database_url)
         call_command("migrate", database=ALIAS, verbosity=0, skip_checks=True)
-        self.wait()
+        self.start()
 
     def start(self) -> None:
-        """Start whatever does not run, and wait until it answers."""
+        """Start whatever does not run, and wait until both web processes answer and the worker takes work."""
         self.services.start()
-        for child in (*self.webs, self.worker):
-            if not child.is_running():
+        stopped = [child for child in (*self.webs, self.worker) if not child.is_running()]
+        with self.redis() as client:
+            if self.worker in stopped:
+                client.delete(WORKER_KEY)  # of the one before
+            for child in stopped:
                 child.start()
-        self.wait()
-
-    def wait(self) -> None:
-        """Wait until both web processes answer."""
-        for port in self.ports:
-            eventually(partial(is_answering, port), 60)
+            for port in self.ports:
+                eventually(partial(is_answering, port), 60)
+            if self.worker in stopped:
+                eventually(partial(client.exists, WORKER_KEY), 60)
 
     def stop(self) -> None:
         """End everything."""

@@ -48,10 +48,10 @@ def test_a_word_deleted_while_it_is_talked_about_is_nowhere(house: House, alice:
         there.say("What is it?", "two")
         assert there.ending(there.saved("two")["reply"]["id"])["code"] == "provider_refused"
         alice.api().post(f"{alice.path}/recall", json={"cue": f"Where is {MARKER}?", "limit": 5})
+        eventually(lambda: house.rows(Embedding).filter(companion_id=alice.companion_id).count() >= 3, 60)
         here.say("Tell me a tale", "three")
         reply_id = here.saved("three")["reply"]["id"]
         there.pieces(5, reply_id)
-        eventually(lambda: house.rows(Embedding).filter(companion_id=alice.companion_id).count() >= 3)
         before = tables_with(MARKER, ALIAS)
         assert {
             "companions_prompt",
@@ -91,7 +91,7 @@ def test_a_word_that_a_companion_came_back_to_by_itself_is_nowhere(house: House,
         here.ending(first["reply"]["id"])
         said = there.first("message.said", seconds=40.0)
         assert MARKER in said["message"]["text"]
-        eventually(lambda: house.rows(Embedding).filter(companion_id=alice.companion_id).count() >= 3)
+        eventually(lambda: house.rows(Embedding).filter(companion_id=alice.companion_id).count() >= 3, 60)
         assert {
             *("companions_timer", "companions_waking", "companions_innerstate", "companions_session"),
             *("companions_message", "companions_prompt", "memory_diaryentry", "memory_memory"),
