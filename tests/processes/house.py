@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ALIAS = "house"  # its database, beside the one that other tests use
 QUICK = {
     "KITH_LEASE_RENEWED_SECONDS": "0.4",
-    "KITH_LEASE_LOST_SECONDS": "2",
+    "KITH_LEASE_LOST_SECONDS": "4",
     "KITH_DRAIN_SECONDS": "1",
     "KITH_FLASHBACK_PROBABILITY": "0",
     "KITH_MESSAGES_PER_MINUTE": "100000",
