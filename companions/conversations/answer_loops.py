@@ -79,8 +79,8 @@ class LoopReader:
         self._rest = scanned[end:][-40:]
         return self._give()
 
-    def end(self) -> str:
-        """Return what was held back, if it is no loop."""
+    def end(self, *, is_cut: bool = False) -> str:
+        """Return what was held back, if it is no loop; an answer that is cut while it goes round is one."""
         if self.is_ended:
             return ""
         if self._rest:
@@ -90,11 +90,11 @@ class LoopReader:
         if self._repeated_from is not None and copies >= ENDED_COPIES and unit >= MIN_ENDED_CHARACTERS:
             self.is_ended = True
             return self._give()
-        self._repeated_from = self._stale_from = None
         self._end_sentence(self._read)
-        if self.is_ended:
-            return self._give()
-        self._is_going_round = False
+        self.is_ended = self.is_ended or (is_cut and (self._stale_from is not None or self._is_going_round))
+        if not self.is_ended:
+            self._repeated_from = self._stale_from = None
+            self._is_going_round = False
         return self._give()
 
     def _give(self) -> str:

@@ -48,14 +48,14 @@ class AnswerCleaner:
         """Return what is sure by now; what may become a tag or a label is held back."""
         return self._read(self._markup.take(piece))
 
-    def end(self) -> list[Part]:
-        """Return what was held back."""
+    def end(self, *, is_cut: bool = False) -> list[Part]:
+        """Return what was held back; `is_cut` where the model was cut off at its limit."""
         parts = self._read(self._markup.end())
         if self.cut is None:
             parts += self._clean(self._expressions.end())
         if self.cut is None:
             parts += self._give(self._lines.end())
-            parts += self._end_loops()
+            parts += self._end_loops(is_cut=is_cut)
         return parts
 
     def _read(self, found: Iterable[str | Thought | TextCall]) -> list[Part]:
@@ -104,9 +104,9 @@ class AnswerCleaner:
         self._length += len(text)
         return [text] if text else []
 
-    def _end_loops(self) -> list[Part]:
+    def _end_loops(self, *, is_cut: bool = False) -> list[Part]:
         """Return what was held back as it may have been a loop."""
-        rest = self._note(self._loops.end())
+        rest = self._note(self._loops.end(is_cut=is_cut))
         self.cut = Cut.LOOP if self._loops.is_ended else self.cut
         return rest
 

@@ -214,7 +214,7 @@ class Generation:
 
     def _end_answer(self, meter: Meter, calls: list[ToolCall], before: str) -> None:
         """Give out what was held back, as it might have become a tag; know why the answer was cut off, if it was."""
-        self._clean(self.cleaner.end(), meter, calls)
+        self._clean(self.cleaner.end(is_cut=meter.is_truncated), meter, calls)
         self._think(self.thinking.end())
         given, wrote = self.said.text[len(before) :], "".join(meter.pieces)
         meter.wrote = wrote if wrote != given else ""

@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import dataclass
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -107,6 +108,17 @@ def test_circles_that_are_not_in_step_are_a_loop(size: int) -> None:
     cleaned = clean(" ".join(CIRCLES[number] for number in order), size)
     assert cleaned.cut == "loop"
     assert len(cleaned.text) < 1200
+
+
+def test_an_answer_that_is_cut_while_it_goes_round_is_a_loop() -> None:
+    orders = list(permutations(range(4)))
+    order = [number for each in (*orders[::5], *orders[1::5]) for number in each][:30]
+    round_and_round = ", ".join(CIRCLES[number].strip(".") for number in order)
+    cleaner = AnswerCleaner(Names("Noor", "Ana"))
+    said = [*cleaner.take(round_and_round), *cleaner.end(is_cut=True)]
+    assert cleaner.cut == "loop"
+    assert len("".join(map(str, said))) < len(round_and_round)
+    assert clean(round_and_round).text == round_and_round
 
 
 def test_a_person_called_user_is_spoken_to() -> None:
