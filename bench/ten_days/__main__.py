@@ -1,9 +1,10 @@
 """`make bench-ten-days DATA=folder`: the ten days of MemoryBank's people, as if lived, with the rehearsal model.
 
 DATA is the folder of `memory_bank_en.json` and `memory_bank_cn.json`. Five people of each language talk for ten days,
-each thing at its time; each night beat finds the session silent and closes it: each day must leave a diary entry, a new
-self-concept and a new profile. Then everything that was written is looked at: it must name the messages that it comes
-from, and each name, number and date in it must stand there. At last every job is run again, and nothing may change.
+each thing at its time; each night beat finds the session silent and closes it: each day must leave a diary entry, and at
+most one revision of self-concept and profile each. Then everything that was written is looked at: it must name the
+messages that it comes from, and each name, number and date in it must stand there. At last every job is run again, and
+nothing may change. Calls a message count that of its reply, of which nobody is asked here; the tokens do not.
 """
 
 import argparse
@@ -18,8 +19,8 @@ from bench.ten_days.reading import Person, people
 from tests.fixtures.rehearsal import RehearsalServer
 
 HEAD = (
-    f"{'person':10} sessions  diary  days with a new self-concept  and profile  sentences  memories  unfounded"
-    "  calls a message  again"
+    f"{'person':10} sessions  diary  revisions of self-concept  of profile  sentences  memories  unfounded"
+    "  calls a message  tokens in, out a message  again"
 )
 
 
@@ -69,9 +70,10 @@ def _lived(person: Person) -> bool:
 
     lived = look(live(person))
     print(
-        f"{person.name:10} {lived.sessions:8} {lived.entries:6} {lived.days_self_revised:29}"
-        f" {lived.days_profile_revised:12} {lived.sentences:10} {lived.memories:9} {len(lived.unfounded):10}"
-        f" {lived.calls / lived.user_messages:16.2f}  {'the same' if lived.is_same_again else 'CHANGED'}",
+        f"{person.name:10} {lived.sessions:8} {lived.entries:6} {lived.self_revisions:26}"
+        f" {lived.profile_revisions:11} {lived.sentences:10} {lived.memories:9} {len(lived.unfounded):10}"
+        f" {1 + lived.calls / lived.user_messages:16.2f} {lived.tokens_in / lived.user_messages:18.0f},"
+        f" {lived.tokens_out / lived.user_messages:4.0f}  {'the same' if lived.is_same_again else 'CHANGED'}",
         flush=True,
     )
     for one in lived.unfounded[:5]:

@@ -1,8 +1,11 @@
 """What a lived person's companion has kept, day by day, counted and checked."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+
+from django.db.models import Sum
 
 from accounts.models import ModelCall
 from bench.ten_days.checking import Source, Unfounded, unfounded
@@ -18,19 +21,22 @@ class Lived:
     sessions: int
     open_sessions: int
     entries: int
-    days_self_revised: int
-    days_profile_revised: int
+    self_revisions: int
+    profile_revisions: int
+    is_revised_once_a_day: bool
     sentences: int
     memories: int
     calls: int
+    tokens_in: int
+    tokens_out: int
     user_messages: int
     unfounded: list[Unfounded]
     is_same_again: bool
 
     def is_right(self, days: int) -> bool:
-        """Whether each day is a closed session with an entry and two revisions, and all stands on what was said."""
-        each = {self.sessions, self.entries, self.days_self_revised, self.days_profile_revised}
-        return each == {days} and not self.open_sessions and not self.unfounded and self.is_same_again
+        """Whether each day is a closed session with an entry, revised at most once, and all stands on what was said."""
+        is_whole = self.sessions == self.entries == days and not self.open_sessions
+        return is_whole and self.is_revised_once_a_day and not self.unfounded and self.is_same_again
 
 
 def look(companion: Companion) -> Lived:
@@ -43,25 +49,25 @@ def look(companion: Companion) -> Lived:
         {"text": one.text, "sources": [source.pk for source in one.sources.all()]} for one in learnt
     ]
     names = list(companion.names.values())
-    calls = ModelCall.objects.filter(companion=companion, purpose__in=["learning", "closing"]).count()
+    calls = ModelCall.objects.filter(companion=companion, purpose__in=["learning", "closing"])
+    tokens = calls.aggregate(sent=Sum("prompt_tokens"), received=Sum("completion_tokens"))
+    days = Counter((one.about, one.made_at.date()) for one in revisions)
     return Lived(
         sessions=companion.sessions.exclude(ended_at=None).count(),
         open_sessions=companion.sessions.filter(ended_at=None).count(),
         entries=DiaryEntry.objects.filter(companion=companion).count(),
-        days_self_revised=_days(revisions, "self_concept"),
-        days_profile_revised=_days(revisions, "user_profile"),
+        self_revisions=sum(one.about == Revision.About.SELF_CONCEPT for one in revisions),
+        profile_revisions=sum(one.about == Revision.About.USER_PROFILE for one in revisions),
+        is_revised_once_a_day=all(count == 1 for count in days.values()),
         sentences=len(sentences),
         memories=learnt.count(),
-        calls=calls,
+        calls=calls.count(),
+        tokens_in=tokens["sent"] or 0,
+        tokens_out=tokens["received"] or 0,
         user_messages=companion.messages.filter(role="user").count(),
         unfounded=unfounded(sentences, _sources(companion), names),
         is_same_again=_is_same_again(companion),
     )
-
-
-def _days(revisions: list[Revision], about: str) -> int:
-    """On how many days it was revised."""
-    return len({one.made_at.date() for one in revisions if one.about == about})
 
 
 def _sources(companion: Companion) -> dict[str, Source]:
