@@ -3,11 +3,12 @@
 Each talk of bench/learning/corpus is said to a companion of its own that knows what the corpus says it knows; then its
 session ends for real, and a scripted model answers as the corpus has it: true facts and false ones, a diary with
 sentences that somebody said and others that nobody did. It says of every second false fact how the line was truly meant,
-and nothing of the others. Which known facts a new one contradicts it answers truly, where it is asked.
+and nothing of the others. What it wants kept as a fact it wants in self-concept or profile as well.
 
 What was drafted is read a second time. The reader is a script too: right, or wrong in 5, 10 or 20 % of its answers both
-ways, or without any answer; and it answers as real readers did where corpus/reader-*.json says so: {talk: {"facts": [a
-word for each entry, "" where it was not asked], "diary": [for each sentence]}}.
+ways, or without any answer; which known facts are over it tells truly. And it answers as real readers did where
+corpus/reader-*.json says so: {talk: {"facts": [a word for each entry, "" where it was not asked], "diary": [for each
+sentence], "edits": {"place of an entry": a word, where the fact has none}}}.
 """
 
 import argparse

@@ -12,7 +12,6 @@ from bench.learning.corpus_files import Talk
 from bench.learning.readers import Reader
 
 TASK = re.compile(r"\ATask: (\w+)")
-PAIR = re.compile(r'^(\d+)\. earlier \([\d-]+\): (".*") / now: ".*"$', re.MULTILINE)
 
 
 class ScriptedModel:
@@ -27,6 +26,8 @@ class ScriptedModel:
 
     def answer(self, messages: list[dict[str, str]]) -> str:
         """Return the answer to a request, as JSON."""
+        from memory.learning.subjects import is_own
+
         task = TASK.match(messages[0]["content"])
         if task is None or self.talk is None:
             raise ValueError("This is no task about a talk.")
@@ -34,16 +35,19 @@ class ScriptedModel:
         if task[1] == "verification":
             self.asked.append(messages)
             return self.reader.answer(self.talk, messages[-1]["content"])
-        known = {self.talk.known[number - 1]["text"] for number in self.talk.closes}
-        pairs = PAIR.findall(messages[-1]["content"])
-        numbers = [int(number) for number, earlier in pairs if json.loads(earlier) in known]
+        edits: dict[bool, list[dict[str, Any]]] = {
+            True: [],
+            False: [],
+        }  # whether they are the companion's own
+        for entry in self.talk.entries:
+            edit = {"do": "add", "text": entry.answer["text"], "sources": entry.answer["sources"]}
+            edits[is_own(entry.answer["text"], self.talk.companion)].append(edit)
         diary = [{"text": one["text"], "sources": one["sources"]} for one in self.talk.diary]
         forms: dict[str, dict[str, Any]] = {
             "facts": {"memories": [entry.answer for entry in self.talk.entries]},
             "digest": {"summary": "…", "memories": [entry.answer for entry in self.talk.entries]},
             "diary": {"title": self.talk.id, "diary": diary, "emotion": "neutral", "intensity": 0.2},
-            "understanding": {"self_concept": [], "user_profile": [], "contradictions": numbers},
-            "contradictions": {"contradictions": numbers},
+            "understanding": {"self_concept": edits[True], "user_profile": edits[False]},
         }
         return json.dumps(forms[task[1]], ensure_ascii=False)
 

@@ -14,7 +14,7 @@ from companions.prompting.turn_prompt import UNSURE
 from companions.sessions import closing
 from companions.sessions.requests import close
 from memory.embedding import embed_waiting
-from memory.models import DiaryEntry, Learning, Memory
+from memory.models import DiaryEntry, Learning, Memory, Revision
 from memory.store import keep_fact
 
 NOON = timedelta(hours=12)
@@ -24,7 +24,7 @@ MANY = 2_000_000_000
 @dataclass
 class Played:
     """What became of a talk: an outcome and reason for each entry, the places of those that are kept as unsure, the
-    sentences kept, and the numbers of the known memories that are closed.
+    sentences kept of the diary and of self-concept and profile, and the numbers of the known memories that are closed.
     """
 
     talk: Talk
@@ -32,6 +32,7 @@ class Played:
     unsure: set[int] = field(default_factory=set)
     diary: set[str] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
+    understood: set[str] = field(default_factory=set)
 
 
 def play(talk: Talk) -> Played:
@@ -111,4 +112,9 @@ def _look(companion: Companion, talk: Talk, known: list[Memory]) -> Played:
             for sentence in entry.sentences
         },
         {number for number, memory in enumerate(known, start=1) if memory.pk not in open_ids},
+        {
+            sentence["text"]
+            for revision in Revision.objects.filter(companion=companion)
+            for sentence in revision.sentences
+        },
     )

@@ -9,10 +9,10 @@ from zlib import crc32
 
 from bench.learning.corpus_files import FOLDER, Talk
 
-DRAFTED = re.compile(r'^(\d+)\. (fact|diary): ("(?:[^"\\]|\\.)*")', re.MULTILINE)
-Answers = Mapping[
-    str, Mapping[str, list[str]]
-]  # {talk: {"facts": [a word for each entry], "diary": [for each sentence]}}
+DRAFTED = re.compile(r'^(\d+)\. (\w+): ("(?:[^"\\]|\\.)*")', re.MULTILINE)
+NAMES = {"fact": "facts", "self": "edits", "profile": "edits", "diary": "diary", "earlier": "known"}
+# {talk: {"facts": [a word for each entry], "diary": [for each sentence], "edits": {place of an entry: a word}}}
+Answers = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,16 @@ class Reader:
         return json.dumps({"answers": {number: word for number, word in words.items() if word}})
 
     def _read(self, talk: Talk, kind: str, place: int) -> str:
+        """Return the word for a sentence; whether a known fact is over is always told truly."""
+        if kind == "known":
+            return "over" if place + 1 in talk.closes else "yes"
         if self.error_rate is None:
-            words = self.given.get(talk.id, {}).get(kind, [])
+            given = self.given.get(talk.id, {})
+            if kind == "edits" and str(place) in given.get("edits", {}):
+                return str(given["edits"][str(place)])
+            words = given.get("diary" if kind == "diary" else "facts", [])
             return words[place] or "" if place < len(words) else ""
-        truth = talk.entries[place].word if kind == "facts" else _read_label(talk.diary[place])
+        truth = _read_label(talk.diary[place]) if kind == "diary" else talk.entries[place].word
         if crc32(f"{talk.id}/{kind}/{place}".encode()) % 1000 >= 1000 * self.error_rate:
             return truth
         return "not said" if truth == "yes" else "yes"
@@ -48,16 +54,18 @@ def _read_label(sentence: Mapping[str, Any]) -> str:
 
 
 def find_places(talk: Talk, asked: str) -> dict[str, tuple[str, int]]:
-    """Return by each number in a request which entry ("facts") or sentence ("diary") of the corpus stands there."""
+    """Return by each number in a request what of the corpus stands there: an entry, as a fact ("facts") or an edit
+    ("edits"), a sentence ("diary") or something known ("known"), by its place; nothing for titles and what was redacted.
+    """
+    entries = [entry.answer["text"] for entry in talk.entries]
     texts = {
-        "facts": [entry.answer["text"] for entry in talk.entries],
+        "facts": entries,
+        "edits": entries,
         "diary": [sentence["text"] for sentence in talk.diary],
+        "known": [known["text"] for known in talk.known],
     }
-    found = {}
-    for number, kind, quoted in DRAFTED.findall(asked):
-        name = "facts" if kind == "fact" else "diary"
-        found[number] = (name, texts[name].index(json.loads(quoted)))
-    return found
+    drafted = [(number, NAMES[kind], json.loads(quoted)) for number, kind, quoted in DRAFTED.findall(asked)]
+    return {number: (name, texts[name].index(text)) for number, name, text in drafted if text in texts[name]}
 
 
 def list_readers() -> list[Reader]:

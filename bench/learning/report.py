@@ -14,6 +14,7 @@ def show(name: str, played: Sequence[Played], *, is_listing: bool) -> None:
     print(f"\n{name}: {len(played)} talks")
     print(
         f"{'':20}{'false kept':>16}{'true lost':>16}{'left open':>14}{'true dropped':>16}{'invented kept':>16}"
+        f"{'false edits':>16}{'edits lost':>16}"
     )
     for kind in kinds:
         print(f"{kind:20}{_row([one for one in played if kind in one.talk.kinds])}")
@@ -51,7 +52,9 @@ def _row(played: Sequence[Played]) -> str:
     dropped = _share(not is_kept for label, is_kept in _diary(played) if label == "true")
     invented = _share(is_kept for label, is_kept in _diary(played) if label != "true")
     false = _share(is_kept for _, is_kept in _false(played))
-    return f"{false:>16}{lost:>16}{left_open:>14}{dropped:>16}{invented:>16}"
+    false_edits = _share(is_kept for is_true, is_kept in _edits(played) if not is_true)
+    lost_edits = _share(not is_kept for is_true, is_kept in _edits(played) if is_true)
+    return f"{false:>16}{lost:>16}{left_open:>14}{dropped:>16}{invented:>16}{false_edits:>16}{lost_edits:>16}"
 
 
 def _entries(played: Sequence[Played]):  # type: ignore[no-untyped-def]  # entries with what became of them
@@ -65,6 +68,14 @@ def _false(played: Sequence[Played]) -> list[tuple[bool, bool]]:
         ("meant" in entry.answer, outcome in KEPT)
         for entry, outcome, _ in _entries(played)
         if not entry.is_true
+    ]
+
+
+def _edits(played: Sequence[Played]) -> list[tuple[bool, bool]]:
+    return [
+        (entry.is_true, entry.answer["text"] in one.understood)
+        for one in played
+        for entry in one.talk.entries
     ]
 
 

@@ -37,6 +37,8 @@ class Companion(models.Model):
         default=8,
         validators=[MinValueValidator(1), MaxValueValidator(720)],
     )
+    # Of what was said later, self-concept and profile may not tell yet; None where nothing was looked through.
+    understood_until = models.DateTimeField(_("understood until"), null=True, blank=True, editable=False)
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
     objects = CompanionQuerySet.as_manager()

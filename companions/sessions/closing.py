@@ -15,7 +15,7 @@ from accounts.usage import NO_TOKENS, waits_until
 from companions.deletion import delete_messages
 from companions.life.inner_state import revise
 from companions.life.reflection import read_feeling
-from companions.models import Closing, InnerState, Job, Message, Session
+from companions.models import Closing, Companion, InnerState, Job, Message, Session
 from companions.models.companion import hold
 from companions.sessions import digests
 from companions.sessions.drafts import Drafts, Material, gather, is_new, load_known
@@ -24,6 +24,7 @@ from companions.sessions.parts import (
     draft_facts,
     draft_understanding,
     draft_verification,
+    keep_edits,
     keep_told,
 )
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
@@ -93,10 +94,10 @@ def _draft(closing: Closing, lease: Lease, now: datetime) -> bool:
             keep_drafts(closing.pk, diary=draft_diary(material, now))
         case "facts":
             keep_drafts(closing.pk, facts=draft_facts(material, now))
-        case "verification":
-            keep_drafts(closing.pk, verification=draft_verification(material, drafts))
         case "understanding":
-            keep_drafts(closing.pk, understanding=draft_understanding(material, drafts, now))
+            keep_drafts(closing.pk, understanding=draft_understanding(material, drafts))
+        case "verification":
+            keep_drafts(closing.pk, verification=draft_verification(material, drafts, now))
     return True
 
 
@@ -188,7 +189,7 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
         learnt_from = {message.pk for message in material.messages if message.is_learnt}
         entries = facts.learnt
         new = {place for place, entry in enumerate(entries) if is_new(entry, talk, learnt_from)}
-        contradicted = drafts.understanding.contradicted if drafts.understanding else []
+        contradicted = drafts.verification.contradicted if drafts.verification else []
         learn(
             companion.pk,
             talk,
@@ -222,30 +223,28 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
 
     Return the title of the entry, which tells nothing that was forgotten.
     """
-    companion, messages, diary, understanding = (
-        material.companion,
-        material.messages,
-        drafts.diary,
-        drafts.understanding,
-    )
-    if diary is None:
+    companion, messages, understanding = material.companion, material.messages, drafts.understanding
+    if drafts.diary is None:
         return ""
+    diary, words = keep_told(drafts.diary, drafts.words), drafts.words
     ended_at = messages[-1].said_at
-    own, theirs = material.self_concept, material.user_profile
+    own, theirs = (understanding.self_concept, understanding.user_profile) if understanding else ([], [])
     written = Written(
         title=diary.title,
-        diary=keep_told(diary.diary, drafts.words),
+        diary=diary.diary,
         emotion=diary.emotion,
         intensity=diary.intensity,
         call_id=diary.call_id,
-        self_concept=understanding.self_concept if understanding else own.sentences if own else [],
-        user_profile=understanding.user_profile if understanding else theirs.sentences if theirs else [],
+        self_concept=keep_edits(material.self_concept, own, "self", words),
+        user_profile=keep_edits(material.user_profile, theirs, "profile", words),
         understood_by=understanding.call_id if understanding else None,
     )
     ended = ClosedSession(
         session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=written
     )
     entry = keep_session(companion.pk, ended, now, companion.user.zone)
+    if understanding:
+        Companion.objects.filter(pk=companion.pk).update(understood_until=ended_at)
     state = material.inner_state
     if diary.inner_state and state and str(state.pk) == diary.felt_before:
         answer = Reflection.model_validate(diary.inner_state)

@@ -69,9 +69,8 @@ def _draft(material: Material, now: datetime) -> DiaryDraft:
     """Return the diary as it is drafted, with those sentences that stand when they are read again."""
     drafts = Drafts(diary=draft_diary(material, now))
     while drafts.verification is None or not drafts.verification.is_whole:
-        drafts = replace(drafts, verification=draft_verification(material, drafts))
-    diary = cast(DiaryDraft, drafts.diary)
-    return replace(diary, diary=keep_told(diary.diary, drafts.words))
+        drafts = replace(drafts, verification=draft_verification(material, drafts, now))
+    return keep_told(cast(DiaryDraft, drafts.diary), drafts.words)
 
 
 def _gather(companion: Companion, session_id: UUID) -> Material:

@@ -26,7 +26,7 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.contradictions import ask_which_contradict, find_pairs
+from memory.learning.contradictions import find_contradicted, find_pairs
 from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
@@ -97,7 +97,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
 
     What the summary does not tell though it was learnt from, as the summary was deleted with something that it told, is
     shown before it: the oldest of that, as much as fits, and the rest beside the next batch.
-    What it teaches is read a second time; and where it may contradict what is known, the model is asked about that.
+    What it teaches is read a second time, and what is known beside it that it may contradict.
     ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
@@ -111,9 +111,6 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
         digest = ask("digest", request, Digest)
         before = {message.pk for message in batch.untold}
         only = {place for place, entry in enumerate(digest.memories) if is_new(entry, talk, before)}
-        drafted = list_facts(digest.memories, talk, names, known, only=only)
-        words = verify(drafted, talk, names)
-        read = {place: words[key] for place in only if (key := fact_key(place)) in words}
         pairs = find_pairs(
             companion.pk,
             digest.memories,
@@ -123,11 +120,13 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
             zone=zone,
             names=names,
             payer=payer,
-            read=read,
         )
-        contradicted: dict[int, list[Memory]] = {}
-        for pair in ask_which_contradict(pairs, zone):
-            contradicted.setdefault(pair.place, []).append(pair.memory)
+        drafted = list_facts(digest.memories, talk, names, known, only=only)
+        words = verify([*drafted, *(pair.drafted for pair in pairs)], talk, names)
+    read = {place: words[key] for place in only if (key := fact_key(place)) in words}
+    contradicted: dict[int, list[Memory]] = {}
+    for pair in find_contradicted(pairs, words):
+        contradicted.setdefault(pair.place, []).append(pair.memory)
     call_id = charge.calls[0].pk
     with transaction.atomic():
         lock(companion.pk)

@@ -5,7 +5,8 @@ that landed meanwhile changes nothing of it.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 from zlib import crc32
@@ -31,12 +32,17 @@ from providers.tokens import beginning
 
 PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for what was said
 Draft = TypeVar("Draft", "DiaryDraft", "FactsDraft", "VerificationDraft", "UnderstandingDraft")
+MIN_UNDERSTOOD = 20  # messages of the user's after which self-concept and profile are looked through again
+UNDERSTANDING_INTERVAL = timedelta(days=7)  # or after so long
 CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a session holds as it ends, with the diary entry before it."""
+    """What a session holds as it ends, with the diary entry before it.
+
+    `earlier` was said before it, since self-concept and profile were last looked through.
+    """
 
     companion: Companion
     session: Session
@@ -45,6 +51,7 @@ class Material:
     user_profile: Revision | None = None
     inner_state: InnerState | None = None
     before: DiaryEntry | None = None
+    earlier: list[Message] = field(default_factory=list)
 
     @property
     def unlearnt(self) -> list[Message]:
@@ -60,6 +67,25 @@ class Material:
         """Whether the user has told something that nobody has learnt from yet."""
         users = (message for message in self.unlearnt if message.role == Message.Role.USER)
         return any(not tells_nothing(message.text) for message in users)
+
+    @property
+    def is_understanding_due(self) -> bool:
+        """Whether enough was said to look through self-concept and profile, or nobody did for long, or ever."""
+        since = self.companion.understood_until
+        said = [*self.earlier, *self.messages]
+        count = sum(message.role == Message.Role.USER for message in said)
+        return (
+            since is None
+            or count >= MIN_UNDERSTOOD
+            or self.messages[-1].said_at - since >= UNDERSTANDING_INTERVAL
+        )
+
+    @property
+    def has_learnt(self) -> bool:
+        """Whether something was learnt of what was said since self-concept and profile were last looked through."""
+        sessions = {self.session.pk, *(message.session_id for message in self.earlier)}
+        learnings = Learning.objects.filter(session__in=sessions).values_list("verdicts", flat=True)
+        return any(verdict["outcome"] in CHANGES for verdicts in learnings for verdict in verdicts)
 
     @property
     def state_before(self) -> str:
@@ -99,7 +125,16 @@ def gather(closing: Closing) -> Material:
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
         inner_state=get_newest(companion.pk),
         before=find_entry_before(companion, session),
+        earlier=_load_earlier(companion, session),
     )
+
+
+def _load_earlier(companion: Companion, session: Session) -> list[Message]:
+    since = companion.understood_until
+    if since is None:
+        return []
+    said = Message.objects.filter(companion=companion, said_at__gt=since, session__ended_at__isnull=False)
+    return list(select_visible(said.exclude(session=session)).order_by("said_at", "id"))
 
 
 def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | None:
@@ -158,32 +193,35 @@ class FactsDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationDraft:
-    """What a second reading says of the facts and the sentences of the diary: words by their keys, as far as it has come,
-    and at its end (`is_whole`) the places of those facts that stand.
+class UnderstandingDraft:
+    """What changes in what the two are thought to be: edits as `memory.learning.revisions` weighs them. `known` are the
+    facts of before that the model was shown.
     """
 
-    words: dict[str, str]
-    is_whole: bool
-    facts: list[int]
-    seen: list[str]
-
-    def holds(self, material: Material, diary: DiaryDraft | None, facts: FactsDraft | None) -> bool:
-        return self.seen == see_verification(material, diary, facts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnderstandingDraft:
-    """What the two are thought to be from now on, and which memories the facts contradict, as [place, fingerprint]."""
-
-    self_concept: Sentences
-    user_profile: Sentences
-    contradicted: list[tuple[int, str]]
+    self_concept: list[dict[str, Any]]
+    user_profile: list[dict[str, Any]]
+    known: list[str]
     call_id: int | None
     seen: list[str]
 
     def holds(self, material: Material, facts: FactsDraft | None) -> bool:
-        return self.seen == see_understanding(material, facts)
+        is_whole = self.seen == see_understanding(material, facts)
+        return is_whole and load_known(material.companion.pk, self.known) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationDraft:
+    """What a second reading says of all that was drafted: words by their keys, as far as it has come, at its end
+    (`is_whole`) of everything; and which memories the facts contradict, as [place, fingerprint].
+    """
+
+    words: dict[str, str]
+    is_whole: bool
+    contradicted: list[tuple[int, str]]
+    seen: list[str]
+
+    def holds(self, material: Material, drafts: "Drafts") -> bool:
+        return self.seen == see_verification(material, drafts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,8 +230,8 @@ class Drafts:
 
     diary: DiaryDraft | None = None
     facts: FactsDraft | None = None
-    verification: VerificationDraft | None = None
     understanding: UnderstandingDraft | None = None
+    verification: VerificationDraft | None = None
 
     @classmethod
     def load(cls, closing: Closing, material: Material) -> "Drafts":
@@ -202,16 +240,14 @@ class Drafts:
         facts = _read_draft(FactsDraft, closing.drafts.get("facts"))
         verification = _read_draft(VerificationDraft, closing.drafts.get("verification"))
         understanding = _read_draft(UnderstandingDraft, closing.drafts.get("understanding"))
-        diary = diary if diary and diary.holds(material) else None
         facts = facts if facts and facts.holds(material) else None
-        is_verified = verification and verification.holds(material, diary, facts)
-        is_understood = understanding and understanding.holds(material, facts)
-        return cls(
-            diary=diary,
+        drafts = cls(
+            diary=diary if diary and diary.holds(material) else None,
             facts=facts,
-            verification=verification if is_verified else None,
-            understanding=understanding if is_understood else None,
+            understanding=understanding if understanding and understanding.holds(material, facts) else None,
         )
+        is_verified = verification and verification.holds(material, drafts)
+        return replace(drafts, verification=verification if is_verified else None)
 
     def dump(self) -> dict[str, Any]:
         """Return them as they are kept."""
@@ -234,22 +270,17 @@ class Drafts:
             return "diary"
         if self.facts is None and material.has_facts:
             return "facts"
-        if self.verification is None or not self.verification.is_whole:
-            return "verification"
-        has_learnt = bool(self.verification.facts) or has_learnt_in(material.session)
-        return "understanding" if self.understanding is None and has_learnt else ""
+        if self.understanding is None and material.is_understanding_due:
+            has_learnt = bool(self.facts and self.facts.memories) or material.has_learnt
+            if has_learnt:
+                return "understanding"
+        return "" if self.verification and self.verification.is_whole else "verification"
 
 
 def _read_draft(kind: type[Draft], kept: Any) -> Draft | None:
     """Return a draft as it was kept; None for none, and for one of an earlier version."""
     names = {field.name for field in fields(kind)}
     return kind(**kept) if isinstance(kept, dict) and kept.keys() == names else None
-
-
-def has_learnt_in(session: Session) -> bool:
-    """Return whether something was learnt of the session while it lasted."""
-    learnings = Learning.objects.filter(session=session).values_list("verdicts", flat=True)
-    return any(verdict["outcome"] in CHANGES for verdicts in learnings for verdict in verdicts)
 
 
 # -- what each is made from
@@ -262,16 +293,18 @@ def see_diary(material: Material) -> list[str]:
     return [*fingerprint_words(material.messages), told, "summed up" if summary else ""]
 
 
-def see_verification(material: Material, diary: DiaryDraft | None, facts: FactsDraft | None) -> list[str]:
+def see_verification(material: Material, drafts: Drafts) -> list[str]:
     """Return what is read again, and beside what, so that a change of it is seen."""
-    calls = [str(draft.call_id) if draft else "" for draft in (diary, facts)]
-    return [*fingerprint_words(material.messages), *calls]
+    parts = (drafts.diary, drafts.facts, drafts.understanding)
+    calls = [str(draft.call_id) if draft else "" for draft in parts]
+    return [*fingerprint_words([*material.earlier, *material.messages]), *calls]
 
 
 def see_understanding(material: Material, facts: FactsDraft | None) -> list[str]:
     """Return what the edits are made from, so that a change of it is seen."""
     revisions = [str(row.pk) if row else "" for row in (material.self_concept, material.user_profile)]
-    return [*fingerprint_words(material.messages), *revisions, str(facts.call_id if facts else "")]
+    said = fingerprint_words([*material.earlier, *material.messages])
+    return [*said, *revisions, str(facts.call_id if facts else "")]
 
 
 def fingerprint_memory(memory: Memory) -> str:

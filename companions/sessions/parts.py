@@ -1,8 +1,9 @@
-"""Drafting the parts of a session's end, one model call each: its diary, its facts, a second reading of both, and what
-the two are thought to be.
+"""Drafting the parts of a session's end, one model call each: its diary, its facts, what changes in what the two are
+thought to be, and a second reading of all that.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -25,30 +26,39 @@ from companions.sessions.drafts import (
     see_verification,
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
-from memory.learning.answers import Diary, Edit, Facts, Sentence, Understanding
-from memory.learning.contradictions import find_pairs
+from memory.learning.answers import Diary, Facts, Sentence, Understanding
+from memory.learning.contradictions import find_contradicted, find_pairs
 from memory.learning.diary import Sentences
-from memory.learning.evidence import YES, Supported, find_support, without_echoes
+from memory.learning.evidence import YES, without_echoes
 from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
-from memory.learning.neighbours import find_neighbours
+from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import (
     Drafted,
     render_diary_request,
     render_facts_request,
     render_understanding_request,
 )
-from memory.learning.revisions import apply_edits
+from memory.learning.revisions import apply_edits, weigh_edits
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
-from memory.learning.verification import ask_about, diary_key, fact_key, list_facts, retells, take_fitting
+from memory.learning.verification import (
+    ask_about,
+    diary_key,
+    edit_key,
+    list_facts,
+    stands,
+    take_fitting,
+)
 from memory.models import Revision
 from memory.recall.traits import terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
-from text.strings import folded, one_line
+from text.strings import folded, one_line, shorten
 
+MAX_LEARNT = 40  # facts of before that are shown beside a talk
 MAX_SOURCES = 5  # of a sentence that was written from a summary
+TITLE, TITLE_CHARACTERS = "title", 60
 MAX_FELT_SOURCES = 50  # of a sentence that tells what the companion feels, and rests on all that was said
 
 
@@ -109,15 +119,18 @@ def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material
     return list(weighed.values())
 
 
-def keep_told(diary: Sentences, words: Mapping[str, str]) -> Sentences:
-    """Return the sentences of a diary that stand by what a second reading says, or rules where it says nothing.
+def keep_told(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
+    """Return the diary with what stands of it by what a second reading says, or rules where it says nothing.
 
-    One that rejects every sentence is not believed.
+    One that rejects every sentence is not believed. Instead of a title that it rejects stands how the diary begins.
     """
-    read = [(sentence, words.get(diary_key(place), "")) for place, sentence in enumerate(diary)]
+    read = [(sentence, words.get(diary_key(place), "")) for place, sentence in enumerate(draft.diary)]
     told = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
-    told = told or [sentence for sentence in diary if not sentence["doubt"]]
-    return [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in told]
+    told = told or [sentence for sentence in draft.diary if not sentence["doubt"]]
+    diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in told]
+    is_title_kept = stands(words.get(TITLE, "")) or not diary
+    title = draft.title if is_title_kept else shorten(diary[0]["text"], TITLE_CHARACTERS)
+    return replace(draft, title=title, diary=diary)
 
 
 def draft_facts(material: Material, now: datetime) -> FactsDraft:
@@ -147,107 +160,131 @@ def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
     return build_talk(companion.pk, told, companion.user.zone, material.room)
 
 
-def draft_verification(material: Material, drafts: Drafts) -> VerificationDraft:
-    """Ask whether facts and sentences of the diary were said and meant: of as many as one request holds, after those that
-    were read before. Nobody is asked where there are none.
+def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraft:
+    """Ask what changes in what the two are thought to be, by all that was said since that was asked last.
 
-    ProviderUnavailable, ProviderRefused; MalformedError where nothing is left of the diary.
+    ProviderUnavailable, ProviderRefused, MalformedError.
     """
-    companion, names, facts, diary = (
-        material.companion,
-        material.companion.names,
-        drafts.facts,
-        drafts.diary,
+    companion, names = material.companion, material.companion.names
+    shown, _others = split_at_room([*material.earlier, *material.messages], material.room)
+    talk = build_talk(companion.pk, shown, companion.user.zone, material.room)
+    own, theirs = (
+        revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
-    payer = Payer(companion.user_id, companion.pk)
-    known = (load_known(companion.pk, facts.known) if facts else None) or []
-    learnt, learnt_from = (facts.learnt, _build_learnt(material, facts)) if facts else ([], Talk([]))
-    whole = build_talk(companion.pk, material.messages, companion.user.zone, material.room)
-    drafted = list_facts(learnt, learnt_from, names, known, whole)
-    for place, sentence in enumerate(diary.diary if diary else []):
-        lines = whole.numbers_of(map(UUID, sentence["sources"]))
-        drafted.append(Drafted(diary_key(place), "diary", sentence["text"], lines))
-    words = dict(drafts.verification.words) if drafts.verification else {}
+    told = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
+    known = list(told.defer("entry")[:MAX_LEARNT])
+    learnt = [memory.text for memory in known] + [fact.text for fact in _list_facts(material, drafts)]
+    request = render_understanding_request(
+        talk,
+        list(dict.fromkeys(learnt)),
+        [sentence["text"] for sentence in own],
+        [sentence["text"] for sentence in theirs],
+        names,
+    )
+    with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
+        answer = ask("understanding", request, Understanding)
+    return UnderstandingDraft(
+        self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, answer.self_concept, talk, names),
+        user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, answer.user_profile, talk, names),
+        known=[fingerprint_memory(memory) for memory in known],
+        call_id=charge.calls[-1].pk,
+        seen=see_understanding(material, drafts.facts),
+    )
+
+
+def keep_edits(
+    revision: Revision | None, edits: Sequence[Mapping[str, Any]], kind: str, words: Mapping[str, str]
+) -> Sentences:
+    """Return the sentences of a revision as those of the edits leave them that a second reading does not reject."""
+    kept = [edit for place, edit in enumerate(edits) if stands(words.get(edit_key(kind, place), ""))]
+    return apply_edits(revision.sentences if revision else [], kept)
+
+
+def draft_verification(material: Material, drafts: Drafts, now: datetime) -> VerificationDraft:
+    """Ask whether all that was drafted was said and meant, and what it leaves untrue: as much as one request holds, after
+    what was read before.
+
+    ProviderUnavailable, ProviderRefused.
+    """
+    companion, names, facts = material.companion, material.companion.names, drafts.facts
+    zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
+    whole = build_talk(companion.pk, [*material.earlier, *material.messages], zone, material.room)
+    pairs = (
+        find_pairs(
+            companion.pk,
+            facts.learnt,
+            _build_learnt(material, facts),
+            load_known(companion.pk, facts.known) or [],
+            now=now,
+            zone=zone,
+            names=names,
+            payer=payer,
+        )
+        if facts
+        else []
+    )
+    drafted = [
+        *_list_facts(material, drafts, whole),
+        *_list_diary(drafts, whole),
+        *_list_edits(material, drafts, whole),
+        *(pair.drafted for pair in pairs),
+    ]
+    words = dict(drafts.words)
     left = [sentence for sentence in drafted if sentence.key not in words]
     if left:
         with charged(payer, ModelCall.Purpose.CLOSING):
             words |= ask_about(take_fitting(left, whole, names), whole, names)
-    is_whole = all(sentence.key in words for sentence in drafted)
-    supports = [
-        find_support(entry, learnt_from, names, known, words.get(fact_key(place)))
-        for place, entry in enumerate(learnt)
-    ]
+    contradicted = find_contradicted(pairs, words)
     return VerificationDraft(
         words=words,
-        is_whole=is_whole,
-        facts=[place for place, support in enumerate(supports) if isinstance(support, Supported)],
-        seen=see_verification(material, diary, facts),
-    )
-
-
-def draft_understanding(material: Material, drafts: Drafts, now: datetime) -> UnderstandingDraft:
-    """Ask what changes in what the two are thought to be, and what the facts contradict, where that is in question.
-
-    ProviderUnavailable, ProviderRefused, MalformedError.
-    """
-    companion, names, facts = material.companion, material.companion.names, drafts.facts
-    zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
-    shown, _others = split_at_room(material.messages, material.room)
-    talk = build_talk(companion.pk, shown, zone, material.room)
-    learnt, learnt_from = (facts.learnt, _build_learnt(material, facts)) if facts else ([], Talk([]))
-    known = (load_known(companion.pk, facts.known) if facts else None) or []
-    pairs = find_pairs(
-        companion.pk,
-        learnt,
-        learnt_from,
-        known,
-        now=now,
-        zone=zone,
-        names=names,
-        payer=payer,
-        read=drafts.words_of_facts,
-    )
-    own, theirs = material.self_concept, material.user_profile
-    standing = drafts.verification.facts if drafts.verification else []
-    request = render_understanding_request(
-        talk,
-        [learnt[place].text for place in standing],
-        _texts(own),
-        _texts(theirs),
-        names,
-        pairs=[(pair.memory, pair.text) for pair in pairs],
-        zone=zone,
-    )
-    with charged(payer, ModelCall.Purpose.CLOSING) as charge:
-        answer = ask("understanding", request, Understanding)
-    contradicted = [pairs[number - 1] for number in answer.contradictions if 1 <= number <= len(pairs)]
-    rejected = _find_rejected(drafts)
-
-    def apply(revision: Revision | None, edits: Sequence[Edit]) -> Sentences:
-        kept = [edit for edit in edits if not retells(edit.text, rejected, names.values())]
-        return apply_edits(revision.sentences if revision else [], kept, talk, names)
-
-    return UnderstandingDraft(
-        self_concept=apply(own, answer.self_concept),
-        user_profile=apply(theirs, answer.user_profile),
+        is_whole=all(sentence.key in words for sentence in drafted),
         contradicted=[(pair.place, fingerprint_memory(pair.memory)) for pair in contradicted],
-        call_id=charge.calls[-1].pk,
-        seen=see_understanding(material, facts),
+        seen=see_verification(material, drafts),
     )
 
 
-def _find_rejected(drafts: Drafts) -> list[str]:
-    """Return the facts and sentences of the diary of which a second reading says that they do not stand."""
-    facts = {
-        fact_key(place): fact.text for place, fact in enumerate(drafts.facts.learnt if drafts.facts else [])
-    }
-    diary = drafts.diary.diary if drafts.diary else []
-    texts = facts | {diary_key(place): str(sentence["text"]) for place, sentence in enumerate(diary)}
-    return [texts[key] for key, word in drafts.words.items() if word not in {"", YES} and key in texts]
+def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -> list[Drafted]:
+    """Return the facts that may stand."""
+    companion, facts = material.companion, drafts.facts
+    if facts is None:
+        return []
+    known = load_known(companion.pk, facts.known) or []
+    return list_facts(facts.learnt, _build_learnt(material, facts), companion.names, known, whole)
 
 
-def _texts(revision: Revision | None) -> list[str]:
-    return [sentence["text"] for sentence in revision.sentences] if revision else []
+def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
+    """Return the sentences of the diary, and its title, which rests on all lines that they rest on."""
+    if drafts.diary is None:
+        return []
+    listed = [
+        Drafted(diary_key(place), "diary", sentence["text"], whole.numbers_of(map(UUID, sentence["sources"])))
+        for place, sentence in enumerate(drafts.diary.diary)
+    ]
+    lines = sorted({line for sentence in listed for line in sentence.lines})
+    return [*listed, Drafted(TITLE, "diary", drafts.diary.title, lines)]
+
+
+def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted]:
+    """Return the sentences that are added to self-concept and profile, or changed there."""
+    understanding = drafts.understanding
+    if understanding is None:
+        return []
+    parts = (
+        ("self", material.self_concept, understanding.self_concept),
+        ("profile", material.user_profile, understanding.user_profile),
+    )
+    return [
+        Drafted(
+            edit_key(kind, place),
+            kind,
+            edit["text"],
+            whole.numbers_of(map(UUID, edit["sources"])),
+            before=revision.sentences[edit["number"] - 1]["text"] if revision and edit["number"] else "",
+        )
+        for kind, revision, edits in parts
+        for place, edit in enumerate(edits)
+        if edit["do"] != "drop"
+    ]
 
 
 def split_at_room(messages: Sequence[Message], tokens: int) -> tuple[list[Message], list[Message]]:

@@ -109,13 +109,12 @@ class Forget(Tool):
         [alike] = find_alike(
             companion.pk,
             [self.what],
-            NEAR_LIKENESS,
             now=now,
             zone=companion.user.zone,
             payer=context.payer,
             names=companion.names,
         )
-        self._near = [memory.pk for memory, is_near in alike if is_near]
+        self._near = [memory.pk for memory, likeness in alike if likeness >= NEAR_LIKENESS]
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         request = check_letting_go(context, self.what)

@@ -36,7 +36,6 @@ MAX_SOURCES, MAX_QUOTES, QUOTE_CHARACTERS = 20, 5, 500
 MAX_SUMMARY = 6000  # characters
 MAX_INNER_STATE = 4000  # characters
 MAX_EDITS = 2 * MAX_SENTENCES
-MAX_CONTRADICTIONS = 30
 NUMBER = regex.compile(r"-?\d{1,17}(?:\.\d{1,6})?")
 # What models write in place of the words that they are given.
 MEANT_WORDS = {
@@ -303,15 +302,8 @@ class Diary(BaseModel):
     inner_state: Annotated[Reflection | None, BeforeValidator(_valid_or_none)] = None
 
 
-class Contradictions(BaseModel):
-    """The numbers of those pairs of which only the later can be true now."""
-
-    contradictions: Annotated[Integers, Field(max_length=MAX_CONTRADICTIONS)]
-
-
 class Understanding(BaseModel):
-    """The answer about what the two are thought to be, as edits, and which pairs contradict each other."""
+    """The answer about what the two are thought to be, as edits."""
 
     self_concept: Edits
     user_profile: Edits
-    contradictions: Integers = Field(default_factory=list)

@@ -1,36 +1,42 @@
 """Contradictions: which known memories what is learnt now may have ended, whatever words either uses.
 
-Only a model that reads both can tell; so each new fact is put beside those that are near it, and asked about once.
+Only a model that reads both can tell; so each new fact is put beside those that are near it, to be read a second time.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from types import MappingProxyType
 from uuid import UUID
 
 from accounts.usage import Payer
-from memory.learning.answers import Contradictions, Learnt
-from memory.learning.evidence import Supported, find_support, is_same_text
+from memory.learning.answers import Learnt
+from memory.learning.evidence import Supported, is_same_text, weigh
 from memory.learning.neighbours import find_alike
-from memory.learning.requests import render_contradictions_request
+from memory.learning.requests import Drafted
 from memory.learning.subjects import may_be_about_the_same, subject
 from memory.learning.talk import Talk
+from memory.learning.verdicts import why_not_theirs
+from memory.learning.verification import OVER
 from memory.models import Memory
-from providers.chat.structured import ask
 
 MIN_LIKENESS = 0.35  # of all-MiniLM-L6-v2: "five cups of coffee" is to "stopped drinking coffee" as 0.6
-MAX_OF_ONE = 5  # pairs of one new fact
-MAX_PAIRS = 16
+MAX_OF_ONE, MAX_PAIRS = 2, 8  # pairs of one new fact or with one memory, and of all
+CONTRADICTS = {OVER, "taken_back"}  # words of a second reading
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What was learnt now, by its place among the entries, and what was known before."""
+    """What was learnt now, by its place among the entries, and what was known before, with how much they are alike."""
 
     place: int
     text: str
     memory: Memory
+    likeness: float
+
+    @property
+    def drafted(self) -> Drafted:
+        return Drafted(f"earlier {self.place} {self.memory.pk}", "earlier", self.memory.text, (), [self.text])
 
 
 def find_pairs(
@@ -43,68 +49,61 @@ def find_pairs(
     zone: tzinfo,
     names: Mapping[str, str],
     payer: Payer | None = None,
-    read: Mapping[int, str] = MappingProxyType({}),
 ) -> list[Pair]:
-    """Return which of the entries that hold may contradict which memories; at most sixteen pairs, the nearest first.
+    """Return which of the entries that may hold may contradict which memories: at most eight pairs, the nearest first.
 
-    `read` is what a second reading says of the entries, by their places. A memory that the entry itself names as what it
-    changes is beside it in any case.
+    A memory that the entry itself names as what it changes counts as near it.
     """
-    told = [
-        (place, entry)
-        for place, entry in enumerate(entries)
-        if isinstance(found := find_support(entry, talk, names, known, read.get(place)), Supported)
-        and (found.is_read or entry.verdict != "retract")
-    ]
-    alike = find_alike(
-        companion_id,
-        [entry.text for _, entry in told],
-        MIN_LIKENESS,
-        now=now,
-        zone=zone,
-        payer=payer,
-        names=names,
-    )
-    rows = [
-        _pair(place, entry, [*_named(entry, known), *near], names.values(), now)
+    weighed = [(place, weigh(entry, talk, names, known)) for place, entry in enumerate(entries)]
+    told = [(place, entry) for place, entry in weighed if isinstance(entry, Supported)]
+    texts = [entry.learnt.text for _, entry in told]
+    alike = find_alike(companion_id, texts, now=now, zone=zone, payer=payer, names=names)
+    pairs = [
+        pair
         for (place, entry), near in zip(told, alike, strict=True)
+        for pair in _pair(place, entry, _find_named(entry.learnt, known), near, names.values(), now)
     ]
-    in_turn = [pair for n in range(MAX_OF_ONE) for row in rows for pair in row[n : n + 1]]
-    return in_turn[:MAX_PAIRS]
+    return _take_nearest(pairs)
 
 
-def _named(entry: Learnt, known: Sequence[Memory]) -> list[tuple[Memory, bool]]:
-    return [(known[entry.of - 1], True)] if entry.of and 1 <= entry.of <= len(known) else []
+def _find_named(entry: Learnt, known: Sequence[Memory]) -> Memory | None:
+    return known[entry.of - 1] if entry.of and 1 <= entry.of <= len(known) else None
 
 
 def _pair(
     place: int,
-    entry: Learnt,
-    near: Sequence[tuple[Memory, bool]],
+    entry: Supported,
+    named: Memory | None,
+    near: Sequence[tuple[Memory, float]],
     names: Collection[str],
     now: datetime,
 ) -> list[Pair]:
-    """Return the pairs of an entry: with what is near in meaning, or has a telling term in common, of the same person."""
-    about = subject(entry.text, names, now)
-    found = {
-        memory.pk: memory
-        for memory, is_near in near
-        if (is_near or about & subject(memory.text, names, now)) and not is_same_text(entry.text, memory.text)
-    }
-    return [
-        Pair(place, entry.text, memory)
-        for memory in found.values()
-        if may_be_about_the_same(entry.text, memory.text, names)
-    ]
-
-
-def ask_which_contradict(pairs: Sequence[Pair], zone: tzinfo) -> list[Pair]:
-    """Return the pairs of which only the later can be true now; nobody is asked where there are none.
-
-    ProviderUnavailable, ProviderRefused, MalformedError.
+    """Return the pairs of an entry: with what it names, is near in meaning, or has a telling term in common, of the same
+    person; not with what whoever tells it could not close.
     """
-    if not pairs:
-        return []
-    request = render_contradictions_request([(pair.memory, pair.text) for pair in pairs], zone=zone)
-    numbers = ask("contradictions", request, Contradictions).contradictions
-    return [pairs[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(pairs)]
+    text = entry.learnt.text
+    about = subject(text, names, now)
+    beside = [*near, *([(named, 0.0)] if named else [])]
+    found: dict[UUID, Pair] = {}
+    for memory, likeness in beside:
+        is_near = likeness >= MIN_LIKENESS or memory == named or about & subject(memory.text, names, now)
+        is_about_the_same = may_be_about_the_same(text, memory.text, names)
+        if is_near and is_about_the_same and not is_same_text(text, memory.text):
+            found.setdefault(memory.pk, Pair(place, text, memory, likeness))
+    return [pair for pair in found.values() if not why_not_theirs(entry, pair.memory)]
+
+
+def _take_nearest(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the nearest of the pairs, few of one fact or of one memory: no fact pushes the others out."""
+    taken: list[Pair] = []
+    counts: Counter[int | UUID] = Counter()
+    for pair in sorted(pairs, key=lambda pair: -pair.likeness):
+        if max(counts[pair.place], counts[pair.memory.pk]) < MAX_OF_ONE:
+            counts.update([pair.place, pair.memory.pk])
+            taken.append(pair)
+    return taken[:MAX_PAIRS]
+
+
+def find_contradicted(pairs: Sequence[Pair], words: Mapping[str, str]) -> list[Pair]:
+    """Return the pairs of which, as a second reading says, only the later can be true now."""
+    return [pair for pair in pairs if words.get(pair.drafted.key) in CONTRADICTS]

@@ -173,6 +173,26 @@ def _find_doubt(entry: Supported, talk: Talk, names: list[str], known: Sequence[
     return "" if follows_from(entry.learnt.text, entry.lines, talk, known, names, FACT_LINES) else "invented"
 
 
+def is_meant_by_companion(text: str, lines: Sequence[Line], talk: Talk, names: Collection[str]) -> bool:
+    """Return whether the companion itself says in one of the lines, and means, what a text tells of it: in the sentence
+    that has most of its terms. A human life it has not.
+    """
+    wanted = set(terms(text))
+    own = [
+        (len(wanted & set(terms(sentence))), sentence.strip(), line)
+        for line in lines
+        if line.speaker == "companion"
+        for sentence in cut_sentences(squeeze(line.text))
+    ]
+    most = max((shared for shared, _, _ in own), default=0)
+    meant = (
+        not why_not_meant(sentence, line, talk, text, names)
+        for shared, sentence, line in own
+        if shared == most
+    )
+    return not HUMAN_LIFE.search(text) and any(meant)
+
+
 def as_unsure(learnt: Learnt) -> Learnt:
     """Return the entry with so little confidence that it is shown as unsure."""
     return learnt.model_copy(update={"confidence": min(learnt.confidence, DOUBTFUL_CONFIDENCE)})

@@ -87,14 +87,15 @@ def find_neighbours(
 def find_alike(
     companion_id: UUID,
     texts: Sequence[str],
-    least: float,
     *,
     now: datetime,
     zone: tzinfo,
     payer: Payer | None = None,
     names: Names = NOBODY,
-) -> list[list[tuple[Memory, bool]]]:
-    """Return for each text the learnt memories nearest to it in meaning or in words; True where it is so in meaning."""
+) -> list[list[tuple[Memory, float]]]:
+    """Return for each text the learnt memories nearest to it in words or in meaning, with their likeness in meaning: 0
+    where words alone find them.
+    """
     asked = [without_names(storable(text), names) or text for text in texts]
     known = known_to(companion_id)
     [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
@@ -102,13 +103,10 @@ def find_alike(
         return [[] for _ in texts]
     words = _rank_by_words(asked, PackedIndex.unpack(packed), now.astimezone(zone))
     meaning = _rank_by_meaning(companion_id, asked, ids, known, payer)
-    alike = [
-        dict.fromkeys(shared, False) | {place: True for place, likeness in near if likeness >= least}
-        for near, shared in zip(meaning, words, strict=True)
-    ]
+    alike = [dict.fromkeys(shared, 0.0) | dict(near) for near, shared in zip(meaning, words, strict=True)]
     there = known.defer("entry").in_bulk([ids[place] for places in alike for place in places])
     return [
-        [(there[ids[place]], is_near) for place, is_near in places.items() if ids[place] in there]
+        [(there[ids[place]], likeness) for place, likeness in places.items() if ids[place] in there]
         for places in alike
     ]
 

@@ -18,7 +18,6 @@ from providers.tokens import estimate, estimate_messages
 from text.strings import block, one_line, quoted
 
 Messages = list[dict[str, str]]
-Pairs = Sequence[tuple[Memory, str]]
 
 NAMELESS = "the user"  # who has told no name
 ANSWER_SHARE = 0.25  # of the context, for what the model answers
@@ -91,8 +90,9 @@ kith-profile is what it knows of {user}, in sentences P1, P2, …
 - "do": "add" a sentence for what is new and lasting, "change" the one of that number, "drop" the one that is no longer
   true, or "keep" it. Both lists may be empty. At most 20 sentences each: change rather than add.
 - "sources": the numbers of the lines in kith-said that it rests on; no name, number or day that is not in these.
-  No jokes, no praise, no moods of one evening, nothing that {user} asked to have forgotten.
-kith-learnt is what was just learnt of the talk.
+  No jokes, no praise, no moods of one evening, nothing that {user} asked to have forgotten. A sentence that begins with
+  "I" rests on a line in which {companion} itself says so: what {user} only supposes or asks is none.
+kith-learnt is what was just learnt of the talk: a sentence that it leaves untrue is changed or dropped.
 """.strip()
 VERIFICATION = """
 A talk is over, and somebody has drafted what to remember of it. Read again, and judge each sentence of kith-drafted by
@@ -110,13 +110,11 @@ Answer for each number with one of these words:
 - "not said": somebody else is meant, a name, number, day or place is wrong, or the sentence says more than the lines do.
 A sentence of which one part is not said is not "yes". Those marked "diary" are {companion}'s own: what it feels, thinks
 or hopes needs no line, and a joke that is told as a joke, or a dream as a dream, is "yes"; but what it says that somebody
-did, said or felt must be in the lines as it is told.
-""".strip()
-CONTRADICTIONS = """
-"contradictions": each line in kith-pairs has something known from before and something learnt now. Give the numbers of
-those lines of which the earlier cannot be true any more if the later is: it has changed, ended, was taken back, or is
-done. "drinks five cups of coffee a day" / "has not touched coffee for a month" belongs here; "likes coffee" / "likes tea"
-does not: both can be true. [] where there are none.
+did, said or felt must be in the lines as it is told. One marked "self" or "profile" may say again what the sentence after
+"instead of" said: what is new in it must be in the lines; of "self", in a line of {companion}'s own.
+One marked "earlier" was known before, and behind it stands what was said now. It is "yes" where both can be true ("likes
+coffee" <- "likes tea"), and "over" where it cannot be true any more: it has changed, ended or is done ("drinks five cups
+of coffee a day" <- "has not touched coffee for a month").
 """.strip()
 REFLECT = """
 "text": what goes on in {companion} now, in the first person ("I"), in 3 to 12 sentences: how it feels, about {user} and
@@ -178,32 +176,23 @@ def render_understanding_request(
     self_concept: Sequence[str],
     user_profile: Sequence[str],
     names: Mapping[str, str],
-    *,
-    pairs: Pairs = (),
-    zone: tzinfo = UTC,
 ) -> Messages:
-    """Render the request for an Understanding: the self-concept and profile as they stand, what was learnt, the talk.
-
-    Where there are pairs, of what was known and what is learnt now, it is asked as well which contradict each other.
-    """
-    compared = [CONTRADICTIONS] if pairs else []
-    fields = [f'"self_concept": {_show_edits(self_concept)}', f'"user_profile": {_show_edits(user_profile)}']
-    form = f"{{{', '.join([*fields, *([_show_numbers(pairs)] if pairs else [])])}}}"
+    """Render the request for an Understanding: the self-concept and profile as they stand, what was learnt, the talk."""
+    form = f'{{"self_concept": {_show_edits(self_concept)}, "user_profile": {_show_edits(user_profile)}}}'
     blocks = [
         block("self", _number("S", self_concept)),
         block("profile", _number("P", user_profile)),
         block("learnt", [f"{number}: {quoted(text)}" for number, text in enumerate(learnt, start=1)]),
-        block("pairs", _render_pairs(pairs, zone)),
         block("said", talk.render()),
     ]
-    asked = ["Task: understanding", _fill(UNDERSTANDING, names, blocks), *compared, RULES, form]
+    asked = ["Task: understanding", _fill(UNDERSTANDING, names, blocks), RULES, form]
     return _messages("\n".join(asked), blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """A sentence as a model drafted it: by what key it is known, of which kind ("fact" or "diary"), from which lines of
-    the talk, by their numbers, and with what sentences of these.
+    """A sentence to be judged: by what key it is known, of which kind ("fact", "diary", "self", "profile" or "earlier"),
+    from which lines of the talk, by their numbers, with what is said there, and `before`, which it takes the place of.
     """
 
     key: str
@@ -211,11 +200,13 @@ class Drafted:
     text: str
     lines: Sequence[int]
     said: Sequence[str] = ()
+    before: str = ""
 
     def render(self, number: int) -> str:
         places = ", ".join(f"[{line}]" for line in self.lines)
-        said = " ".join(quoted(text) for text in self.said)
-        return f"{number}. {self.kind}: {quoted(self.text)} <- {places} {said}".rstrip()
+        before = f"instead of {quoted(self.before)}" if self.before else ""
+        behind = " ".join(filter(None, [places, *map(quoted, self.said), before]))
+        return f"{number}. {self.kind}: {quoted(self.text)} <- {behind}".rstrip()
 
 
 def render_verification_request(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> Messages:
@@ -242,12 +233,6 @@ def _find_near(lines: Sequence[int], costs: Sequence[int]) -> list[int]:
     room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE) / 2
     spent = accumulate(costs[number - 1] for number in nearest)
     return [number for number, tokens in zip(nearest, spent, strict=True) if tokens <= room]
-
-
-def render_contradictions_request(pairs: Pairs, *, zone: tzinfo = UTC) -> Messages:
-    """Render the request for the Contradictions among pairs of what was known and what is learnt now."""
-    system = "\n".join(["Task: contradictions", CONTRADICTIONS, RULES, f"{{{_show_numbers(pairs)}}}"])
-    return _messages(system, [block("pairs", _render_pairs(pairs, zone))])
 
 
 def render_reflection_request(
@@ -318,19 +303,8 @@ def _show_edits(sentences: Sequence[str]) -> str:
     return f"[{', '.join(edits)}]"
 
 
-def _show_numbers(pairs: Pairs) -> str:
-    return f'"contradictions": [{len(pairs) + 1}]'
-
-
 def _number(letter: str, texts: Sequence[str]) -> list[str]:
     return [f"{letter}{number}: {quoted(text)}" for number, text in enumerate(texts, start=1)]
-
-
-def _render_pairs(pairs: Pairs, zone: tzinfo) -> list[str]:
-    return [
-        f"{number}. earlier ({memory.happened_at.astimezone(zone):%Y-%m-%d}): {quoted(memory.text)} / now: {quoted(text)}"
-        for number, (memory, text) in enumerate(pairs, start=1)
-    ]
 
 
 def _lines(text: str) -> list[str]:

@@ -9,8 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from memory.learning.answers import Edit, Sentence
-from memory.learning.evidence import without_echoes
+from memory.learning.evidence import is_meant_by_companion, without_echoes
 from memory.learning.grounding import grounded
+from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
 from memory.models import Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
@@ -61,38 +62,51 @@ def revise(
     )
 
 
-def apply_edits(
-    earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Mapping[str, str]
+def weigh_edits(
+    about: str, earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the earlier sentences as the edits leave them: what is not named, and what stands on nothing, stays.
+    """Return those edits that stand on the talk, as {"do": "add", "change" or "drop", "number", "text", "sources": ids of
+    messages}.
 
-    A sentence is dropped only where a line stands behind that. Beyond twenty none is added.
+    A sentence is dropped only where a line stands behind that; one of the self-concept wants a line of the companion's.
+    Nothing is kept of what the user asks to have forgotten.
     """
+    weighed = []
+    for edit in edits:
+        number = edit.number if edit.number and 1 <= edit.number <= len(earlier) else None
+        keeps = number if edit.do == "change" else None
+        sentence = Sentence(text=edit.text or "…", sources=edit.sources, keeps=keeps)
+        [sentence] = without_echoes([sentence], talk, names.values())
+        lines = talk.lines_of(sentence.sources)
+        if edit.do == "drop" and number and lines:
+            ids = [str(line.message_id) for line in lines]
+            weighed.append({"do": "drop", "number": number, "text": "", "sources": ids})
+        if edit.do not in {"add", "change"} or (keeps and edit.text == earlier[keeps - 1]["text"]):
+            continue
+        is_own = about == Revision.About.SELF_CONCEPT
+        is_meant = not is_own or is_meant_by_companion(edit.text, lines, talk, names.values())
+        if is_meant and not is_asked_to_be_forgotten(edit.text, talk, names.values()):
+            do = "change" if keeps else "add"
+            weighed += [
+                {"do": do, "number": keeps, **told} for told in grounded([sentence], talk, earlier, names)
+            ]
+    return weighed
+
+
+def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the earlier sentences as weighed edits leave them: what is not named stays. Beyond twenty none is added."""
     kept: dict[int, dict[str, Any] | None] = {n: dict(one) for n, one in enumerate(earlier, start=1)}
     added: list[dict[str, Any]] = []
     for edit in edits:
-        before = kept.get(edit.number or 0)
-        if edit.do == "drop":
-            if before and without_echoes([_as_sentence(edit)], talk, names.values())[0].sources:
-                kept[edit.number or 0] = None
-        elif edit.do == "change" and before:
-            changed = _ground(edit, talk, earlier, names)
-            kept[edit.number or 0] = changed[0] if changed else before
-        elif edit.do in {"add", "change"}:
-            added += _ground(edit, talk, [], names)
+        sentence = {"text": edit["text"], "sources": edit["sources"]}
+        if edit["do"] == "add":
+            added.append(sentence)
+        else:
+            kept[edit["number"]] = sentence if edit["do"] == "change" else None
     left = [sentence for sentence in kept.values() if sentence]
     texts = {folded(sentence["text"]) for sentence in left}
     new = [sentence for sentence in added if folded(sentence["text"]) not in texts]
     return [*left, *new][:MAX_SENTENCES]
-
-
-def _ground(edit: Edit, talk: Talk, earlier: Sentences, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    sentences = without_echoes([_as_sentence(edit)], talk, names.values())
-    return grounded(sentences, talk, earlier, names)
-
-
-def _as_sentence(edit: Edit) -> Sentence:
-    return Sentence(text=edit.text or "…", sources=edit.sources, keeps=edit.number)
 
 
 def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:

@@ -136,7 +136,7 @@ class _Batch:
         records = []
         for memory in memories:
             of = self._open.filter(pk=memory.pk, text=memory.text, is_private=False).defer("entry").first()
-            if of and of.pk != new.pk and not self._why_not_theirs(entry, of):
+            if of and of.pk != new.pk and not why_not_theirs(entry, of):
                 self._close(of, max(entry.tellings[0].said_at, new.happened_at), new)
                 records.append(self._record(entry.learnt, new, of, "revised", "contradiction"))
         return records
@@ -207,24 +207,13 @@ class _Batch:
         """Return why the memory must stay open; nothing where it may be closed."""
         if not self._is_about(entry, of):
             return "another_subject"
-        return self._why_not_theirs(entry, of)
-
-    def _why_not_theirs(self, entry: Supported, of: Memory) -> str:
-        """Return why whoever tells the entry cannot close the memory; nothing where they can."""
-        if not entry.is_users and self._is_told_by_user(of):
-            return "not_theirs"
-        return "older" if entry.tellings[0].said_at <= of.happened_at else ""
+        return why_not_theirs(entry, of)
 
     def _is_about(self, entry: Supported, of: Memory) -> bool:
         quotes = [quote.text for quote in entry.quotes]
         earlier = [str(quote["text"]) for quote in of.quotes]
         when = entry.tellings[0].said_at.astimezone(self.zone)
         return is_same_subject(entry.learnt.text, quotes, of.text, earlier, self.names.values(), when)
-
-    def _is_told_by_user(self, of: Memory) -> bool:
-        """Return whether the user told it, or wrote it down themselves."""
-        said = self._mine.filter(message__in=of.sources.values("pk"))
-        return said.by_speaker("user").exists() or not of.sources.exists()
 
     # -- rows
 
@@ -258,7 +247,7 @@ class _Batch:
         new = [line for line in entry.tellings if line.message_id not in before]
         if not new:
             return self._record(entry.learnt, of, of, "already", reason)
-        if not entry.is_users and self._is_told_by_user(of):
+        if not entry.is_users and is_told_by_user(of):
             return self._record(entry.learnt, of, of, "stopped", "echo")
         of.evidence += len(new)
         of.confidence = round(1 - (1 - of.confidence) * (1 - GAIN * entry.learnt.confidence) ** len(new), 6)
@@ -297,6 +286,19 @@ class _Batch:
             "outcome": outcome,
             "reason": reason,
         }
+
+
+def why_not_theirs(entry: Supported, of: Memory) -> str:
+    """Return why whoever tells the entry cannot close the memory; nothing where they can."""
+    if not entry.is_users and is_told_by_user(of):
+        return "not_theirs"
+    return "older" if entry.tellings[0].said_at <= of.happened_at else ""
+
+
+def is_told_by_user(memory: Memory) -> bool:
+    """Return whether the user told it, or wrote it down themselves."""
+    said = Memory.objects.of(memory.companion_id).filter(message__in=memory.sources.values("pk"))
+    return said.by_speaker("user").exists() or not memory.sources.exists()
 
 
 def _quotes(entry: Supported) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@
 Rules read words, not minds: whether a line is a joke, and whether it says what was made of it, a reader can tell.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -15,20 +15,20 @@ from memory.learning.requests import ANSWER_SHARE, Drafted, render_verification_
 from memory.learning.sincerity import find_sentence
 from memory.learning.talk import Talk
 from memory.models import Memory
-from memory.recall.traits import terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
 from providers.tokens import estimate_messages
 
 MAX_SAID = 400  # characters of a sentence that stands beside what was drawn from it
-MIN_RETOLD, MIN_RETOLD_TERMS = 0.7, 2  # of the terms of the shorter of two sentences: both tell the same
 REJECTIONS = ("joke", "irony", "if", "role_play", "quotation", "question", "taken_back", "not_said")
+OVER = "over"  # of what was known: it cannot be true any more
 WORDS = {
-    **MEANT_WORDS, **{word: word for word in (YES, *REJECTIONS)},
+    **MEANT_WORDS, **{word: word for word in (YES, OVER, *REJECTIONS)},
     "true": YES, "said": YES, "serious": YES, "meant": YES, "correct": YES, "是": YES, "literal": YES, "sincere": YES,
     "asked": "question", "request": "question", "command": "question", "reminder": "question",
     "no": "not_said", "false": "not_said", "invented": "not_said", "wrong": "not_said", "not true": "not_said",
     "not meant": "joke", "taken back": "taken_back", "retracted": "taken_back", "corrected": "taken_back",
+    "ended": OVER, "changed": OVER, "outdated": OVER, "no longer": OVER, "no longer true": OVER, "both": YES,
     "hypothetical": "if", "否": "not_said", "不是": "not_said",
 }  # fmt: skip
 
@@ -100,20 +100,18 @@ def diary_key(place: int) -> str:
     return f"diary {place}"
 
 
+def edit_key(kind: str, place: int) -> str:
+    return f"{kind} {place}"
+
+
+def stands(word: str) -> bool:
+    """Return whether a second reading leaves standing what rules have let through: it says yes, or nothing."""
+    return word in {YES, ""}
+
+
 def _show_sentence(quote: str, text: str) -> str:
     sentence = find_sentence(quote, text)
     return sentence if len(sentence) <= MAX_SAID else quote
-
-
-def retells(text: str, others: Iterable[str], names: Collection[str]) -> bool:
-    """Return whether a sentence tells what one of the others tells, in nearly its words; names do not count."""
-    called = set(terms(" ".join(names)))
-    told = set(terms(text)) - called
-    for other in others:
-        known = set(terms(other)) - called
-        if len(told & known) >= max(MIN_RETOLD_TERMS, MIN_RETOLD * min(len(told), len(known))):
-            return True
-    return False
 
 
 def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> list[Drafted]:

@@ -10,7 +10,7 @@ MAX_STOPS = 4  # OpenAI takes no more
 STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
 FORM_TEMPERATURE = 0.3  # of an answer in a given form
 # Of such an answer, by what is asked for, and of any other.
-FORM_TOKENS = {"check": 300, "reflection": 800, "contradictions": 1000, "verification": 1000}
+FORM_TOKENS = {"check": 300, "reflection": 800, "verification": 1000}
 MOST_FORM_TOKENS = 2048
 
 

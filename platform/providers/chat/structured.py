@@ -29,7 +29,7 @@ MAX_DIGITS = 18
 def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     """Return the model's answer to the messages, as an object of that type; the calling thread waits for it.
 
-    `task` names what is asked for: digest, diary, facts, verification, understanding, contradictions, reflection,
+    `task` names what is asked for: digest, diary, facts, verification, understanding, reflection,
     gists or night. The schema is sent beside the messages, and left out for servers that do not know how; so the messages
     tell the form too. The call is noted for an open meter.
     Raises ProviderUnavailable, ProviderRefused, and MalformedError where no object in that form was answered.

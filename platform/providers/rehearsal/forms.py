@@ -171,18 +171,12 @@ def _understand(material: Material) -> Form:
     return {
         "self_concept": _describe(material, "self", is_user=False),
         "user_profile": _describe(material, "profile", is_user=True),
-        "contradictions": [],
     }
 
 
 def _verify(material: Material) -> Form:
-    """Find all that it is asked about said, and meant: it writes down nothing but what was said."""
+    """Find all that it is asked about said, meant, and still true: it writes down nothing but what was said."""
     return {"answers": {str(number): "yes" for number in material.read_known("drafted")}}
-
-
-def _compare(_material: Material) -> Form:
-    """Find no contradictions: it knows words alone."""
-    return {"contradictions": []}
 
 
 def _entitle(material: Material) -> str:
@@ -266,7 +260,6 @@ def _consolidate(material: Material) -> Form:
 
 
 TASKS: dict[str, Callable[[Material], Form]] = {
-    "contradictions": _compare,
     "diary": _close_day,
     "digest": _digest,
     "facts": _learn,

@@ -15,6 +15,7 @@ from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
+from memory.store import keep_fact
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
 from tests.fixtures.malformed import PARTLY, SOME
@@ -31,8 +32,8 @@ POINTS = {  # the statement of a closing, and which one of its kind, before whic
     "keeping the diary": (UPDATES, 4),
     "diary kept": (HOLDS, 3),
     "asked for facts": (faults.ANSWERED, 2),
-    "asked to read again": (faults.ANSWERED, 3),
-    "asked to understand": (faults.ANSWERED, 4),
+    "asked to understand": (faults.ANSWERED, 3),
+    "asked to read again": (faults.ANSWERED, 4),
     "drafted": (HOLDS, 9),
     "writing": (faults.begins('INSERT INTO "memory_learning"'), 1),
     "learnt": (faults.begins('UPDATE "companions_message" SET "is_learnt"'), 1),
@@ -148,7 +149,7 @@ def test_a_killed_closing_ends_as_one_that_was_not(mira: Companion, tian: Compan
     for number, point in enumerate(begun):
         with faults.killed(*POINTS[point]):
             run(closing_id, NOON + number * LEASE_TIME)
-    for number, answer in enumerate((2, 2, 1)):  # of what is left: facts, a second reading, what the two are
+    for number, answer in enumerate((2, 2, 1)):  # of what is left: facts, what the two are, a second reading
         with faults.killed(faults.ANSWERED, answer):
             run(closing_id, NOON + (len(begun) + number) * LEASE_TIME)
     for number, point in enumerate(["writing", "learnt", "kept"], start=len(begun) + 3):
@@ -210,7 +211,7 @@ def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsa
 
 
 DELETED_AT = [
-    *("gathered", "asked for the diary", "asked for facts", "asked to read again", "asked to understand"),
+    *("gathered", "asked for the diary", "asked for facts", "asked to understand", "asked to read again"),
     "drafted",
 ]
 
@@ -323,7 +324,7 @@ def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
             "provider_refused",
             "answer_withheld",
         }
-        parts = ["diary", "facts", "verification", "understanding"]
+        parts = ["diary", "facts", "understanding", "verification"]
         assert list(closing.drafts) == parts[: parts.index(task)]
         assert Session.objects.get().ended_at is None
         assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
@@ -337,32 +338,85 @@ def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
     assert all(len(one.sentences) <= 20 for one in Revision.objects.all())
 
 
-def test_nobody_is_thought_to_be_what_a_second_reading_has_rejected(
-    mira: Companion, talk: Talk, rehearsal: RehearsalServer
-) -> None:
-    said = (
-        "I leave my school in January! No, that was a joke of his.",
-        "Ha.",
-        "I have a cat called Pixel.",
-        "A fine name.",
-    )
-    talk(mira, *said)
-    leaves, cat = "Alice leaves her school in January.", "Alice has a cat called Pixel."
+JOKE = (
+    "I leave my school in January! No, that was a joke of his.",
+    "Ha. I like your jokes.",
+    "I have a cat called Pixel. And how is your brother, the sailor?",
+    "A fine name. He is at sea, I suppose!",
+)
+LEAVES, CAT = "Alice leaves her school in January.", "Alice has a cat called Pixel."
+
+
+def script_joke(rehearsal: RehearsalServer, *words: str) -> None:
+    """Script an ending: two facts, a diary, and edits; `words` are what a second reading says of all, in their order."""
     facts = [
-        {"text": leaves, "sources": [1], "quotes": ["I leave my school in January"]},
-        {"text": cat, "sources": [3], "quotes": ["I have a cat called Pixel"]},
+        {"text": LEAVES, "sources": [1], "quotes": ["I leave my school in January"]},
+        {"text": CAT, "sources": [3], "quotes": ["I have a cat called Pixel"]},
     ]
-    edits = [{"do": "add", "text": "Alice is leaving her school in January.", "sources": [1]}]
-    edits += [{"do": "add", "text": cat, "sources": [3]}]
+    own = [
+        {"do": "add", "text": "I like the jokes of Alice.", "sources": [2]},
+        {"do": "add", "text": "I have a friend who is a sailor.", "sources": [3]},
+    ]
+    theirs = [{"do": "add", "text": text, "sources": [1, 3]} for text in (LEAVES, CAT)]
+    diary = [{"text": "Alice told me of her cat.", "sources": [3]}]
     answers = {
         "facts": {"memories": facts},
-        "verification": {"answers": {"1": "joke", "2": "yes"}},
-        "understanding": {"self_concept": [], "user_profile": edits},
+        "diary": {"title": "Leaving the school", "diary": diary},
+        "verification": {"answers": {str(number): word for number, word in enumerate(words, start=1)}},
+        "understanding": {"self_concept": own, "user_profile": theirs},
     }
     rehearsal.script(*({"task": task, "answer": json.dumps(answer)} for task, answer in answers.items()))
+
+
+def test_all_that_is_kept_of_a_session_is_read_a_second_time(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *JOKE)
+    script_joke(rehearsal, "joke", "yes", "yes", "not said", "yes", "joke", "yes")
     assert closed(mira, NOON).state == "done"
-    profile = Revision.objects.get(about="user_profile")
-    assert [sentence["text"] for sentence in profile.sentences] == [cat]
+    asked = str(rehearsal.requests()[-1]["messages"][-1]["content"])
+    assert '5. self: "I like the jokes of Alice." <- [2]' in asked
+    assert f'6. profile: "{LEAVES}" <- [1], [3]' in asked
+    assert DiaryEntry.objects.get().title == "Alice told me of her cat."
+    assert Memory.objects.exclude(kind__in=["said", "diary"]).get().text == CAT
+    own, theirs = Revision.objects.order_by("about")
+    assert [sentence["text"] for sentence in own.sentences] == ["I like the jokes of Alice."]
+    assert [sentence["text"] for sentence in theirs.sentences] == [CAT]
+
+
+def test_a_fact_is_closed_by_what_a_second_reading_finds_it_untrue_beside(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    dog = keep_fact(mira.pk, "Alice has a dog, and no cat called Pixel.", MORNING, MORNING)
+    talk(mira, *JOKE)
+    script_joke(rehearsal, "joke", "yes", "yes", "yes", "yes", "joke", "yes", "over")
+    assert closed(mira, NOON).state == "done"
+    asked = str(rehearsal.requests()[-1]["messages"][-1]["content"])
+    assert f'8. earlier: "{dog.text}" <- "{CAT}"' in asked
+    dog.refresh_from_db()
+    assert dog.replaced_by is not None
+    assert dog.replaced_by.text == CAT
+
+
+def test_what_the_two_are_is_asked_again_where_enough_was_said_or_a_week_has_gone(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    def asks(day: int, *said: str) -> str:
+        """Return what is asked about the two at the end of a session on that day; nothing where nothing is."""
+        rehearsal.reset()
+        at = timedelta(days=day)
+        talk(mira, *said, at=MORNING + at)
+        assert closed(mira, NOON + at).state == "done"
+        asked = next((str(one) for one in rehearsal.requests() if "Task: understanding" in str(one)), "")
+        return asked.rpartition("<kith-said>")[2]
+
+    assert TEA[0] in asks(0, *TEA)
+    assert asks(1, *GARDEN) == ""
+    assert GARDEN[0] in asks(2, *[text for n in range(18) for text in (f"I read the book {n}.", "I see.")])
+    assert asks(8, *TEA) == ""
+    again = asks(10, *GARDEN)
+    assert all(text in again for text in (*TEA, *GARDEN))
+    assert "I read the book" not in again
 
 
 def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(

@@ -27,7 +27,7 @@ NOON = MORNING + timedelta(hours=3)
 
 
 def digests_asked(rehearsal: RehearsalServer) -> list[dict[str, Any]]:
-    """The requests for a digest: where something may contradict what is known, that is asked about as well."""
+    """The requests for a digest: what it teaches is read a second time as well."""
     return [
         one for one in rehearsal.requests() if str(one["messages"][0]["content"]).startswith("Task: digest")
     ]

@@ -29,8 +29,8 @@ def derived() -> str:
     return str([*rows, list(Memory.objects.exclude(kind="said").values())])
 
 
-def sentence(text: str) -> dict[str, Any]:
-    return {"text": text, "sources": [1]}
+def sentence(text: str, source: int = 1) -> dict[str, Any]:
+    return {"text": text, "sources": [source]}
 
 
 def ending(**parts: Any) -> dict[str, Any]:
@@ -39,7 +39,8 @@ def ending(**parts: Any) -> dict[str, Any]:
     learnt = {"text": "The user relies on Zebra-42.", "sources": [2], "quotes": ["I like Lisbon"]}
     whole = {"summary": "Zebra-42 in Lisbon.", "title": "Zebra-42 and Lisbon", "diary": told}
     stands = {"text": "Alice moved to Lisbon.", "sources": [1], "quotes": ["I moved to Lisbon"]}
-    whole |= {"self_concept": told, "user_profile": told, "memories": [learnt, stands]}
+    own = [sentence("Zebra-42 it is, in Lisbon.", 2)]
+    whole |= {"self_concept": own, "user_profile": told, "memories": [learnt, stands]}
     return {"task": "any", "answer": json.dumps(whole | parts), "repeat": 4}
 
 

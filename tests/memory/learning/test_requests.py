@@ -16,7 +16,6 @@ from memory.learning import requests
 from memory.learning.answers import Diary, Digest, Facts, Learnt, Reflection, Understanding
 from memory.learning.requests import (
     Drafted,
-    render_contradictions_request,
     render_diary_request,
     render_digest_request,
     render_facts_request,
@@ -67,22 +66,16 @@ def test_a_diary_is_asked_of_whoever_the_persona_describes_after_the_entry_befor
     )
 
 
-def test_an_understanding_is_asked_with_what_was_understood_before_and_what_may_contradict(
-    mira: Companion, had: Had, known: list[Memory]
+def test_an_understanding_is_asked_with_what_was_understood_before_and_what_was_learnt(
+    mira: Companion, had: Had
 ) -> None:
-    pairs = [(known[0], "Alice has gone off tea.")]
-    system, user = render_understanding_request(
-        had(mira, "Bye!"), ["Alice has gone off tea."], ["I am calm."], ["Alice is 30."], NAMES, pairs=pairs
+    _, user = render_understanding_request(
+        had(mira, "Bye!"), ["Alice has gone off tea."], ["I am calm."], ["Alice is 30."], NAMES
     )
-    line = '1. earlier (2023-05-02): "Alice likes tea." / now: "Alice has gone off tea."'
-    assert '"contradictions"' in system["content"]
     assert user["content"].startswith(
         '<kith-self>\nS1: "I am calm."\n</kith-self>\n\n<kith-profile>\nP1: "Alice is 30."\n</kith-profile>\n\n'
-        f'<kith-learnt>\n1: "Alice has gone off tea."\n</kith-learnt>\n\n<kith-pairs>\n{line}\n</kith-pairs>'
+        '<kith-learnt>\n1: "Alice has gone off tea."\n</kith-learnt>\n\n<kith-said>'
     )
-    without, _ = render_understanding_request(had(mira, "Bye!"), [], [], [], NAMES)
-    assert "contradictions" not in without["content"]
-    assert line in render_contradictions_request(pairs)[1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -106,11 +99,10 @@ def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[
 
 
 def test_an_understanding_is_shown_by_an_example_that_does_no_harm_where_it_is_copied(
-    mira: Companion, had: Had, known: list[Memory]
+    mira: Companion, had: Had
 ) -> None:
-    """Numbers of the example are those of no sentence and no pair; nothing is changed where there is nothing."""
-    talk, pairs = had(mira, "Bye!"), [(memory, "Alice has gone off tea.") for memory in known]
-    request = render_understanding_request(talk, [], ["I am calm."], [], NAMES, pairs=pairs)
+    """Numbers of the example are those of no sentence; nothing is changed where there is nothing."""
+    request = render_understanding_request(had(mira, "Bye!"), [], ["I am calm."], [], NAMES)
     shown = json.loads(request[0]["content"].splitlines()[-1])
     read = Understanding.model_validate(shown)
     assert set(shown) == set(Understanding.model_fields)
@@ -120,9 +112,6 @@ def test_an_understanding_is_shown_by_an_example_that_does_no_harm_where_it_is_c
         ("drop", 3),
     ]
     assert [edit.do for edit in read.user_profile] == ["add"]
-    assert read.contradictions == [3]
-    bare = json.loads(render_understanding_request(talk, [], [], [], NAMES)[0]["content"].splitlines()[-1])
-    assert set(bare) == {"self_concept", "user_profile"}
 
 
 def test_no_request_shows_a_schema(mira: Companion, had: Had, known: list[Memory]) -> None:

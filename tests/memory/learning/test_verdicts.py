@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from companions.models import Companion
-from memory.learning.contradictions import ask_which_contradict, find_pairs
+from memory.learning.contradictions import find_contradicted, find_pairs
 from memory.models import Learning, Memory, Pursuit
 from memory.store import keep_fact
 from tests.memory.conftest import DAY
@@ -326,7 +326,10 @@ def test_pairs_are_found_for_what_is_near_and_nothing_is_asked_where_nothing_is(
     ]
     found = find_pairs(mira.pk, entries, talk, [], now=NOW, zone=UTC, names=NAMES)
     assert [(pair.place, pair.memory.pk) for pair in found] == [(0, cups.pk)]
-    assert ask_which_contradict([], UTC) == []
+    [pair] = found
+    assert pair.drafted.said == ["Alice has stopped drinking coffee."]
+    for word, contradicted in (("over", found), ("taken_back", found), ("yes", []), ("", [])):
+        assert find_contradicted(found, {pair.drafted.key: word}) == contradicted
 
 
 def test_a_goal_of_the_users_is_no_pursuit_of_the_companions(mira: Companion, had: Had) -> None:
