@@ -2,32 +2,49 @@
 
 import http.client
 import json
+import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import psutil
 
 from config.up.ports import LOOPBACK, find_free_port
 from config.up.processes import Program
+from config.up.terminal import UpError
+from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
 
 OLLAMA_PORT = 11434
 OLLAMA_TIMEOUT_SECONDS = 1.0
+CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # of the engine's model, where LLM_CONTEXT_TOKENS is not set
+MEMORY_SHARE = 0.85  # of what is free now, at most
 NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank")  # for servers too old to say what a model is capable of
 
 
 @dataclass(frozen=True)
 class ChosenChat:
-    """The choice in one line for the person, in variables for the children, and what has to be started for it."""
+    """The choice in one line for the person, in variables for the children, and what has to be started for it.
+
+    `is_ready` tells whether it answers by now; None where that need not be waited for.
+    """
 
     line: str
     environment: Mapping[str, str] = field(default_factory=dict)
     program: Program | None = None
+    is_ready: Callable[[], bool] | None = None
 
 
 def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_PORT) -> ChosenChat:
-    """Return what is configured, else Ollama's first model that can chat, else the rehearsal model."""
+    """Return what is configured, else Ollama's first model that can chat, else the rehearsal model.
+
+    UpError where LLM_FILE is no model that this machine can run.
+    """
     model = environment.get("LLM_MODEL")
+    if environment.get("LLM_FILE"):
+        return _choose_file(environment)
     if environment.get("LLM_BASE_URL"):
         return ChosenChat(f"Chat model: {model or 'its first model'} at {environment['LLM_BASE_URL']}")
     listed = _ask(ollama_port, "GET", "/v1/models").get("data") or []
@@ -43,6 +60,49 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
         {"LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1", "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"},
         Program("rehearsal", [sys.executable, "-m", "providers.rehearsal", "--port", str(port)]),
     )
+
+
+def _choose_file(environment: Mapping[str, str]) -> ChosenChat:
+    """Return Kith's own engine with the model file of LLM_FILE."""
+    if environment.get("LLM_BASE_URL"):
+        raise UpError("LLM_FILE and LLM_BASE_URL are both set: choose one, Kith's own engine or a server.")
+    try:
+        model = read_model_file(Path(environment["LLM_FILE"]).expanduser().resolve())
+        context = _choose_context(model, environment.get("LLM_CONTEXT_TOKENS", ""))
+    except ModelFileError as error:
+        raise UpError(f"LLM_FILE: {error}") from error
+    name = environment.get("LLM_MODEL") or model.path.stem
+    slots = environment.get("LLM_SLOTS") or "1"
+    port, key = find_free_port(), secrets.token_urlsafe(24)
+    command = [sys.executable, "-m", "providers.engine", "--file", str(model.path), "--port", str(port)]
+    command += ["--name", name, "--context", str(context), "--slots", slots if int(slots) else "1"]
+    return ChosenChat(
+        f"Chat model: {model.name} by Kith's own engine, {context:,} tokens of context.",
+        {
+            "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
+            "LLM_API_KEY": key,
+            "LLM_MODEL": name,
+            "LLM_CONTEXT_TOKENS": str(context),
+            "KITH_ENGINE_KEY": key,
+        },
+        Program("engine", command),
+        lambda: _ask(port, "GET", "/health").get("status") == "ok",
+    )
+
+
+def _choose_context(model: ModelFile, wanted: str) -> int:
+    """Return the tokens of context: as many as are wanted, and as the model was made for, and as memory is there for."""
+    room = psutil.virtual_memory().available * MEMORY_SHARE
+    context = int(wanted) if wanted else CONTEXT_TOKENS
+    context = min(context, model.context_tokens or context)
+    while not wanted and context > MIN_CONTEXT_TOKENS and model.estimate_bytes(context) > room:
+        context //= 2
+    if (needed := model.estimate_bytes(context)) > room:
+        raise ModelFileError(
+            f"{model.path} needs about {needed / 1e9:.1f} GB of memory with {context:,} tokens of context, and"
+            f" {room / 1e9:.1f} GB are free for it. Choose a smaller file, or set LLM_CONTEXT_TOKENS lower."
+        )
+    return context
 
 
 def _can_chat(port: int, name: str) -> bool:

@@ -115,6 +115,8 @@ def main(arguments: list[str]) -> int:
         make_venv()
         install("requirements.txt")
         install_weights()
+        if os.environ.get("LLM_FILE"):
+            install("requirements-engine.txt")
         provide_programs(VOICE)
         if "--dev" in arguments:
             install("requirements-dev.txt")

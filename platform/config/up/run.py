@@ -20,6 +20,7 @@ from config.up.terminal import Stop, UpError, say
 ROOT = Path(__file__).resolve().parents[3]
 LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
+LOAD_SECONDS = 900.0  # for a large model from a slow disk
 ENDS_BEFORE_READY = 3
 RUNNING_FILE = "running"  # what the children are told, for manage.py beside them: config.settings reads it
 # glibc gives large blocks back at once, and threads share one arena (one of them runs at a time): 90 MB less when idle.
@@ -112,6 +113,9 @@ class Run:
         for program in (web_program(self.port), worker_program(with_beat=True)):
             self._start(program)
         self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
+        if chosen.program is not None and chosen.is_ready is not None and not chosen.is_ready():
+            say("Loading the model ...")
+            self._wait_for(chosen.program.name, chosen.is_ready, LOAD_SECONDS)
         say(f"Logs are in {self.home / 'logs'}.")
         if not os.environ.get("EMAIL_URL"):
             say(f"E-mail is not sent but kept in {self.home / 'mail'} (set EMAIL_URL to send it).")
@@ -126,7 +130,7 @@ class Run:
     def end(self) -> None:
         """Stop everything: first who speaks with people, last who keeps the data."""
         (self.home / RUNNING_FILE).unlink(missing_ok=True)
-        self.supervisor.stop(("web",), ("worker", "rehearsal"), ("redis", "postgres"))
+        self.supervisor.stop(("web",), ("worker", "rehearsal", "engine"), ("redis", "postgres"))
 
     def _prepare(self) -> None:
         """Run config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""
@@ -155,8 +159,8 @@ class Run:
         malloc = {name: value for name, value in MALLOC.items() if name not in os.environ}
         self.supervisor.start(program.within(ROOT, malloc | self.environment))
 
-    def _wait_for(self, name: str, is_ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + READY_SECONDS
+    def _wait_for(self, name: str, is_ready: Callable[[], bool], seconds: float = READY_SECONDS) -> None:
+        deadline = time.monotonic() + seconds
         child = self.supervisor.watched[name]
         while not is_ready():
             self.supervisor.watch()
@@ -165,5 +169,5 @@ class Run:
                     f"{name} does not start: {last_line(child.tail.path)} (more in {child.tail.path})"
                 )
             if time.monotonic() > deadline:
-                raise UpError(f"{name} did not answer within {READY_SECONDS:.0f} s; see {child.tail.path}")
+                raise UpError(f"{name} did not answer within {seconds:.0f} s; see {child.tail.path}")
             self.stop.wait(LOOK_SECONDS / 2)

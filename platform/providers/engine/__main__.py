@@ -1,0 +1,62 @@
+"""python -m providers.engine --file F --port N: serve a model file by llama.cpp's server until it is told to end.
+
+The server takes the key that stands in KITH_ENGINE_KEY, and listens on this machine alone.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from providers.engine.gguf import ModelFileError, read_model_file
+
+
+def main() -> int:
+    """Return 1 after a line that says why, where the model cannot be served."""
+    parser = argparse.ArgumentParser(prog="python -m providers.engine", description=__doc__)
+    parser.add_argument("--file", type=Path, required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--name", required=True, help="what the model is called in requests")
+    parser.add_argument("--context", type=int, required=True, help="tokens of each request")
+    parser.add_argument("--slots", type=int, default=1, help="requests that are answered at once")
+    parser.add_argument("--threads", type=int, default=0, help="0 takes as many as the machine has cores")
+    parser.add_argument("--embedding", action="store_true", help="serve vectors, not answers")
+    options = parser.parse_args()
+    try:
+        read_model_file(options.file)
+    except ModelFileError as error:
+        return _refuse(str(error))
+    try:
+        import xllamacpp
+    except ImportError:
+        return _refuse("The engine is not installed: pip install -r requirements-engine.txt")
+    wanted = xllamacpp.CommonParams()
+    wanted.model.path = str(options.file)
+    wanted.model_alias = {options.name}
+    wanted.hostnames, wanted.port = ["127.0.0.1"], options.port
+    wanted.api_keys = [key] if (key := os.environ.get("KITH_ENGINE_KEY")) else []
+    wanted.n_ctx, wanted.n_parallel = options.context * options.slots, options.slots
+    wanted.cpuparams.n_threads = options.threads or os.cpu_count() or 1
+    wanted.use_jinja, wanted.ui, wanted.embedding = True, False, options.embedding
+    if options.embedding:
+        wanted.n_batch = wanted.n_ubatch = options.context  # a text is embedded in one go
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        server = xllamacpp.Server(wanted)
+    except RuntimeError:
+        return _refuse(f"llama.cpp cannot run {options.file}; why stands in the lines above.")
+    sys.stdout.write(f"The engine listens at {server.listening_address}/v1\n")
+    sys.stdout.flush()
+    while True:
+        signal.pause()
+
+
+def _refuse(why: str) -> int:
+    sys.stderr.write(why + "\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
