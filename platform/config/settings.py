@@ -321,6 +321,7 @@ REPLIES_WAITING = 50  # of one companion
 
 # -- models -----------------------------------------------------------------------------------------
 
+#: `LLM_FILE` | none | a chat model's file in GGUF, which `make up` runs by an engine of Kith's own in place of a server
 #: `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` | Ollama or the rehearsal model | any OpenAI-compatible chat
 CHAT = {
     "base_url": env.str("LLM_BASE_URL", ""),

@@ -4,11 +4,14 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
 from config.up.chat import choose_chat
 from config.up.ports import find_free_port
+from config.up.terminal import UpError
+from tests.fixtures.gguf import SAID, write_gguf
 
 
 class Ollama(BaseHTTPRequestHandler):
@@ -82,3 +85,26 @@ def test_a_configured_model_is_taken_as_it_is(ollama_port: int) -> None:
     found = choose_chat({"LLM_BASE_URL": "http://model.test/v1", "LLM_MODEL": "big"}, ollama_port=ollama_port)
     assert found.line == "Chat model: big at http://model.test/v1"
     assert (found.environment, found.program) == ({}, None)
+
+
+def test_a_model_file_is_run_by_an_engine_of_kiths_own(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "tiny.gguf")
+    found = choose_chat({"LLM_FILE": str(tmp_path / "tiny.gguf")}, ollama_port=find_free_port())
+    assert found.program is not None
+    assert found.program.name == "engine"
+    assert found.environment["LLM_MODEL"] == "tiny"
+    assert found.environment["LLM_CONTEXT_TOKENS"] == "4096"  # for no more was it made
+    assert found.environment["LLM_API_KEY"] == found.environment["KITH_ENGINE_KEY"]
+    assert found.environment["KITH_ENGINE_KEY"] not in found.program.command
+    assert "Tiny" in found.line
+
+
+def test_a_model_file_that_cannot_be_run_is_refused_at_once(tmp_path: Path) -> None:
+    cut = write_gguf(tmp_path / "cut.gguf", is_cut=True)
+    with pytest.raises(UpError, match=r"LLM_FILE: .*cut short"):
+        choose_chat({"LLM_FILE": str(cut)})
+    vast = write_gguf(tmp_path / "vast.gguf", {**SAID, "llama.block_count": 4_000_000})
+    with pytest.raises(UpError, match=r"needs about .* GB of memory with 2,048 tokens"):
+        choose_chat({"LLM_FILE": str(vast)})
+    with pytest.raises(UpError, match="both set"):
+        choose_chat({"LLM_FILE": str(cut), "LLM_BASE_URL": "http://127.0.0.1:1/v1"})

