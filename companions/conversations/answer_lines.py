@@ -4,17 +4,19 @@ An answer comes in pieces cut anywhere. Of the beginning of a line so much is he
 of it, where it may be a turn of a person whose name is not known.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import regex
 
+from companions.conversations.answer_markup import TextCall
 from companions.conversations.emotion_tags import Felt
+from companions.conversations.text_calls import read_function_call
 from memory.emotion import Emotion
 
 MIN_NAME_CHARACTERS = 2  # of Latin letters: a line may well begin with "A:"
-MAX_DIRECTION_CHARACTERS = 160
+MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
 EMOTIONS = "|".join(Emotion.values)
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
@@ -54,12 +56,23 @@ DIRECTION = regex.compile(
 )
 
 
+Part = str | Felt | TextCall
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """What the two who talk are called."""
 
     companion: str
     person: str
+
+
+@lru_cache(maxsize=10)
+def _compile_call(tools: tuple[str, ...]) -> "regex.Pattern[str] | None":
+    """Return what matches a line that calls one of the tools as a function of Python; None where there are none."""
+    names = "|".join(map(regex.escape, tools))
+    called = rf"(?P<call>(?:{names})\([^\n]{{0,{MAX_CALL_CHARACTERS}}}\))"
+    return regex.compile(rf"[^\S\n]{{0,8}}`{{0,3}}{called}`{{0,3}}[^\S\n]{{0,8}}(?=\n|$)") if tools else None
 
 
 @lru_cache(maxsize=500)
@@ -93,17 +106,25 @@ def _list_names(name: str) -> list[str]:
 
 
 class LineReader:
-    """Text and emotions of one answer, without labels, from pieces cut anywhere.
+    """Text and emotions of one answer, without labels, from pieces cut anywhere, and tool calls in lines of their own.
 
     `has_text` tells whether anything was said before. `is_ended` once another speaks: the answer ends there.
     """
 
-    def __init__(self, names: Names, has_text: Callable[[], bool], *, keeps_directions: bool = True) -> None:
+    def __init__(
+        self,
+        names: Names,
+        has_text: Callable[[], bool],
+        tools: Collection[str] = (),
+        *,
+        keeps_directions: bool = True,
+    ) -> None:
         self._label, self._has_text = _compile_label(names), has_text
+        self._call = _compile_call(tuple(sorted(tools)))
         self._titled_label = _compile_label(names, has_titles=True)
         self._is_nameless = not names.person.strip()
         self._has_own_label = False
-        self._doubtful: list[str | Felt] | None = None  # all since a line that may be the nameless person's
+        self._doubtful: list[Part] | None = None  # all since a line that may be the nameless person's
         self._keeps_directions = keeps_directions
         self._held = self._blank = ""  # the beginning of a line, and the blank lines before it
         self._is_line_start = self._is_first = True
@@ -117,17 +138,17 @@ class LineReader:
         """Whether text is held back."""
         return bool(self._held.strip())
 
-    def take(self, text: str) -> Iterator[str | Felt]:
+    def take(self, text: str) -> Iterator[Part]:
         """Yield what is sure by now."""
         return self._read(text, is_end=False)
 
-    def end(self, *, is_cut: bool = False) -> Iterator[str | Felt]:
+    def end(self, *, is_cut: bool = False) -> Iterator[Part]:
         """Yield what was held back; without the blank lines at its end where the answer is cut."""
         yield from self._read("", is_end=True)
         if self._blank and not is_cut and not self.is_ended and not self._skips:
             yield self._blank
 
-    def _read(self, piece: str, *, is_end: bool) -> Iterator[str | Felt]:
+    def _read(self, piece: str, *, is_end: bool) -> Iterator[Part]:
         for part in self._find_parts(piece, is_end=is_end):
             if self._doubtful is None:
                 yield part
@@ -137,7 +158,7 @@ class LineReader:
             yield from self._doubtful
             self._doubtful = None
 
-    def _find_parts(self, piece: str, *, is_end: bool) -> Iterator[str | Felt]:
+    def _find_parts(self, piece: str, *, is_end: bool) -> Iterator[Part]:
         text, at = self._held + piece, 0
         self._held = ""
         while at < len(text) and not self.is_ended:
@@ -154,13 +175,13 @@ class LineReader:
             for part in self._read_line(text, at, is_end):
                 if isinstance(part, int):
                     at = part
-                elif isinstance(part, Felt) or not self._skips:
+                elif not isinstance(part, str) or not self._skips:
                     yield part
             if at == before:
                 break
         self._held = "" if self.is_ended else text[at:]
 
-    def _find_line_start(self, text: str, at: int, is_end: bool) -> tuple[int, Felt | None] | None:
+    def _find_line_start(self, text: str, at: int, is_end: bool) -> tuple[int, Part | None] | None:
         """Return where the line's own words begin, and what is felt; None where more must come to tell."""
         if text[at] == "\n":
             self._add_blank("\n")
@@ -171,6 +192,11 @@ class LineReader:
         if fence and not fence.partial:
             self._is_code = not self._is_code
         elif not self._is_code:
+            call = self._call.match(text, at, partial=True) if self._call else None
+            if call and not is_end and (call.partial or call.end() == len(text)):
+                return None
+            if call and not call.partial and (read := read_function_call(call["call"])):
+                return call.end(), TextCall(*read)
             copied = COPIED.match(text, at, partial=True)
             if copied and not is_end and (copied.partial or copied.end() == len(text)):
                 return None
@@ -228,7 +254,7 @@ class LineReader:
     def _add_blank(self, text: str) -> None:
         self._blank += text if self._has_text() else ""
 
-    def _read_line(self, text: str, at: int, is_end: bool) -> Iterator[str | Felt | int]:
+    def _read_line(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         """Yield the line's words up to its end, or up to what may be an emotion in brackets or a stage direction."""
         newline = text.find("\n", at)
         until = len(text) if newline < 0 else newline

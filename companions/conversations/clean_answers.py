@@ -38,7 +38,7 @@ class AnswerCleaner:
         self._length, self._has_text = len(text), False
         self._markup = MarkupReader(tools, self._has_said)
         self._expressions = Expressions()
-        self._lines = LineReader(names, self._has_said, keeps_directions=keeps_directions)
+        self._lines = LineReader(names, self._has_said, tools, keeps_directions=keeps_directions)
         self._loops = LoopReader()
         self._trims_start = not text
         self._waiting: list[Felt] = []
@@ -86,11 +86,11 @@ class AnswerCleaner:
                     cleaned += self._end_loops()
         return cleaned
 
-    def _give(self, parts: Iterable[str | Felt]) -> list[Part]:
+    def _give(self, parts: Iterable[str | Felt | TextCall]) -> list[Part]:
         given: list[Part] = []
         for part in parts:
-            if isinstance(part, Felt):
-                given.append(replace(part, at=self._length))
+            if not isinstance(part, str):
+                given.append(replace(part, at=self._length) if isinstance(part, Felt) else part)
                 continue
             text = part if self._has_text or not self._trims_start else part.lstrip()
             given += self._note(self._loops.take(text))

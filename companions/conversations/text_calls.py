@@ -3,8 +3,10 @@
 <tool_call>{"name": "recall", "arguments": {"cue": "Tiago"}}</tool_call>
 <function=recall>{"cue": "Tiago"}</function>
 [TOOL_CALLS][{"name": "recall", "arguments": {"cue": "Tiago"}}]
+recall(cue="Tiago")
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +32,18 @@ DECODER = json.JSONDecoder(strict=False)
 def read_calls(text: str) -> list[tuple[str, str]]:
     """Return the calls in the text, each with its name and its arguments as JSON."""
     return list(_find_calls(text))[:MAX_CALLS]
+
+
+def read_function_call(text: str) -> tuple[str, str] | None:
+    """Return the name and the arguments, as JSON, of a call as Python writes it; None where it is none with keywords."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+            return None
+        arguments = {str(given.arg): ast.literal_eval(given.value) for given in call.keywords if given.arg}
+        return call.func.id, json.dumps(arguments, ensure_ascii=False)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
 
 
 def _find_calls(text: str) -> Iterator[tuple[str, str]]:
@@ -108,7 +122,7 @@ class QuotedCalls:
         The name as a mere word is no call: "Do you recall Tiago?"
         """
         word = re.escape(_normalise(name))
-        named = re.compile(rf"[\"'=]{word}[\"'>]|{word}(?::\d{{1,9}})?\{{")
+        named = re.compile(rf"[\"'=]{word}[\"'>]|{word}(?::\d{{1,9}})?[{{(]")
         strings = [_normalise(string) for string in _find_strings(json.loads(arguments))]
         return any(named.search(text) and all(string in text for string in strings) for text in self._texts)
 
