@@ -203,7 +203,7 @@ class Drafted:
     before: str = ""
 
     def render(self, number: int) -> str:
-        places = ", ".join(f"[{line}]" for line in self.lines)
+        places = ", ".join(f"[{line}]" for line in self.lines[:MAX_CITED])
         before = f"instead of {quoted(self.before)}" if self.before else ""
         behind = " ".join(filter(None, [places, *map(quoted, self.said), before]))
         return f"{number}. {self.kind}: {quoted(self.text)} <- {behind}".rstrip()
