@@ -78,13 +78,16 @@ DIRECTIVE = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is true of the moment: local time, first meeting, when they last spoke, and since when they talk."""
+    """What is true of the moment: local time, first meeting, when they last spoke, since when they talk, and when they
+    spoke last before this talk.
+    """
 
     now: datetime
     zone: str
     first_met: datetime
     last_spoke: datetime | None
     began: datetime | None = None
+    spoke_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +111,7 @@ class LastTime:
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return it as lines of a prompt; `now` and all that is told is in the user's zone."""
-        ended = self.ended_at.astimezone(companion.user.zone)
-        lines = [f"Last time you two talked: {render_age(now - ended)}, until {ended:%A %d %B, %H:%M}"]
+        lines = [render_last_talk(self.ended_at.astimezone(companion.user.zone), now)]
         if self.entry:
             text = beginning(f"{self.entry.title}. {self.entry.summary}", DIARY_TOKENS)
             on = self.entry.started_at.astimezone(companion.user.zone)
@@ -122,6 +124,11 @@ class LastTime:
             ]
             lines.append(f"It ended: {' '.join(words)}")
         return lines
+
+
+def render_last_talk(ended: datetime, now: datetime) -> str:
+    """Return the line that tells when the talk before ended; both in the user's zone."""
+    return f"Last time you two talked: {render_age(now - ended)}, until {ended:%A %d %B, %H:%M}"
 
 
 def load_last_time(companion: Companion, before: Session | None = None) -> LastTime | None:
@@ -280,6 +287,7 @@ def render_context(
         *(["This is your first conversation."] if age is None else []),
         *([f"Last spoke: {render_age(age)}"] if age and age >= RESTED else []),
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
+        *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *moment,
         *render_inner_state(pinned, facts.now, settings.CONTEXT_TOKENS // 20),
         *render_session_notes(pinned, settings.CONTEXT_TOKENS // 16),

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Subquery
 
 from accounts.models import ModelCall
 from accounts.usage import Payer
@@ -172,7 +173,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     user_turns = sum(spoken.role == Message.Role.USER for spoken in visible)
     turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
     turn.threads = load_threads(companion, visible, now)
-    turn.facts = load_facts(companion, session, message, now)
+    turn.facts = load_facts(companion, session, message, now, is_told=turn.last_time is not None)
     pinned = load_pinned_context(companion.pk)
     state = pinned.inner_state
     turn.pinned = replace(
@@ -215,18 +216,23 @@ def choose_history(
     return align_window(choose_newest(sendable, tokens), count)
 
 
-def load_facts(companion: Companion, session: Session, message: Message, now: datetime) -> Facts:
-    """Load the facts of a turn, all in the user's zone."""
+def load_facts(
+    companion: Companion, session: Session, message: Message, now: datetime, *, is_told: bool
+) -> Facts:
+    """Load the facts of a turn, all in the user's zone; `is_told` where it is told apart how the talk before ended."""
     zone, said = companion.user.zone, Message.objects.filter(companion=companion).order_by("said_at")
     first = said.values_list("said_at", flat=True).first()
-    by_them = said.filter(role=Message.Role.USER, said_at__lt=message.said_at)
-    last = by_them.values_list("said_at", flat=True).last()
+    by_them = Message.objects.filter(companion=companion, role=Message.Role.USER).order_by("-said_at")
+    before = by_them.filter(said_at__lt=session.started_at).values("said_at")[:1]
+    spoke = by_them.filter(said_at__lt=message.said_at).values_list("said_at", Subquery(before)).first()
+    last, before_session = spoke or (None, None)
     return Facts(
         now=now.astimezone(zone),
         zone=companion.user.time_zone,
         first_met=min(first or now, companion.created_at).astimezone(zone),
         last_spoke=last.astimezone(zone) if last else None,
         began=session.started_at.astimezone(zone),
+        spoke_before=before_session.astimezone(zone) if before_session and not is_told else None,
     )
 
 

@@ -27,7 +27,7 @@ def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
     room = history_tokens(companion, message, reply, session.summary, pinned, tools=offered)
     history = choose_history(session, visible, room)
     summary = session.summary if len(history) < len(visible) else ""
-    facts = load_facts(companion, session, message, now)
+    facts = load_facts(companion, session, message, now, is_told=False)
     prompt = render_prompt(
         companion, history, message, [], facts, reply, summary, pinned, NOWHERE, tools=offered
     )

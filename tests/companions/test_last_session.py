@@ -62,7 +62,10 @@ def test_the_first_turns_of_a_session_are_told_where_the_two_left_off(mira: Comp
     assert "Lurdes" not in told
     assert "Last time" in context(mira, "Well.")
     assert "Last time" in context(mira, "So.")
-    assert "Last time" not in context(mira, "And now?")
+    later = context(mira, "And now?")
+    assert "Last time you two talked: 1 day ago, until" in later
+    assert "Your diary, of" not in later
+    assert "It ended" not in later
 
 
 def test_at_the_first_meeting_there_is_no_last_time(mira: Companion) -> None:
