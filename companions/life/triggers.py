@@ -31,6 +31,7 @@ from text.strings import shorten, split_sentences
 
 CLAIMED_AT_ONCE = 200
 LOOK_INTERVAL = timedelta(hours=6)
+REST_AFTER_TALK = timedelta(hours=1)  # what may be said first can wait until the talk is over for a while
 LEASE_TIME = timedelta(minutes=10)  # then another looks in the place of whoever has died
 SPREAD_SECONDS = 1200
 MAX_A_DAY, MAX_A_WEEK = 1, 3
@@ -240,6 +241,8 @@ def _may_wake(life: Life, outreach: Outreach, now: datetime) -> bool:
     if not life.is_awake or is_within(life.sleeps_from, life.sleeps_until, local.time()):
         return False
     if find_outreach_refusal(life, outreach, now):
+        return False
+    if outreach.said_at and now - outreach.said_at < REST_AFTER_TALK:
         return False
     mine = Waking.objects.filter(companion=life.companion_id, origin=Waking.Origin.DRIVE)
     times = list(mine.filter(created_at__gt=local - timedelta(weeks=1)).values_list("created_at", flat=True))

@@ -206,15 +206,18 @@ def _tell_origin(context: WakingContext) -> str:
 def _tell_last_words(context: WakingContext, now: datetime) -> list[str]:
     said, by = Message.objects.filter(companion=context.companion), Message.Role
     last = said.aggregate(
-        they=Max("said_at", filter=Q(role=by.USER)), you=Max("said_at", filter=Q(role=by.ASSISTANT))
+        they=Max("said_at", filter=Q(role=by.USER)),
+        you=Max("said_at", filter=Q(role=by.ASSISTANT)),
+        unasked=Max("said_at", filter=Q(role=by.ASSISTANT, waking__isnull=False)),
     )
-    they, you = last["they"], last["you"]
+    they, you, unasked = last["they"], last["you"], last["unasked"]
     if they is None:
         return ["They have never written to you yet."]
     lines = [f"They last wrote: {render_age(now - they)}."]
     if you:
-        unanswered = " They have not answered since." if you > they else ""
-        lines.append(f"You last wrote: {render_age(now - you)}.{unanswered}")
+        lines.append(f"You last wrote: {render_age(now - you)}.")
+    if unasked and unasked > they:
+        lines.append("They have not answered what you wrote unasked.")
     return lines
 
 

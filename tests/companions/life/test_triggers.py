@@ -179,7 +179,7 @@ def test_a_promise_is_due_on_its_day_and_the_day_after(juno: Companion, text: st
 
 def test_a_promise_is_not_forgotten_the_day_after_but_then_let_be(juno: Companion) -> None:
     know(juno, "I will ask Alice tomorrow about her knee.", "promise")
-    wrote(juno, "Hm.", MONDAY + 2 * DAY)
+    wrote(juno, "Hm.", MONDAY + 2 * DAY - 2 * HOUR)
     waking = sought(juno, MONDAY + 2 * DAY)
     assert waking
     assert "for yesterday" in waking.note
@@ -459,8 +459,15 @@ def test_what_models_may_not_be_told_moves_nothing(
     assert drive(juno, now) in {"event", "birthday", "idea"}
 
 
+def test_nothing_moves_it_while_they_have_just_talked(juno: Companion) -> None:
+    know(juno, "Alice has an exam today.", "event", at=MONDAY)
+    wrote(juno, "Até logo!", MONDAY - 30 * MINUTE)
+    assert drive(juno, MONDAY) == ""
+    assert drive(juno, MONDAY + 31 * MINUTE) == "event"
+
+
 def test_hidden_messages_move_nothing_nor_does_what_was_learnt_from_them(juno: Companion) -> None:
-    told = wrote(juno, "My birthday is on 4 May, and I have an exam today.", MONDAY - 30 * MINUTE)
+    told = wrote(juno, "My birthday is on 4 May, and I have an exam today.", MONDAY - 90 * MINUTE)
     know(juno, "Alice has an exam today.").sources.add(told)
     Message.objects.filter(pk=told.pk).update(is_hidden=True)
     assert drive(juno, MONDAY) == ""

@@ -181,6 +181,20 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
     assert waking.prompt == asked["messages"]
 
 
+def test_only_what_was_written_unasked_waits_for_an_answer(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    """Whoever has said goodbye owes none."""
+    say(mira, "Até logo!", "Take care.", at=NOON - timedelta(hours=2))
+    ran(woken(mira, NOON, "see how she is"), NOON)
+    assert "not answered" not in rehearsal.requests()[-1]["messages"][-1]["content"]
+    ran(woken(mira, NOON, "see how she is now"), NOON)
+    assert (
+        "They have not answered what you wrote unasked."
+        in rehearsal.requests()[-1]["messages"][-1]["content"]
+    )
+
+
 def test_the_evening_is_given_the_day_and_another_waking_the_last_lines(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
