@@ -110,11 +110,15 @@ class Outreach:
 def find_refusal(companion: Companion, waking: Waking, now: datetime) -> str | None:
     """Return why the companion may not speak in this waking; None where it may. What was asked for always may.
 
-    The codes: not_opted_in, muted, goodbye, quiet_hours, enough_today, unanswered. Three queries.
+    The codes: not_opted_in, muted, goodbye, quiet_hours, enough_today, unanswered, and talked_since, where the person has
+    written while it thought: what it would say may have been answered. Three queries.
     """
     if waking.is_asked_for:
         return None
-    return find_outreach_refusal(companion.life, load_outreach(companion), now)
+    outreach = load_outreach(companion)
+    if waking.started_at and outreach.said_at and outreach.said_at > waking.started_at:
+        return "talked_since"
+    return find_outreach_refusal(companion.life, outreach, now)
 
 
 def load_outreach(companion: Companion) -> Outreach:

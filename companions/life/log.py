@@ -32,6 +32,7 @@ REFUSED: dict[str, Promise] = {
     "quiet_hours": gettext_lazy("It would have written to you, but these were your quiet hours."),
     "enough_today": gettext_lazy("It would have written to you, but it had written enough that day."),
     "unanswered": gettext_lazy("It would have written to you, but you had not answered before."),
+    "talked_since": gettext_lazy("It would have written to you, but you wrote to it meanwhile."),
 }
 
 

@@ -22,10 +22,11 @@ from companions.life.eligibility import (
     is_within,
     load_outreach,
 )
-from companions.models import Companion, Life, Waking
+from companions.models import Companion, Life, Message, Waking
 from companions.models.companion import hold
 from memory.models import Memory, Pursuit, Thread
 from memory.models.memory import MemoryQuerySet
+from memory.threads import leave_out_told
 from text.dates import days_ahead, days_told, in_year
 from text.strings import shorten, split_sentences
 
@@ -36,7 +37,7 @@ LEASE_TIME = timedelta(minutes=10)  # then another looks in the place of whoever
 SPREAD_SECONDS = 1200
 MAX_A_DAY, MAX_A_WEEK = 1, 3
 DATED_WINDOW = timedelta(days=366)  # nobody speaks of a day that is further off
-MAX_MEMORIES = 500
+MAX_MEMORIES, MAX_UNLEARNT = 500, 24
 # One statement: the ORM cannot give back what an update has changed.
 CLAIM = """
 UPDATE companions_life SET drives_at = %(until)s WHERE companion_id IN (
@@ -278,7 +279,7 @@ def _find_occasions(companion: Companion, outreach: Outreach, now: datetime) -> 
     ended = Q(thread__state__in=[Thread.State.SETTLED, Thread.State.DROPPED])
     dated = mine.filter(happens | feared | due, happened_at__gt=now - DATED_WINDOW).exclude(ended)
     dated = dated.select_related("thread")
-    yield from find_due_memories(dated.newest(MAX_MEMORIES), today, zone)
+    yield from find_due_memories(_leave_out_told(companion, dated.newest(MAX_MEMORIES)), today, zone)
     # What the person said lately counts too: of that Kith may have learnt nothing yet.
     learnt = mine.exclude(kind__in=NOT_LEARNT).filter(text__iregex=BIRTHDAY_WORDS)
     said = mine.filter(kind=Memory.Kind.SAID, speaker=Memory.Speaker.USER)
@@ -288,6 +289,20 @@ def _find_occasions(companion: Companion, outreach: Outreach, now: datetime) -> 
     goals = goals.filter(status__in=[Pursuit.Status.NEW, Pursuit.Status.UNDER_WAY])
     yield from find_resting_goals(goals.select_related("memory").order_by("pk")[:MAX_MEMORIES], now)
     yield from find_silence(outreach, now)
+
+
+def _leave_out_told(companion: Companion, memories: Iterable[Memory]) -> list[Memory]:
+    """Return the memories but those whose end the person has told, of which nothing is learnt yet; one query."""
+    found = list(memories)
+    said = Message.objects.filter(
+        companion=companion, role=Message.Role.USER, is_learnt=False, is_hidden=False
+    )
+    told = list(said.order_by("-said_at").values_list("text", "said_at")[:MAX_UNLEARNT])
+    threads = [memory.thread for memory in found if hasattr(memory, "thread")]
+    left = {
+        thread.memory_id for thread in leave_out_told(threads, told, companion.names, companion.user.zone)
+    }
+    return [memory for memory in found if memory.pk in left or not hasattr(memory, "thread")]
 
 
 def _load_memories(companion: Companion) -> MemoryQuerySet:

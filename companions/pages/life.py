@@ -63,7 +63,7 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
 PAGE_SIZE = 20
 MAX_TIMERS = 5
 # Held back for the person's own rules, not for its words: those they may read.
-BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered"}
+BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered", "talked_since"}
 
 
 @dataclass(slots=True)

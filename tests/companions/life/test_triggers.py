@@ -18,6 +18,7 @@ from companions.memories.editing import set_private
 from companions.models import Companion, Life, Message, Waking
 from memory.models import Memory, Pursuit
 from memory.store import keep_fact
+from memory.threads import open_thread
 from tests.companions.life.waking import ran
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -459,6 +460,18 @@ def test_what_models_may_not_be_told_moves_nothing(
     assert drive(juno, now) in {"event", "birthday", "idea"}
 
 
+def test_how_it_went_is_asked_unless_the_person_has_told_it(juno: Companion) -> None:
+    exam = know(juno, "Alice has a statistics exam on Friday.")
+    friday = MONDAY + 4 * DAY
+    open_thread(exam, friday.date(), MONDAY)
+    waking = sought(juno, friday + DAY)
+    assert waking
+    assert "how it went is not known yet" in waking.note
+    Waking.objects.all().delete()
+    wrote(juno, "The statistics exam went well yesterday!", friday + DAY - 3 * HOUR)
+    assert drive(juno, friday + DAY) == ""
+
+
 def test_nothing_moves_it_while_they_have_just_talked(juno: Companion) -> None:
     know(juno, "Alice has an exam today.", "event", at=MONDAY)
     wrote(juno, "Até logo!", MONDAY - 30 * MINUTE)
@@ -568,7 +581,7 @@ def test_a_look_takes_few_queries_however_much_is_known(
         pursue(juno, f"Idea {n}", "idea", excitement=9)
     with django_assert_num_queries(1):
         assert claim_companions(MONDAY, 10) == [juno.pk]
-    with django_assert_num_queries(15):  # a savepoint's two among them
+    with django_assert_num_queries(16):  # a savepoint's two among them
         assert make_waking(juno.pk, MONDAY)
 
 

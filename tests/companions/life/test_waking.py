@@ -281,6 +281,22 @@ def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
     assert len(rehearsal.requests()) == 1
 
 
+def test_what_it_wanted_to_say_unasked_is_not_said_once_they_have_talked_meanwhile(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    from companions.replies.lifecycle import start
+
+    let_speak(mira)
+    rehearsal.script({"answer": '{"choice": "speak", "text": "How was the funeral?"}'})
+    reply = start(mira, "The funeral was good.", None, NOON + timedelta(seconds=1)).reply
+    waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
+    assert (waking.state, waking.text) == ("waiting", "How was the funeral?")
+    type(reply).objects.filter(pk=reply.pk).update(state="failed", ended_at=NOON)
+    waking = ran(waking, NOON + BUSY_DELAY)
+    assert (waking.outcome, waking.reason) == ("held", "talked_since")
+    assert unprompted(mira) == []
+
+
 @pytest.mark.parametrize("share", [0, 0.2, 0.4, 0.6, 0.8, 0.99])
 def test_a_companion_deleted_meanwhile_says_nothing(
     mira: Companion, tian: Companion, rehearsal: RehearsalServer, share: float
