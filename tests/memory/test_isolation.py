@@ -31,7 +31,7 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.life.triggers._load_memories": "a condition on the companion's own: that no message behind one is hidden",
     "companions.transfer.digital_life_export._write_sessions": "what the companion's own recalls had found",
     "companions.conversations.transcript.with_replies": "fetched with the companion's own messages, by their replies",
-    "companions.sessions.drafts.has_learnt_in": "whether one session, its owner's, has taught something; yes or no",
+    "companions.sessions.drafts.has_learnt": "whether sessions of one companion have taught something; yes or no",
     "companions.sessions.diary_rewrite.find_due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.diary_rewrite.run": "the one entry of the sweep, by its id; nothing comes back",
     "companions.sessions.diary_rewrite._write": "the same entry, looked at again",
