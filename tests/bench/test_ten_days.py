@@ -50,12 +50,13 @@ def test_days_lived_through_leave_a_closed_session_each_and_nothing_unfounded(fi
     lived = look(companion)
     assert lived.unfounded == []
     assert (lived.sessions, lived.open_sessions, lived.entries) == (3, 0, 3)
-    assert (lived.days_self_revised, lived.days_profile_revised) == (3, 3)
+    assert (lived.self_revisions, lived.profile_revisions) == (1, 1)  # the next after twenty messages of hers
+    assert lived.is_revised_once_a_day
     assert lived.memories > 3
     assert lived.sessions <= lived.calls <= 4 * lived.sessions
     assert lived.is_same_again
     assert lived.is_right(3)
-    assert Revision.objects.of(companion.pk, "user_profile").count() == 3
+    assert Revision.objects.of(companion.pk, "user_profile").count() == 1
 
     memory = Memory.objects.filter(companion=companion).exclude(kind__in=["said", "diary"])[0]
     memory.text += " In 1999 Ingrid was there."
