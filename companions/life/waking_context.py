@@ -208,7 +208,7 @@ def _tell_last_words(context: WakingContext, now: datetime) -> list[str]:
     last = said.aggregate(
         they=Max("said_at", filter=Q(role=by.USER)),
         you=Max("said_at", filter=Q(role=by.ASSISTANT)),
-        unasked=Max("said_at", filter=Q(role=by.ASSISTANT, waking__isnull=False)),
+        unasked=Max("said_at", filter=Q(role=by.ASSISTANT, waking__is_asked_for=False)),
     )
     they, you, unasked = last["they"], last["you"], last["unasked"]
     if they is None:

@@ -184,15 +184,17 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
 def test_only_what_was_written_unasked_waits_for_an_answer(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    """Whoever has said goodbye owes none."""
+    """Whoever has said goodbye owes none, nor for a reminder."""
+    let_speak(mira)
     say(mira, "Até logo!", "Take care.", at=NOON - timedelta(hours=2))
-    ran(woken(mira, NOON, "see how she is"), NOON)
-    assert "not answered" not in rehearsal.requests()[-1]["messages"][-1]["content"]
+    ran(woken(mira, NOON, "take the bread out"), NOON)  # asked for, and said
+    rehearsal.script({"answer": '{"choice": "speak", "text": "How are you?"}'})
+    spoken = ran(woken(mira, NOON, "see how she is", is_asked_for=False), NOON)
+    assert spoken.outcome == "spoke"
     ran(woken(mira, NOON, "see how she is now"), NOON)
-    assert (
-        "They have not answered what you wrote unasked."
-        in rehearsal.requests()[-1]["messages"][-1]["content"]
-    )
+    told = [one["messages"][-1]["content"] for one in rehearsal.requests()]
+    wakings = [text for text in told if "<kith-waking>" in text]
+    assert ["not answered what you wrote unasked" in text for text in wakings] == [False, False, True]
 
 
 def test_the_evening_is_given_the_day_and_another_waking_the_last_lines(
