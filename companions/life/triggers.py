@@ -24,6 +24,7 @@ from companions.life.eligibility import (
 )
 from companions.models import Companion, Life, Message, Waking
 from companions.models.companion import hold
+from companions.models.conversation import DIGEST_MESSAGES
 from memory.models import Memory, Pursuit, Thread
 from memory.models.memory import MemoryQuerySet
 from memory.threads import leave_out_told
@@ -37,7 +38,7 @@ LEASE_TIME = timedelta(minutes=10)  # then another looks in the place of whoever
 SPREAD_SECONDS = 1200
 MAX_A_DAY, MAX_A_WEEK = 1, 3
 DATED_WINDOW = timedelta(days=366)  # nobody speaks of a day that is further off
-MAX_MEMORIES, MAX_UNLEARNT = 500, 24
+MAX_MEMORIES = 500
 # One statement: the ORM cannot give back what an update has changed.
 CLAIM = """
 UPDATE companions_life SET drives_at = %(until)s WHERE companion_id IN (
@@ -297,7 +298,7 @@ def _leave_out_told(companion: Companion, memories: Iterable[Memory]) -> list[Me
     said = Message.objects.filter(
         companion=companion, role=Message.Role.USER, is_learnt=False, is_hidden=False
     )
-    told = list(said.order_by("-said_at").values_list("text", "said_at")[:MAX_UNLEARNT])
+    told = list(said.order_by("-said_at").values_list("text", "said_at")[:DIGEST_MESSAGES])
     threads = [memory.thread for memory in found if hasattr(memory, "thread")]
     left = {
         thread.memory_id for thread in leave_out_told(threads, told, companion.names, companion.user.zone)
