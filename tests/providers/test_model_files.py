@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from providers.engine.gguf import ModelFileError, read_model_file
-from tests.fixtures.gguf import write_gguf
+from tests.fixtures.gguf import SAID, write_gguf
 
 
 def test_a_head_tells_what_the_model_is(tmp_path: Path) -> None:
@@ -23,6 +23,14 @@ def test_what_a_head_does_not_say_is_not_known(tmp_path: Path) -> None:
     model = read_model_file(write_gguf(tmp_path / "bare.gguf", {"general.architecture": "bert"}))
     assert (model.name, model.context_tokens, model.context_token_bytes) == ("bare", 0, 0)
     assert not model.has_template
+
+
+@pytest.mark.parametrize("key", ["general.alignment", "llama.context_length", "llama.block_count"])
+def test_a_word_where_a_number_belongs_is_none(tmp_path: Path, key: str) -> None:
+    model = read_model_file(write_gguf(tmp_path / "odd.gguf", {**SAID, key: "many"}))
+    assert model.architecture == "llama"
+    assert (model.context_tokens == 0) == (key == "llama.context_length")
+    assert (model.context_token_bytes == 0) == (key == "llama.block_count")
 
 
 def test_a_file_that_is_cut_anywhere_is_refused(tmp_path: Path) -> None:

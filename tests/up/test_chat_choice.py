@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
 from config.up.chat import choose_chat
@@ -106,5 +107,15 @@ def test_a_model_file_that_cannot_be_run_is_refused_at_once(tmp_path: Path) -> N
     vast = write_gguf(tmp_path / "vast.gguf", {**SAID, "llama.block_count": 4_000_000})
     with pytest.raises(UpError, match=r"needs about .* GB of memory with 2,048 tokens"):
         choose_chat({"LLM_FILE": str(vast)})
+    half = (
+        psutil.virtual_memory().available // 4096 // (2 * 2 * 2 * 16) * 2 // 3
+    )  # blocks of layers for one slot
+    large = str(write_gguf(tmp_path / "large.gguf", {**SAID, "llama.block_count": half}))
+    assert choose_chat({"LLM_FILE": large, "LLM_CONTEXT_TOKENS": "4096"}).program
+    with pytest.raises(UpError, match="4,096 tokens"):
+        choose_chat({"LLM_FILE": large, "LLM_CONTEXT_TOKENS": "4096", "LLM_SLOTS": "2"})
+    for name in ("LLM_SLOTS", "LLM_CONTEXT_TOKENS"):
+        with pytest.raises(UpError, match=f"{name} is 'many'"):
+            choose_chat({"LLM_FILE": str(cut.with_name("vast.gguf")), name: "many"})
     with pytest.raises(UpError, match="both set"):
         choose_chat({"LLM_FILE": str(cut), "LLM_BASE_URL": "http://127.0.0.1:1/v1"})

@@ -68,14 +68,14 @@ def _choose_file(environment: Mapping[str, str]) -> ChosenChat:
         raise UpError("LLM_FILE and LLM_BASE_URL are both set: choose one, Kith's own engine or a server.")
     try:
         model = read_model_file(Path(environment["LLM_FILE"]).expanduser().resolve())
-        context = _choose_context(model, environment.get("LLM_CONTEXT_TOKENS", ""))
+        slots = _read_count(environment, "LLM_SLOTS") or 1
+        context = _choose_context(model, _read_count(environment, "LLM_CONTEXT_TOKENS"), slots)
     except ModelFileError as error:
         raise UpError(f"LLM_FILE: {error}") from error
     name = environment.get("LLM_MODEL") or model.path.stem
-    slots = environment.get("LLM_SLOTS") or "1"
     port, key = find_free_port(), secrets.token_urlsafe(24)
     command = [sys.executable, "-m", "providers.engine", "--file", str(model.path), "--port", str(port)]
-    command += ["--name", name, "--context", str(context), "--slots", slots if int(slots) else "1"]
+    command += ["--name", name, "--context", str(context), "--slots", str(slots)]
     return ChosenChat(
         f"Chat model: {model.name} by Kith's own engine, {context:,} tokens of context.",
         {
@@ -90,14 +90,24 @@ def _choose_file(environment: Mapping[str, str]) -> ChosenChat:
     )
 
 
-def _choose_context(model: ModelFile, wanted: str) -> int:
-    """Return the tokens of context: as many as are wanted, and as the model was made for, and as memory is there for."""
+def _read_count(environment: Mapping[str, str], name: str) -> int:
+    """Return the number of that name, 0 where it is not set; UpError where it is none."""
+    text = environment.get(name) or "0"
+    if not text.isdecimal():
+        raise UpError(f"{name} is {text!r}; it must be a whole number.")
+    return int(text)
+
+
+def _choose_context(model: ModelFile, wanted: int, slots: int) -> int:
+    """Return the tokens of context of each slot: as many as are wanted (0: any), as the model was made for, and as memory
+    is there for.
+    """
     room = psutil.virtual_memory().available * MEMORY_SHARE
-    context = int(wanted) if wanted else CONTEXT_TOKENS
+    context = wanted or CONTEXT_TOKENS
     context = min(context, model.context_tokens or context)
-    while not wanted and context > MIN_CONTEXT_TOKENS and model.estimate_bytes(context) > room:
+    while not wanted and context > MIN_CONTEXT_TOKENS and model.estimate_bytes(context * slots) > room:
         context //= 2
-    if (needed := model.estimate_bytes(context)) > room:
+    if (needed := model.estimate_bytes(context * slots)) > room:
         raise ModelFileError(
             f"{model.path} needs about {needed / 1e9:.1f} GB of memory with {context:,} tokens of context, and"
             f" {room / 1e9:.1f} GB are free for it. Choose a smaller file, or set LLM_CONTEXT_TOKENS lower."

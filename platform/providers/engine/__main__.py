@@ -21,7 +21,6 @@ def main() -> int:
     parser.add_argument("--context", type=int, required=True, help="tokens of each request")
     parser.add_argument("--slots", type=int, default=1, help="requests that are answered at once")
     parser.add_argument("--threads", type=int, default=0, help="0 takes as many as the machine has cores")
-    parser.add_argument("--embedding", action="store_true", help="serve vectors, not answers")
     options = parser.parse_args()
     try:
         read_model_file(options.file)
@@ -38,9 +37,7 @@ def main() -> int:
     wanted.api_keys = [key] if (key := os.environ.get("KITH_ENGINE_KEY")) else []
     wanted.n_ctx, wanted.n_parallel = options.context * options.slots, options.slots
     wanted.cpuparams.n_threads = options.threads or os.cpu_count() or 1
-    wanted.use_jinja, wanted.ui, wanted.embedding = True, False, options.embedding
-    if options.embedding:
-        wanted.n_batch = wanted.n_ubatch = options.context  # a text is embedded in one go
+    wanted.use_jinja, wanted.ui = True, False
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     try:

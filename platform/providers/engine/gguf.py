@@ -75,7 +75,7 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
     for _ in range(entries):
         key = reader.text()
         said[key] = reader.value(reader.number("I"))
-    end = _find_end(reader, tensors, int(said.get("general.alignment") or ALIGNMENT))
+    end = _find_end(reader, tensors, _find_number(said, "general.alignment") or ALIGNMENT)
     if size < end:
         raise ModelFileError(f"{path} is cut short: {end - size:,} bytes are missing. Fetch it again.")
     architecture = str(said.get("general.architecture", ""))
@@ -84,7 +84,7 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
         name=str(said.get("general.name") or path.stem),
         architecture=architecture,
         size_bytes=size,
-        context_tokens=int(said.get(f"{architecture}.context_length") or 0),
+        context_tokens=_find_number(said, f"{architecture}.context_length"),
         context_token_bytes=_count_context_bytes(said, architecture),
         has_template=bool(said.get("tokenizer.chat_template")),
     )
@@ -107,12 +107,17 @@ def _find_end(reader: "_Reader", tensors: int, alignment: int) -> int:
     return begins + end if tensors else 0
 
 
+def _find_number(said: Mapping[str, Any], key: str) -> int:
+    """Return a whole number that the file says; 0 where it says none, or less."""
+    value = said.get(key)
+    return max(value, 0) if isinstance(value, int) else 0
+
+
 def _count_context_bytes(said: Mapping[str, Any], architecture: str) -> int:
     """Return what keys and values of one token take in all layers, in 16 bits each; 0 where the file does not say."""
 
     def find(name: str) -> int:
-        value = said.get(f"{architecture}.{name}")
-        return value if isinstance(value, int) else 0
+        return _find_number(said, f"{architecture}.{name}")
 
     heads = find("attention.head_count") or 1
     width = find("attention.key_length") or find("embedding_length") // heads
