@@ -130,13 +130,13 @@ async def test_answers_of_nothing_but_a_tag_say_nothing(
 async def test_a_stop_within_a_tag_leaves_nothing_of_it(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    rehearsal.script({"pieces": ["Once ", "<emotion ", "hap", *["py "] * 200], "delay_between": 0.05})
+    rehearsal.script({"pieces": ["Once upon ", "<emotion ", "hap", "py>"], "hang_after": 3})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Tell me", client_id="1")
         frames = await socket.until("reply.piece")
         await socket.send("reply.stop", id=frames[-1]["id"])
         frames += await socket.until(*ENDINGS)
-    assert frames[-1]["message"]["text"] == "Once "
+    assert frames[-1]["message"]["text"] == "Once upon "
 
 
 async def test_what_a_dead_process_had_said_holds_no_tag_and_its_emotions_once(mira: Companion) -> None:
