@@ -1,6 +1,6 @@
-"""`python -m bench.small_model URL [TURNS]`: talk with a real model behind Kith, and count what people should never see.
+"""`python -m bench.small_model MODEL [TURNS]`: talk with a real model behind Kith, and count what should never be seen.
 
-URL is a chat server's base, as LLM_BASE_URL. Small models err often; that is what they are asked for here. Printed are
+MODEL is a file, as LLM_FILE, or a chat server's base, as LLM_BASE_URL. Small models err often; that is what they are asked for here. Printed are
 how the replies ended, how long they are, and every answer that shows a tag, a token, a name or a block of the prompt's,
 or says the same again and again.
 """
@@ -66,12 +66,13 @@ def find_faults(text: str) -> list[str]:
     return faults + (["loop"] if max(runs.values(), default=0) > MOST_RUNS else [])
 
 
-def run(url: str, turns: int) -> None:
+def run(model: str, turns: int) -> None:
     """Talk for so many turns, in sessions, and print what was seen."""
     states: Counter[str] = Counter()
     faults: Counter[str] = Counter()
     lengths, shown = [], []
-    settings = {"LLM_BASE_URL": url, "LLM_API_KEY": "x", "LLM_MODEL": "small", "KITH_REHEARSAL": "0"}
+    server = {"LLM_BASE_URL": model, "LLM_API_KEY": "x", "LLM_MODEL": "small"}
+    settings = ({"LLM_FILE": model} if Path(model).is_file() else server) | {"KITH_REHEARSAL": "0"}
     with tempfile.TemporaryDirectory(prefix="kith-small-") as folder:
         Path(folder).chmod(0o755)  # Postgres runs as an account of its own where we are root
         home, port = Path(folder) / "home", find_free_port()

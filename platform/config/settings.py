@@ -350,11 +350,14 @@ def optional_float(name: str, default: float | None) -> float | None:
 
 #: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` | how
 #:   freely the model chooses its words in a talk; set to nothing, the server's own; a penalty of 0 is not sent
+#: `LLM_DRY_MULTIPLIER` | `0.8` with `LLM_FILE`, else none | how strongly it is kept from saying again what it said; for
+#:   servers that know it, as llama.cpp's, KoboldCpp's and TabbyAPI's do
 SAMPLING = {
     "temperature": optional_float("LLM_TEMPERATURE", 0.8),
     "top_p": optional_float("LLM_TOP_P", None),
     "presence_penalty": optional_float("LLM_PRESENCE_PENALTY", 0.0),
     "frequency_penalty": optional_float("LLM_FREQUENCY_PENALTY", 0.2),
+    "dry_multiplier": optional_float("LLM_DRY_MULTIPLIER", None),
 }
 #: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `0`; `15` | how many requests the
 #:   chat server answers at once (`0`: nobody waits); learning and the like take a slot that no talk has wanted for so

@@ -20,6 +20,7 @@ from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
 OLLAMA_PORT = 11434
 OLLAMA_TIMEOUT_SECONDS = 1.0
 CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # of the engine's model, where LLM_CONTEXT_TOKENS is not set
+DRY_MULTIPLIER = "0.8"  # of the engine's model: what files this small fall into is saying the same again
 MEMORY_SHARE = 0.85  # of what is free now, at most
 NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank")  # for servers too old to say what a model is capable of
 
@@ -83,6 +84,7 @@ def _choose_file(environment: Mapping[str, str]) -> ChosenChat:
             "LLM_API_KEY": key,
             "LLM_MODEL": name,
             "LLM_CONTEXT_TOKENS": str(context),
+            "LLM_DRY_MULTIPLIER": environment.get("LLM_DRY_MULTIPLIER", DRY_MULTIPLIER),
             "KITH_ENGINE_KEY": key,
         },
         Program("engine", command),

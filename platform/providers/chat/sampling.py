@@ -8,6 +8,9 @@ from django.conf import settings
 
 MAX_STOPS = 4  # OpenAI takes no more
 STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
+# Of "don't repeat yourself", as llama.cpp and others know it: runs of words are free up to so many tokens, and are looked
+# for in the whole context.
+DRY = {"dry_allowed_length": 4, "dry_penalty_last_n": -1}
 FORM_TEMPERATURE = 0.3  # of an answer in a given form
 # Of such an answer, by what is asked for, and of any other.
 FORM_TOKENS = {"check": 300, "reflection": 800, "verification": 1000}
@@ -24,6 +27,7 @@ class Sampling:
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     stop: tuple[str, ...] = ()
+    dry_multiplier: float | None = None
 
     @classmethod
     def for_talk(cls, names: Iterable[str]) -> Self:
@@ -48,6 +52,8 @@ class Sampling:
             "top_p": self.top_p,
             "presence_penalty": self.presence_penalty or None,
             "frequency_penalty": self.frequency_penalty or None,
+            "dry_multiplier": self.dry_multiplier or None,
             "stop": list(self.stop) or None,
         }
-        return {name: value for name, value in fields.items() if value is not None}
+        kept = {name: value for name, value in fields.items() if value is not None}
+        return kept | (DRY if self.dry_multiplier else {})
