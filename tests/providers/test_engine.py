@@ -71,6 +71,20 @@ async def test_a_real_model_answers_piece_by_piece(engine: str) -> None:
     assert not usage.is_estimated
 
 
+async def test_a_model_is_kept_from_saying_the_same_again(engine: str) -> None:
+    messages = [{"role": "user", "content": "Write a song about rain with a refrain of one line."}]
+    times = []
+    for multiplier in (None, 0.8):
+        client = ChatClient(engine, KEY, "small", PATIENT)
+        wanted = Sampling(max_tokens=60, temperature=0.0, dry_multiplier=multiplier)
+        async with aclosing(client.stream(messages, sampling=wanted)) as events:
+            text = "".join([event.text async for event in events if isinstance(event, Piece)])
+        await client.aclose()
+        times.append(text.count("a refrain of one line"))
+    assert times[0] > 5
+    assert times[1] <= 3
+
+
 async def test_who_has_not_its_key_is_refused(engine: str) -> None:
     client = ChatClient(engine, "another", "small", PATIENT)
     with pytest.raises(ProviderRefused):

@@ -95,6 +95,7 @@ def test_a_model_file_is_run_by_an_engine_of_kiths_own(tmp_path: Path) -> None:
     assert found.program.name == "engine"
     assert found.environment["LLM_MODEL"] == "tiny"
     assert found.environment["LLM_CONTEXT_TOKENS"] == "4096"  # for no more was it made
+    assert found.environment["LLM_DRY_MULTIPLIER"] == "0.8"
     assert found.environment["LLM_API_KEY"] == found.environment["KITH_ENGINE_KEY"]
     assert found.environment["KITH_ENGINE_KEY"] not in found.program.command
     assert "Tiny" in found.line

@@ -8,9 +8,9 @@ from django.conf import settings
 
 MAX_STOPS = 4  # OpenAI takes no more
 STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
-# Of "don't repeat yourself", as llama.cpp and others know it: runs of words are free up to so many tokens, and are looked
-# for in the whole context.
-DRY = {"dry_allowed_length": 4, "dry_penalty_last_n": -1}
+# Of the "don't repeat yourself" of llama.cpp and others: up to so many tokens in a row are free, and among so many of
+# the last ones it is looked whether a longer row was there.
+DRY = {"dry_allowed_length": 4, "dry_penalty_last_n": 2048}
 FORM_TEMPERATURE = 0.3  # of an answer in a given form
 # Of such an answer, by what is asked for, and of any other.
 FORM_TOKENS = {"check": 300, "reflection": 800, "verification": 1000}
