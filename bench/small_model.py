@@ -1,8 +1,8 @@
 """`python -m bench.small_model MODEL [TURNS]`: talk with a real model behind Kith, and count what should never be seen.
 
-MODEL is a file, as LLM_FILE, or a chat server's base, as LLM_BASE_URL. Small models err often; that is what they are asked for here. Printed are
-how the replies ended, how long they are, and every answer that shows a tag, a token, a name or a block of the prompt's,
-or says the same again and again.
+MODEL is a file, as LLM_FILE, or a chat server's base, as LLM_BASE_URL. Small models err often; that is what they are
+asked for here. Printed are how the replies ended, how long they are, and every answer that shows a tag, a token, a name
+or a block of the prompt's, or says the same again and again.
 """
 
 import re

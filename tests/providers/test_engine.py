@@ -31,7 +31,7 @@ def find_model() -> Path:
 
 def start_engine(file: Path, port: int, log: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "providers.engine", "--file", str(file), "--port", str(port)]
-    command += ["--name", "small", "--context", "2048", "--threads", "2"]
+    command += ["--name", "small", "--context", "2048", "--threads", "1"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "platform"), "KITH_ENGINE_KEY": KEY}
     with log.open("wb") as said:
         return subprocess.Popen(command, env=environment, stdout=said, stderr=said)
@@ -76,7 +76,7 @@ async def test_a_model_is_kept_from_saying_the_same_again(engine: str) -> None:
     times = []
     for multiplier in (None, 0.8):
         client = ChatClient(engine, KEY, "small", PATIENT)
-        wanted = Sampling(max_tokens=60, temperature=0.0, dry_multiplier=multiplier)
+        wanted = Sampling(max_tokens=80, temperature=0.0, dry_multiplier=multiplier)
         async with aclosing(client.stream(messages, sampling=wanted)) as events:
             text = "".join([event.text async for event in events if isinstance(event, Piece)])
         await client.aclose()

@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--name", required=True, help="what the model is called in requests")
     parser.add_argument("--context", type=int, required=True, help="tokens of each request")
     parser.add_argument("--slots", type=int, default=1, help="requests that are answered at once")
-    parser.add_argument("--threads", type=int, default=0, help="0 takes as many as the machine has cores")
+    parser.add_argument("--threads", type=int, default=0, help="0 leaves one core to the rest")
     options = parser.parse_args()
     try:
         read_model_file(options.file)
@@ -36,7 +36,7 @@ def main() -> int:
     wanted.hostnames, wanted.port = ["127.0.0.1"], options.port
     wanted.api_keys = [key] if (key := os.environ.get("KITH_ENGINE_KEY")) else []
     wanted.n_ctx, wanted.n_parallel = options.context * options.slots, options.slots
-    wanted.cpuparams.n_threads = options.threads or os.cpu_count() or 1
+    wanted.cpuparams.n_threads = options.threads or max((os.cpu_count() or 1) - 1, 1)
     wanted.use_jinja, wanted.ui = True, False
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
