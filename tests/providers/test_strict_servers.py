@@ -14,7 +14,7 @@ from providers.tokens import estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
 
 Make = Callable[..., ChatClient]
-SAMPLING = Sampling(300, 0.8, 0.9, 0.1, 0.2, ("\nAna:", "<|im_end|>"))
+SAMPLING = Sampling(300, 0.8, 0.9, 0.1, 0.2, ("\nAna:", "<|im_end|>"), 0.8)
 GREETED = [
     {"role": "system", "content": "You are Noor."},
     {"role": "assistant", "content": "Hello, I am Noor."},
@@ -49,6 +49,9 @@ async def test_what_is_wanted_of_the_answer_is_sent(rehearsal: RehearsalServer, 
         "presence_penalty": 0.1,
         "frequency_penalty": 0.2,
         "stop": ["\nAna:", "<|im_end|>"],
+        "dry_multiplier": 0.8,
+        "dry_allowed_length": 4,
+        "dry_penalty_last_n": 2048,
     }
     await ask(make_chat(), sampling=Sampling(presence_penalty=0.0))
     assert not rehearsal.requests()[-1].keys() & SAMPLING.as_fields().keys()
