@@ -9,4 +9,6 @@ kith.DATABASES["default"]["OPTIONS"].pop("pool")
 kith.CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
 kith.LOGGING["root"]["handlers"] = []  # pytest shows what was logged
 kith.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+# As if an operator had set it: no database is asked for another. Nobody listens there.
+kith.CHAT["base_url"], LLM_SLOTS = "http://127.0.0.1:9/v1", 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -18,6 +18,7 @@ from companions.prompting.turn_prompt import compose_tool_result
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
 from providers.errors import ProviderUnavailable
+from providers.selection import get_provider
 from providers.tokens import neutralise_messages
 from text.strings import shorten, storable
 
@@ -70,7 +71,7 @@ def _keep_words(context: WakingContext, words: Words) -> str:
 def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) -> Completion:
     with context.held():  # nothing is deleted between looking and writing down what was looked at
         context.prompt = compose_prompt(context, now)
-        is_rehearsed = settings.CHAT["is_rehearsal"]
+        is_rehearsed = get_provider().is_rehearsal
         context.write(
             prompt=neutralise_messages(context.prompt), shown=sorted(context.shown), is_rehearsed=is_rehearsed
         )

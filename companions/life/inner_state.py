@@ -26,6 +26,7 @@ from companions.models.inner_state import INNER_STATE_CHARACTERS
 from memory.emotion import Emotion
 from memory.language import HAN
 from memory.scoring.policy import days_between, require
+from providers.selection import Capability, get_provider
 from text.strings import join_sentences, shorten, split_sentences, storable
 
 HALF_LIFE_HOURS = 12.0
@@ -148,7 +149,7 @@ def revise(
         intensity=feeling.intensity,
         by=by,
         seen=sorted(set(seen)),
-        is_rehearsed=by in BY_A_MODEL and settings.CHAT["is_rehearsal"],
+        is_rehearsed=by in BY_A_MODEL and get_provider(Capability.BACKGROUND).is_rehearsal,
         until_at=until_at or (before.until_at if before else None),
         waking=waking,
         call_id=call_id,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import Q
 
 from companions.life.eligibility import get_midnight
 from companions.models import Companion, Message
 from memory.models import DiaryEntry
+from providers.selection import get_provider
 from providers.tokens import beginning, estimate
 from text.strings import one_line, quoted
 
@@ -85,12 +85,12 @@ def load_recent_talk(
         entries = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True)
         pages = list(entries.order_by("-ended_at")[:MAX_PAGES])[::-1]
         if of_day or pages:
-            shown = _take_newest(of_day, settings.CONTEXT_TOKENS // LONG_SHARE)
+            shown = _take_newest(of_day, get_provider().context_tokens // LONG_SHARE)
             return RecentTalk(shown, pages, is_day=True, left_out=len(of_day) - len(shown))
     later = said.filter(said_at__gte=since).count() if since else 0
     last = list(said[: min(max(later, LAST_LINES), MAX_LINES)])
     share = LONG_SHARE if since else LAST_SHARE
-    return RecentTalk(_take_newest(last, settings.CONTEXT_TOKENS // share))
+    return RecentTalk(_take_newest(last, get_provider().context_tokens // share))
 
 
 def _take_newest(messages: Sequence[Message], tokens: int) -> list[Message]:

@@ -6,7 +6,6 @@ from functools import partial
 from uuid import UUID
 
 import structlog
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
@@ -23,6 +22,7 @@ from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from providers.errors import ProviderBusy, ProviderError
+from providers.selection import get_provider
 from safety.outgoing import check_outgoing
 
 log = structlog.get_logger(__name__)
@@ -199,7 +199,7 @@ def _post_message(companion: Companion, waking: Waking, text: str, now: datetime
         text=text,
         said_at=now,
         waking=waking,
-        is_rehearsed=settings.CHAT["is_rehearsal"] and not is_notice,
+        is_rehearsed=get_provider().is_rehearsal and not is_notice,
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)

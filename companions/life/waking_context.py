@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Max, Q
 
@@ -27,6 +26,7 @@ from companions.prompting.turn_prompt import RULES, compose_tool_result, load_la
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from memory.threads import load_open_threads, render_threads
+from providers.selection import get_provider
 from providers.tokens import beginning
 from text.dates import render_age
 from text.strings import block, one_line, quoted
@@ -143,7 +143,7 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         *_tell_last_time(context, talk, now),
         *talk.lines(context.companion),
         *render_threads(threads, now.astimezone(zone).date()),
-        *render_inner_state(pinned, now.astimezone(zone), settings.CONTEXT_TOKENS // 16),
+        *render_inner_state(pinned, now.astimezone(zone), get_provider().context_tokens // 16),
     ]
     return [
         {"role": "system", "content": render_system(context.companion, pinned, rules=WAKING_RULES)},

@@ -27,6 +27,7 @@ from companions.sessions.transcript import select_messages, select_visible
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
 from memory.recall.recall import NOWHERE, Found, Origins
+from providers.selection import get_provider
 from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
@@ -162,7 +163,7 @@ def history_tokens(
     remembered, the lines of the moment, and all that must be there.
     """
     needed = estimate(render_system(companion, pinned, summary, tools=tools)) + estimate(message.text)
-    needed += estimate("\n".join(render_session_notes(pinned, settings.CONTEXT_TOKENS // 16)))
+    needed += estimate("\n".join(render_session_notes(pinned, get_provider().context_tokens // 16)))
     needed += estimate("\n".join(moment))
     needed += estimate(reply.text) if reply.continues_id else 0
     return max(talk_tokens(tools) - needed, 0)
@@ -173,13 +174,13 @@ def talk_tokens(tools: int) -> int:
 
     It is all but these, the answer, the facts of the moment, and a quarter for what is remembered and what tools give.
     """
-    left: int = settings.CONTEXT_TOKENS - settings.ANSWER_TOKENS - tools - FACTS_TOKENS
-    return left - int(settings.CONTEXT_TOKENS) // 4
+    context = get_provider().context_tokens
+    return context - context // 4 - int(settings.ANSWER_TOKENS) - tools - FACTS_TOKENS
 
 
 def memory_tokens() -> int:
     """Return how many tokens of the context all that is remembered may take: three sixteenths."""
-    most: int = settings.CONTEXT_TOKENS * 3 // 16
+    most = get_provider().context_tokens * 3 // 16
     return most
 
 
@@ -249,7 +250,7 @@ def render_system(
 
 def render_examples(companion: Companion) -> str:
     """Return the example dialogue with the names put in, as many of its first lines as have room; nothing for none."""
-    left = settings.CONTEXT_TOKENS // EXAMPLES_SHARE
+    left = get_provider().context_tokens // EXAMPLES_SHARE
     lines = []
     for line in neutral(companion.expand(companion.example_dialogue)).strip().splitlines():
         left -= estimate(line)
@@ -266,7 +267,7 @@ def render_person(companion: Companion) -> str:
     name, about = one_line(companion.user.name), companion.user.about.strip()
     lines = [f"You talk with {name}."] if name else []
     if about:
-        said = quoted(beginning(about, settings.CONTEXT_TOKENS // ABOUT_SHARE))
+        said = quoted(beginning(about, get_provider().context_tokens // ABOUT_SHARE))
         lines.append(f"They say of themselves: {said}")
     return block("person", lines)
 
@@ -289,8 +290,8 @@ def render_context(
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *moment,
-        *render_inner_state(pinned, facts.now, settings.CONTEXT_TOKENS // 20),
-        *render_session_notes(pinned, settings.CONTEXT_TOKENS // 16),
+        *render_inner_state(pinned, facts.now, get_provider().context_tokens // 20),
+        *render_session_notes(pinned, get_provider().context_tokens // 16),
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
         some = [memory for memory in found if bool(memory.reasons.get("flashback")) == is_flashback]
@@ -317,7 +318,7 @@ def choose_memories(
     the fourth is for what tools give.
     """
     left = memory_tokens()
-    left -= estimate("\n".join(render_inner_state(pinned, now, settings.CONTEXT_TOKENS // 20)))
+    left -= estimate("\n".join(render_inner_state(pinned, now, get_provider().context_tokens // 20)))
     return keep_fitting(found, left, lambda memory: estimate(render_memory(memory, companion, origins)))
 
 

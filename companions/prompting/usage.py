@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from companions.models import Companion
 from companions.prompting.pinned_context import NOTHING_PINNED
 from companions.prompting.turn_prompt import render_system, talk_tokens
+from providers.selection import get_provider
 from providers.tokens import ANSWER_TOKENS, MESSAGE_TOKENS, estimate
 
 BLOCK = re.compile(r"<kith-(?P<name>[a-z-]+)>\n?(?P<text>.*?)\n?</kith-(?P=name)>", re.DOTALL)
@@ -118,7 +119,7 @@ class ContextUsage:
 def measure_usage(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> ContextUsage:
     """Return how a prompt with these tools fills the context, with the room that is kept for the answer."""
     parts = {**measure_parts(messages, tools), Part.ANSWER: int(settings.ANSWER_TOKENS)}
-    return ContextUsage(parts, settings.CONTEXT_TOKENS)
+    return ContextUsage(parts, get_provider().context_tokens)
 
 
 def leaves_no_room(companion: Companion, tools: int) -> bool:
@@ -127,5 +128,5 @@ def leaves_no_room(companion: Companion, tools: int) -> bool:
     `tools` are the tokens of those that are offered.
     """
     left = talk_tokens(tools) - estimate(render_system(companion, NOTHING_PINNED, tools=tools))
-    least: int = settings.CONTEXT_TOKENS // TALK_SHARE
+    least = get_provider().context_tokens // TALK_SHARE
     return left < least

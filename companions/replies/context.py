@@ -44,6 +44,7 @@ from memory.recall.recall import (
 from memory.recall.traits import is_small_talk
 from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.chat.adaptation import merge_roles
+from providers.selection import ChatProvider, get_provider
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 
@@ -59,12 +60,13 @@ class TurnContext:
     """A reply on its way, with what it is made from.
 
     `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
-    come from; `mood` goes from -1 to 1.
+    come from; `provider` answers it in all its rounds; `mood` goes from -1 to 1.
     """
 
     reply: Reply
     companion: Companion = field(init=False)
     message: Message = field(init=False)
+    provider: ChatProvider = field(init=False)
     history: list[Spoken] = field(default_factory=list)
     summary: str = ""
     summarised: list[UUID] = field(default_factory=list)
@@ -152,6 +154,7 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
 
     Raises LostOwnershipError.
     """
+    turn.provider = get_provider()
     load_context(turn, now)
     recall_memories(turn, cue, vector, now)
     compose(turn)
@@ -336,7 +339,7 @@ def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
         companion=turn.companion,
         reply=turn.reply,
         purpose=ModelCall.Purpose.ANSWER,
-        provider=settings.CHAT["base_url"],
-        model=settings.CHAT["model"],
+        provider=turn.provider.base_url,
+        model=turn.provider.model,
         started_at=now,
     )

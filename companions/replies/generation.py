@@ -176,7 +176,9 @@ class Generation:
         self.cleaner = self._make_cleaner()
         sampling = Sampling.for_talk([self.names.person])
         try:
-            async with aclosing(get_chat_client().stream(prompt, offered, sampling=sampling)) as events:
+            async with aclosing(
+                get_chat_client(self.turn.provider).stream(prompt, offered, sampling=sampling)
+            ) as events:
                 async for event in events:
                     if isinstance(event, Retracted):
                         self._take_back(before, gap, felt, meter, calls)

@@ -37,6 +37,7 @@ from jobs.background import enqueue
 from memory.emotion import reinforce
 from memory.models import Memory, Recalled
 from memory.store import correct
+from providers.selection import get_provider
 from safety import notices
 
 log = structlog.get_logger(__name__)
@@ -333,7 +334,7 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
             author=companion.name,
             text=text,
             said_at=now,
-            is_rehearsed=settings.CHAT["is_rehearsal"],
+            is_rehearsed=get_provider().is_rehearsal,
         ),
         now,
     )
@@ -406,7 +407,7 @@ def adjust_window(reply: Reply) -> None:
     if tokens is None:
         return
     session = Session.objects.get(pk=reply.message.session_id)
-    pressure = tokens / settings.CONTEXT_TOKENS
+    pressure = tokens / get_provider().context_tokens
     # How many there are matters only up to the first that would be sent: in most turns none is counted.
     limit = max(session.unsent + change_window(pressure) + 1, 0)
     visible = Message.objects.filter(session=session, is_hidden=False).order_by()

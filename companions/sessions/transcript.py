@@ -13,6 +13,7 @@ from companions.conversations.messages import SPEAKERS
 from companions.models import ForgetProposal, Message, Reply, Session
 from memory.learning.talk import Line, Talk
 from memory.models import Memory, Recalled
+from providers.selection import Capability, get_provider
 from providers.tokens import estimate, split
 
 LINE_TOKENS = 20  # number, time and name of a line
@@ -64,7 +65,7 @@ def measure(messages: Sequence[Message]) -> int:
 
 def measure_room(*texts: str) -> int:
     """Return how many tokens are left for what was said, beside such texts, the rules, what is known, and the answer."""
-    context: int = settings.CONTEXT_TOKENS
+    context = get_provider(Capability.BACKGROUND).context_tokens
     answer: int = max(settings.ANSWER_TOKENS, context // 4)
     left = context - answer - context // 4 - sum(map(estimate, texts))
     return max(left, context // 8)

@@ -9,6 +9,7 @@ from django.conf import settings
 
 from companions.tools.tool import ToolContext
 from providers.chat.events import ToolCall
+from providers.selection import get_provider
 from providers.tokens import estimate, estimate_messages
 from text.strings import neutral, storable
 
@@ -27,7 +28,7 @@ def count_tokens(value: object) -> int:
 
 def count_tokens_left(context: ToolContext) -> int:
     """Return how many tokens a tool may give now, none in a full context."""
-    size: int = settings.CONTEXT_TOKENS
+    size = get_provider().context_tokens
     left: int = size - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - context.offered_tokens
     return max(min(left, size // 8) - OVERHEAD_TOKENS, 0)
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from pydantic import ValidationError
 
@@ -24,6 +23,7 @@ from companions.tools.more_tools import list_group_tools
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
+from providers.selection import get_provider
 from providers.tokens import keep_fitting
 from text.strings import is_storable
 
@@ -45,7 +45,7 @@ def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
 
     A small context has room for the first of them. The same list each time for the same groups, not to be changed.
     """
-    return _choose_offers((*ALWAYS, *list_group_tools(groups)), settings.CONTEXT_TOKENS // MAX_SHARE)
+    return _choose_offers((*ALWAYS, *list_group_tools(groups)), get_provider().context_tokens // MAX_SHARE)
 
 
 def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     """
     own = (tool.name for tool in waking_tools.TOOLS)
     names = (name for name in (*own, *ALWAYS, *list_group_tools(groups)) if name in WAKING_TOOLS)
-    return _choose_offers(tuple(names), settings.CONTEXT_TOKENS // MAX_SHARE)
+    return _choose_offers(tuple(names), get_provider().context_tokens // MAX_SHARE)
 
 
 @cache

@@ -20,6 +20,7 @@ from memory.consolidation.changes import Draft, apply_answer, load_parted
 from memory.learning.neighbours import known_to
 from memory.models import Consolidation, Memory, Pursuit
 from providers.chat.structured import ask
+from providers.selection import Capability, get_provider
 from providers.tokens import estimate
 
 log = structlog.get_logger(__name__)
@@ -77,7 +78,7 @@ def load_candidates(run: Consolidation) -> Candidates:
     earlier = Consolidation.objects.filter(companion_id=run.companion_id, state=Consolidation.State.DONE)
     last = earlier.order_by("-night_of").first()
     since = last.asked_at - LATE if last else None
-    context: int = settings.CONTEXT_TOKENS
+    context = get_provider(Capability.BACKGROUND).context_tokens
     room = context - max(settings.ANSWER_TOKENS, context // 4) - estimate(system_prompt()) - BETWEEN_TOKENS
     companion = run.companion
     return find_candidates(companion.pk, since, zone=companion.user.zone, room=room, names=companion.names)

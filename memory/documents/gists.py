@@ -22,6 +22,7 @@ from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
 from providers.errors import ProviderBusy, ProviderError
+from providers.selection import Capability, get_provider
 from providers.tokens import estimate, split
 from text.strings import quoted, storable
 
@@ -65,7 +66,7 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     ):  # the other half of the day's tokens is for talk
         _row(document).update(next_at=tomorrow, error=NO_TOKENS)
         return 0
-    limits = settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS
+    limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
     pages = choose_fitting(waiting, *limits)
     payer = Payer(document.companion.user_id, document.companion_id)
     try:

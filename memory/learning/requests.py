@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from itertools import accumulate
 
-from django.conf import settings
-
 from memory.learning.talk import Talk
 from memory.models import Memory
+from providers.selection import Capability, get_provider
 from providers.tokens import estimate, estimate_messages
 from text.strings import block, one_line, quoted
 
@@ -230,7 +229,7 @@ def _find_near(lines: Sequence[int], costs: Sequence[int]) -> list[int]:
         (number for number in near if 1 <= number <= len(costs)),
         key=lambda number: (min(abs(number - line) for line in cited), number),
     )
-    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE) / 2
+    room = get_provider(Capability.BACKGROUND).context_tokens * (1 - ANSWER_SHARE) / 2
     spent = accumulate(costs[number - 1] for number in nearest)
     return [number for number, tokens in zip(nearest, spent, strict=True) if tokens <= room]
 
@@ -264,7 +263,9 @@ def _render(
         blocks = [block("known", lines), *others, said]
         return _messages(f"Task: {task}\n{_fill(rules, names, blocks)}\n{RULES}\n{form}", blocks)
 
-    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE) - estimate_messages(compose([" "]))
+    room = get_provider(Capability.BACKGROUND).context_tokens * (1 - ANSWER_SHARE) - estimate_messages(
+        compose([" "])
+    )
     lines: list[str] = []
     for number, memory in enumerate(known, start=1):
         day = memory.happened_at.astimezone(zone)

@@ -6,7 +6,6 @@ Rules read words, not minds: whether a line is a joke, and whether it says what 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
 from pydantic import BaseModel, model_validator
 
 from memory.learning.answers import MEANT_WORDS, Learnt
@@ -17,6 +16,7 @@ from memory.learning.talk import Talk
 from memory.models import Memory
 from providers.chat.structured import ask
 from providers.errors import MalformedError
+from providers.selection import Capability, get_provider
 from providers.tokens import estimate_messages
 
 MAX_SAID = 400  # characters of a sentence that stands beside what was drawn from it
@@ -116,7 +116,7 @@ def _show_sentence(quote: str, text: str) -> str:
 
 def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> list[Drafted]:
     """Return the first of the sentences that one request has room for with their lines, but one at least."""
-    room = settings.CONTEXT_TOKENS * (1 - ANSWER_SHARE)
+    room = get_provider(Capability.BACKGROUND).context_tokens * (1 - ANSWER_SHARE)
     count = len(drafted)
     while count > 1:
         if estimate_messages(render_verification_request(drafted[:count], talk, names)) <= room:

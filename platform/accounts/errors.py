@@ -7,8 +7,7 @@ RefusedError(code, detail)    the root of what is told to people, in whichever p
 └── IdempotencyConflictError  the key came before, with another body (409)
 AccountsError
 ├── AccountExistsError        someone has this e-mail address already
-├── InvitationError           the invitation is used or was never made
-└── DecryptionError           what was sealed cannot be opened with the keys there are
+└── InvitationError           the invitation is used or was never made
 """
 
 from collections.abc import Mapping
@@ -71,7 +70,3 @@ class AccountExistsError(AccountsError):
 
 class InvitationError(AccountsError):
     """The invitation is used, or there never was one."""
-
-
-class DecryptionError(AccountsError):
-    """What was sealed was sealed with another key, or is damaged."""

@@ -5,7 +5,9 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from providers.selection import get_provider
+
 
 def platform(request: HttpRequest) -> dict[str, Any]:
     """Return whether people may sign up, and whether answers come from the rehearsal model."""
-    return {"signup": settings.KITH_SIGNUP, "is_rehearsal": settings.CHAT["is_rehearsal"]}
+    return {"signup": settings.KITH_SIGNUP, "is_rehearsal": get_provider().is_rehearsal}

@@ -12,8 +12,9 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.celery import BEAT_KEY, WORKER_KEY
-from jobs.background import one_per_loop
+from jobs.background import in_thread, one_per_loop
 from providers.clients import get_chat_client
+from providers.selection import get_provider
 
 NEEDED = ("database", "redis")
 TIMEOUT_SECONDS = 2.0
@@ -77,7 +78,11 @@ class ChatProbe:
 @one_per_loop
 def chat_probe() -> ChatProbe:
     """Return the probe of the running event loop, of which a web process has one."""
-    return ChatProbe(lambda: get_chat_client().is_up())
+    return ChatProbe(_is_chat_up)
+
+
+async def _is_chat_up() -> bool:
+    return await get_chat_client(await in_thread(get_provider)).is_up()
 
 
 async def _check_stores() -> dict[str, bool]:

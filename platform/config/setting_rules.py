@@ -2,12 +2,10 @@
 
 import base64
 import binascii
-import ipaddress
 import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -69,21 +67,6 @@ def break_after(minutes: int) -> timedelta:
             f"KITH_BREAK_MINUTES is {minutes}; it must be a number from 1 to {LAWFUL_MINUTES}."
         )
     return timedelta(minutes=minutes)
-
-
-def count_slots(chat: dict[str, Any]) -> int:
-    """Return how many requests a chat server is taken to answer at once: 1 on this machine or in its network.
-
-    0, for as many as there are, of one elsewhere, of the rehearsal model, and where there is none.
-    """
-    host = urlsplit(chat["base_url"]).hostname or ""
-    if not host or chat["is_rehearsal"]:
-        return 0
-    try:
-        is_near = ipaddress.ip_address(host).is_private
-    except ValueError:
-        is_near = "." not in host or host.endswith((".local", ".internal", ".localhost", ".lan"))
-    return 1 if is_near else 0
 
 
 def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from config.setting_rules import (
     break_after,
-    count_slots,
     encryption_keys,
     private_storage,
     require_strong_secret,
@@ -322,13 +321,15 @@ REPLIES_WAITING = 50  # of one companion
 # -- models -----------------------------------------------------------------------------------------
 
 #: `LLM_FILE` | none | a chat model's file in GGUF, which `make up` runs by an engine of Kith's own in place of a server
-#: `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` | Ollama or the rehearsal model | any OpenAI-compatible chat
+#: `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` | the admin's providers, else Ollama or the rehearsal model | any
+#:   OpenAI-compatible chat; with an address here the admin's providers wait
 CHAT = {
     "base_url": env.str("LLM_BASE_URL", ""),
     "api_key": env.str("LLM_API_KEY", ""),
     "model": env.str("LLM_MODEL", ""),
     "is_rehearsal": env.bool("KITH_REHEARSAL", False),
 }
+CHAT_IS_FOUND = env.bool("KITH_CHAT_FOUND", False)  # by `make up`: a provider of the admin's comes before it
 #: `LLM_CONNECT_SECONDS`, `LLM_FIRST_PIECE_SECONDS`, `LLM_SILENCE_SECONDS`, `LLM_RETRIES` | `5`, `120`, `60`, `2` |
 #:   patience with the model
 CHAT_TIMEOUTS = {
@@ -362,7 +363,7 @@ SAMPLING = {
 #: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `0`; `15` | how many requests the
 #:   chat server answers at once (`0`: nobody waits); learning and the like take a slot that no talk has wanted for so
 #:   many seconds
-LLM_SLOTS = env.int("LLM_SLOTS", count_slots(CHAT))
+LLM_SLOTS = env.int("LLM_SLOTS", None)
 LLM_QUIET_SECONDS = env.float("LLM_QUIET_SECONDS", 15.0)
 
 

@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class ProvidersConfig(AppConfig):
-    """Outside model services; no tables."""
+    """Outside model services, and those that operators keep in the database."""
 
     name = "providers"
     verbose_name = _("Providers")

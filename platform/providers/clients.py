@@ -7,13 +7,15 @@ import asyncio
 import json
 import os
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
+
+from providers.selection import ChatProvider
 
 if TYPE_CHECKING:
     import httpx2
@@ -66,8 +68,7 @@ def _load_built_in_embedder() -> "Embedder | None":
 
 @dataclass
 class _LoopClients:
-    chat: "ChatClient | None" = None
-    chat_settings: tuple[Any, ...] = ()  # that it was made from
+    chats: "dict[object, ChatClient]" = field(default_factory=dict)  # by what they were made from
     http: "httpx2.AsyncClient | None" = None
 
 
@@ -75,15 +76,18 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClients] = WeakKeyDi
 _lock = Lock()
 
 
-def get_chat_client() -> "ChatClient":
-    """Return the running loop's chat client, made at its first use, and anew when the settings change."""
-    from providers.chat.client import ChatClient  # the SDK takes most of a second to load
+def get_chat_client(provider: ChatProvider) -> "ChatClient":
+    """Return the running loop's client of that provider, made at its first use."""
+    from providers.chat.client import ChatClient, Timeouts  # the SDK takes most of a second to load
 
-    wanted = dict(settings.CHAT), dict(settings.CHAT_TIMEOUTS), settings.CHAT_RETRIES
-    clients = _of_running_loop()
-    if clients.chat is None or clients.chat_settings != wanted:
-        clients.chat, clients.chat_settings = ChatClient.from_settings(), wanted
-    return clients.chat
+    timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=settings.CHAT_RETRIES)
+    chats, made_from = (
+        _of_running_loop().chats,
+        (provider.base_url, provider.model, provider.api_key, timeouts),
+    )
+    if made_from not in chats:
+        chats[made_from] = ChatClient(provider.base_url, provider.api_key, provider.model, timeouts)
+    return chats[made_from]
 
 
 def get_http_client() -> "httpx2.AsyncClient":
@@ -102,7 +106,7 @@ async def aclose_clients() -> None:
     """Close the running loop's clients, if it has any; to be called before a loop ends."""
     with _lock:
         clients = _clients.pop(asyncio.get_running_loop(), _LoopClients())
-    for client in (clients.chat, clients.http):
+    for client in (*clients.chats.values(), clients.http):
         if client is not None:
             await client.aclose()
 

@@ -31,7 +31,8 @@ def extract_message(body: object) -> str:
 
 def make_error(status: int | None, message: str) -> ProviderError:
     """Return the error for an HTTP status, or for one given inside a stream."""
-    is_refusal = status is not None and 400 <= status < 500 and status not in TEMPORARY_REFUSALS
+    # A redirect that may not be followed is a refusal too.
+    is_refusal = status is not None and 300 <= status < 500 and status not in TEMPORARY_REFUSALS
     return (ProviderRefused if is_refusal else ProviderUnavailable)(message, status=status)
 
 

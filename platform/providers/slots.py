@@ -1,8 +1,8 @@
 """Slots of the chat server: whoever talks goes first, and calls in the background wait for the talk to pause.
 
 A talk holds a slot from its message until a little after its answer. Background calls take what is left, one a slot,
-and give it up when a talk wants it; one that finds no pause is put off. Counted in Redis over all processes; what its
-process no longer renews lapses, and without Redis nobody waits.
+and give it up when a talk wants it; one that finds no pause is put off. Counted in Redis for each server over all
+processes; what its process no longer renews lapses, and without Redis nobody waits.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from redis.exceptions import RedisError
 
 from jobs.background import one_per_loop
 from providers.errors import ProviderBusy
+from providers.selection import ChatProvider, get_provider
 
 LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
 LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours
 # Then it is put off, and the worker's thread given to other work, as reminders that are due.
 MAX_WAIT_SECONDS = 3.0
-TALKS, CALLS = "kith:slots:talks", "kith:slots:calls"
 UNAVAILABLE = (RedisError, OSError)
 
 PRUNE = """
@@ -53,8 +53,13 @@ def _redis() -> Redis:
     return Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
 
 
-async def _eval(script: str, *arguments: object) -> bool:
-    return bool(await _redis().eval(script, 2, TALKS, CALLS, *map(str, arguments)))
+def get_slot_keys(provider: ChatProvider) -> tuple[str, str]:
+    """Return the keys in Redis of the talks and of the calls that hold slots of the provider's server."""
+    return f"kith:slots:talks:{provider.base_url}", f"kith:slots:calls:{provider.base_url}"
+
+
+async def _eval(provider: ChatProvider, script: str, *arguments: object) -> bool:
+    return bool(await _redis().eval(script, 2, *get_slot_keys(provider), *map(str, arguments)))
 
 
 # -- talks
@@ -62,9 +67,10 @@ async def _eval(script: str, *arguments: object) -> bool:
 
 async def note_talks(whose: Iterable[object], seconds: float = LEASE_SECONDS) -> None:
     """Keep a slot for each of these talks, by their companions' ids, for so many seconds from now."""
-    if settings.LLM_SLOTS and (ids := list(whose)):
+    provider = get_provider()
+    if provider.slots and (ids := list(whose)):
         with suppress(*UNAVAILABLE):
-            await _eval(NOTE_TALKS, seconds, *ids)
+            await _eval(provider, NOTE_TALKS, seconds, *ids)
 
 
 async def note_pause(whose: object) -> None:
@@ -76,44 +82,48 @@ async def note_pause(whose: object) -> None:
 
 
 async def run_in_pause(
-    call: Callable[[], Coroutine[Any, Any, None]], wait_seconds: float = MAX_WAIT_SECONDS
+    call: Callable[[], Coroutine[Any, Any, None]],
+    provider: ChatProvider,
+    wait_seconds: float = MAX_WAIT_SECONDS,
 ) -> None:
-    """Run the call once there is a slot for it; broken off where a talk wants the slot, it is run anew after that.
+    """Run the call of the provider once there is a slot for it; broken off where a talk wants it, it is run anew later.
 
     Raise ProviderBusy where that has not come to an end after `wait_seconds` in all, and a talk wants the slot: on a slow
     machine a call that held it would keep whoever talks from their answer.
     """
-    if not settings.LLM_SLOTS:
+    if not provider.slots:
         await call()
         return
     deadline = time.monotonic() + wait_seconds
     while True:
         id = uuid.uuid4().hex
         try:
-            is_taken = await _eval(TAKE, settings.LLM_SLOTS, LEASE_SECONDS, id)
+            is_taken = await _eval(provider, TAKE, provider.slots, LEASE_SECONDS, id)
         except UNAVAILABLE:
             await call()
             return
         if is_taken:
             try:
-                if await _run_holding(id, call):
+                if await _run_holding(id, call, provider):
                     return
             finally:
                 with suppress(*UNAVAILABLE):
-                    await _redis().zrem(CALLS, id)
+                    await _redis().zrem(get_slot_keys(provider)[1], id)
         if time.monotonic() >= deadline:
             raise ProviderBusy("The talk has not paused for long enough")
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _run_holding(id: str, call: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+async def _run_holding(
+    id: str, call: Callable[[], Coroutine[Any, Any, None]], provider: ChatProvider
+) -> bool:
     """Return whether the call came to its end; False where it gave its slot up to a talk."""
     running = asyncio.ensure_future(call())
     try:
         while not (await asyncio.wait({running}, timeout=LOOK_SECONDS))[0]:
             is_wanted = False
             with suppress(*UNAVAILABLE):
-                is_wanted = not await _eval(RENEW, settings.LLM_SLOTS, LEASE_SECONDS, id)
+                is_wanted = not await _eval(provider, RENEW, provider.slots, LEASE_SECONDS, id)
             if is_wanted:
                 return False
         await running

@@ -8,8 +8,8 @@ from django.db.models import Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.encryption import decrypt, encrypt
 from accounts.models import User
+from database.encryption import decrypt, encrypt
 from safety.models import AuditEntry, AuditKey
 
 

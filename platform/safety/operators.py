@@ -24,7 +24,7 @@ from safety.notices import describe
 
 log = structlog.get_logger(__name__)
 Deed = AuditEntry.Deed
-APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice"})
+APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice", "providers"})
 DELETABLE = ("delete_message", "delete_memory")
 
 

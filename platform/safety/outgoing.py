@@ -19,6 +19,7 @@ from accounts.usage import Payer, charged
 from providers.chat.events import Messages
 from providers.chat.structured import ask
 from providers.errors import ProviderBusy, ProviderError
+from providers.selection import Capability, get_provider
 
 log = structlog.get_logger(__name__)
 RULES = Path(__file__).with_name("outgoing_rules")  # a file for each language
@@ -75,7 +76,7 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
 def _is_model_asked() -> bool:
     """Return whether the chat model judges too: as the operator has set it, else wherever it is a real one."""
     by_model: bool | None = settings.CHECK_BY_MODEL
-    return not settings.CHAT["is_rehearsal"] if by_model is None else by_model
+    return not get_provider(Capability.BACKGROUND).is_rehearsal if by_model is None else by_model
 
 
 def find_broken_rule(text: str) -> str:

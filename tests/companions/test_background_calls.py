@@ -16,7 +16,8 @@ from companions.sessions import closing, digests
 from companions.sessions.requests import close
 from jobs.background import in_thread
 from providers.chat.completion import complete
-from providers.slots import CALLS, TALKS
+from providers.selection import get_provider
+from providers.slots import get_slot_keys
 from tests.companions.talking import say
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
@@ -31,17 +32,18 @@ async def test_a_call_in_the_background_is_made_after_the_answer(
     alice: User, mira: Companion, rehearsal: RehearsalServer, settings: Any
 ) -> None:
     settings.LLM_SLOTS, settings.LLM_QUIET_SECONDS = 1, 0.5
+    talks, calls = get_slot_keys(get_provider())
     async with Redis.from_url(kith.REDIS_URL) as redis:
-        await redis.delete(TALKS, CALLS)
+        await redis.delete(talks, calls)
         rehearsal.script({"answer": "One two three four.", "delay": 1.5})
         async with connected(alice, mira) as socket:
             await socket.send("message.send", text="Hello", client_id="1")
             await socket.until("reply.started")
-            assert await redis.zscore(TALKS, str(mira.pk))
+            assert await redis.zscore(talks, str(mira.pk))
             working = asyncio.create_task(in_thread(complete, WORK))
             await socket.until("reply.done", seconds=20)
         await working
-        assert await redis.zcard(CALLS) == 0
+        assert await redis.zcard(calls) == 0
     asked = [request["messages"][-1]["content"] for request in rehearsal.requests()]
     assert len(asked) == 2
     assert asked[1] == "Sum up."

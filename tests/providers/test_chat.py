@@ -12,6 +12,7 @@ from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
 from providers.clients import aclose_clients, get_chat_client
 from providers.errors import ProviderRefused, ProviderUnavailable
+from providers.selection import get_provider
 from providers.tokens import estimate_answer, estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -560,14 +561,25 @@ async def test_no_address_is_unavailable_and_goes_nowhere_else() -> None:
     await settled.aclose()
 
 
-async def test_a_loop_has_one_chat_from_the_settings(rehearsal: RehearsalServer, settings: Any) -> None:
+async def test_a_loop_has_one_client_of_a_provider(rehearsal: RehearsalServer, settings: Any) -> None:
     settings.CHAT = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal", "is_rehearsal": True}
     settings.CHAT_TIMEOUTS = {"connect_seconds": 5.0, "first_piece_seconds": 60.0, "silence_seconds": 30.0}
     settings.CHAT_RETRIES = 2
-    first = get_chat_client()
-    assert get_chat_client() is first
+    first = get_chat_client(get_provider())
+    assert get_chat_client(get_provider()) is first
     assert await first.is_up()
     assert text(await heard(first))
     await aclose_clients()
-    assert get_chat_client() is not first
+    assert get_chat_client(get_provider()) is not first
     await aclose_clients()
+
+
+async def test_a_key_is_not_taken_to_where_a_server_sends(
+    rehearsal: RehearsalServer, make_chat: Callable[..., ChatClient]
+) -> None:
+    elsewhere = {"Location": f"{rehearsal.url}/chat/completions"}
+    rehearsal.script({"error": {"status": 307, "body": "Over there", "headers": elsewhere}})
+    _, error = await broken(make_chat())
+    assert isinstance(error, ProviderRefused)
+    assert error.status == 307
+    assert len(rehearsal.requests()) == 1

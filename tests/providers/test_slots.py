@@ -10,10 +10,10 @@ import pytest
 from django.conf import settings as kith
 from redis.asyncio import Redis
 
-from config.setting_rules import count_slots
 from providers.chat.completion import complete
 from providers.errors import ProviderBusy
-from providers.slots import CALLS, TALKS, note_pause, note_talks, run_in_pause
+from providers.selection import count_slots, get_provider
+from providers.slots import get_slot_keys, note_pause, note_talks, run_in_pause
 from providers.tokens import Metered, estimate_messages, metered
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -52,14 +52,14 @@ def calls() -> Calls:
 async def redis(settings: Any) -> AsyncIterator[Redis]:
     settings.LLM_SLOTS, settings.LLM_QUIET_SECONDS = 1, 0.3
     async with Redis.from_url(kith.REDIS_URL) as client:
-        await client.delete(TALKS, CALLS)
+        await client.delete(*get_slot_keys(get_provider()))
         yield client
-        await client.delete(TALKS, CALLS)
+        await client.delete(*get_slot_keys(get_provider()))
 
 
 async def test_a_call_waits_until_the_talk_has_paused(calls: Calls) -> None:
     await note_talks(["mira"])
-    waiting = asyncio.create_task(run_in_pause(calls.call))
+    waiting = asyncio.create_task(run_in_pause(calls.call, get_provider()))
     await asyncio.sleep(0.8)
     assert calls.begun == 0
     await note_pause("mira")
@@ -70,7 +70,7 @@ async def test_a_call_waits_until_the_talk_has_paused(calls: Calls) -> None:
 
 
 async def test_one_call_at_a_time_is_made(calls: Calls) -> None:
-    waiting = [asyncio.create_task(run_in_pause(calls.call)) for _ in range(3)]
+    waiting = [asyncio.create_task(run_in_pause(calls.call, get_provider())) for _ in range(3)]
     await calls.until(lambda: calls.begun == 1)
     await asyncio.sleep(0.8)
     assert calls.begun == 1
@@ -82,7 +82,7 @@ async def test_one_call_at_a_time_is_made(calls: Calls) -> None:
 async def test_a_server_of_two_slots_serves_a_talk_and_a_call(calls: Calls, settings: Any) -> None:
     settings.LLM_SLOTS = 2
     await note_talks(["mira"])
-    waiting = [asyncio.create_task(run_in_pause(calls.call)) for _ in range(2)]
+    waiting = [asyncio.create_task(run_in_pause(calls.call, get_provider())) for _ in range(2)]
     await calls.until(lambda: calls.begun == 1)
     await asyncio.sleep(0.8)
     assert calls.begun == 1
@@ -92,7 +92,7 @@ async def test_a_server_of_two_slots_serves_a_talk_and_a_call(calls: Calls, sett
 
 
 async def test_a_call_gives_way_to_a_talk_and_is_made_anew(calls: Calls) -> None:
-    waiting = asyncio.create_task(run_in_pause(calls.call))
+    waiting = asyncio.create_task(run_in_pause(calls.call, get_provider()))
     await calls.until(lambda: calls.begun == 1)
     await note_talks(["mira"])
     await calls.until(lambda: calls.under_way == 0)
@@ -106,12 +106,12 @@ async def test_a_call_gives_way_to_a_talk_and_is_made_anew(calls: Calls) -> None
 async def test_who_talks_without_end_is_answered_and_the_call_put_off(calls: Calls) -> None:
     await note_talks(["mira"], 60)
     with pytest.raises(ProviderBusy):
-        await run_in_pause(calls.call, wait_seconds=0.6)
+        await run_in_pause(calls.call, get_provider(), wait_seconds=0.6)
     assert calls.begun == 0
 
 
 async def test_a_call_that_has_its_slot_may_take_longer_than_it_would_wait(calls: Calls) -> None:
-    waiting = asyncio.create_task(run_in_pause(calls.call, wait_seconds=0.1))
+    waiting = asyncio.create_task(run_in_pause(calls.call, get_provider(), wait_seconds=0.1))
     await calls.until(lambda: calls.begun == 1)
     await asyncio.sleep(0.8)
     calls.may_end.set()
@@ -120,27 +120,27 @@ async def test_a_call_that_has_its_slot_may_take_longer_than_it_would_wait(calls
 
 
 async def test_what_a_killed_process_held_lapses(calls: Calls, redis: Redis) -> None:
-    await redis.zadd(CALLS, {"of a killed worker": time.time() + 0.5})
-    await redis.zadd(TALKS, {"of a killed server": time.time() + 0.5})
+    await redis.zadd(get_slot_keys(get_provider())[1], {"of a killed worker": time.time() + 0.5})
+    await redis.zadd(get_slot_keys(get_provider())[0], {"of a killed server": time.time() + 0.5})
     calls.may_end.set()
-    await run_in_pause(calls.call)
+    await run_in_pause(calls.call, get_provider())
     assert calls.ended == 1
-    assert await redis.zcard(CALLS) == 0
+    assert await redis.zcard(get_slot_keys(get_provider())[1]) == 0
 
 
 async def test_a_cancelled_call_leaves_its_slot(calls: Calls, redis: Redis) -> None:
-    waiting = asyncio.create_task(run_in_pause(calls.call))
+    waiting = asyncio.create_task(run_in_pause(calls.call, get_provider()))
     await calls.until(lambda: calls.begun == 1)
     waiting.cancel()
     await asyncio.wait({waiting})
-    assert (calls.under_way, await redis.zcard(CALLS)) == (0, 0)
+    assert (calls.under_way, await redis.zcard(get_slot_keys(get_provider())[1])) == (0, 0)
 
 
 async def test_without_redis_nobody_waits(calls: Calls, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     await note_talks(["mira"])
     calls.may_end.set()
-    await run_in_pause(calls.call)
+    await run_in_pause(calls.call, get_provider())
     assert calls.ended == 1
 
 
@@ -149,8 +149,8 @@ async def test_a_failure_is_the_callers_and_leaves_the_slot(redis: Redis) -> Non
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await run_in_pause(fail)
-    assert await redis.zcard(CALLS) == 0
+        await run_in_pause(fail, get_provider())
+    assert await redis.zcard(get_slot_keys(get_provider())[1]) == 0
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,7 @@ async def test_a_failure_is_the_callers_and_leaves_the_slot(redis: Redis) -> Non
     ],
 )
 def test_a_server_at_hand_is_taken_to_answer_one_at_a_time(address: str, slots: int) -> None:
-    assert count_slots({"base_url": address, "is_rehearsal": False}) == slots
-    assert count_slots({"base_url": address, "is_rehearsal": True}) == 0
+    assert count_slots(address) == slots
 
 
 async def test_a_call_that_was_never_made_is_not_recorded(settings: Any) -> None:

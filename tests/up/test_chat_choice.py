@@ -62,7 +62,10 @@ def test_ollamas_first_model_that_can_chat_is_chosen(
 ) -> None:
     Ollama.models = models
     found = choose_chat({}, ollama_port=ollama_port)
-    assert found.environment == {"LLM_BASE_URL": f"http://127.0.0.1:{ollama_port}/v1", "LLM_MODEL": chosen}
+    address = {"LLM_BASE_URL": f"http://127.0.0.1:{ollama_port}/v1", "LLM_MODEL": chosen}
+    assert found.environment == address | {
+        "KITH_CHAT_FOUND": "1"
+    }  # a provider of the admin's comes before it
     assert found.program is None
 
 

@@ -50,15 +50,22 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
         return ChosenChat(f"Chat model: {model or 'its first model'} at {environment['LLM_BASE_URL']}")
     listed = _ask(ollama_port, "GET", "/v1/models").get("data") or []
     names = [each["id"] for each in listed if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    is_found = {} if model else {"KITH_CHAT_FOUND": "1"}
     model = model or next((name for name in names if _can_chat(ollama_port, name)), None)
     if names and model:
-        address = f"http://{LOOPBACK}:{ollama_port}/v1"
-        return ChosenChat(f"Chat model: {model} of Ollama.", {"LLM_BASE_URL": address, "LLM_MODEL": model})
+        address = {"LLM_BASE_URL": f"http://{LOOPBACK}:{ollama_port}/v1", "LLM_MODEL": model}
+        return ChosenChat(f"Chat model: {model} of Ollama.", address | is_found)
     port = find_free_port()
     return ChosenChat(
         "Chat model: none is configured and no Ollama answers, so the rehearsal model replies. It is not a language\n"
-        "  model: it repeats what it is given. Set LLM_BASE_URL and LLM_MODEL, or start Ollama, for a real one.",
-        {"LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1", "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"},
+        "  model: it repeats what it is given. Set LLM_BASE_URL and LLM_MODEL, or start Ollama, for a real one, or\n"
+        "  add a provider in the admin.",
+        {
+            "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
+            "LLM_MODEL": "rehearsal",
+            "KITH_REHEARSAL": "1",
+            "KITH_CHAT_FOUND": "1",
+        },
         Program("rehearsal", [sys.executable, "-m", "providers.rehearsal", "--port", str(port)]),
     )
 

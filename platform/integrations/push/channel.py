@@ -14,10 +14,10 @@ from django.utils import translation
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from accounts.errors import DecryptionError
 from accounts.models import User
 from companions.life.outreach import Sent
 from companions.models import Delivery, Life, Message
+from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_configured
 from providers.guarded_http import OutboundError, send_request

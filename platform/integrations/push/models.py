@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.encryption import decrypt, encrypt
 from accounts.models.user import UserOwnedQuerySet
+from database.encryption import decrypt, encrypt
 
 
 class Subscription(models.Model):

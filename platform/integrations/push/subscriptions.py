@@ -8,8 +8,9 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.errors import DecryptionError, RefusedError
+from accounts.errors import RefusedError
 from accounts.models import User
+from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from providers.guarded_http import OutboundError, require_public
 from providers.web_push import WebPushError, derive_public_key, parse_browser_keys

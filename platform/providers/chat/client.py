@@ -6,11 +6,10 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import httpx2
 import openai
-from django.conf import settings
 
 from providers.chat.adaptation import (
     MAX_SHORTENINGS,
@@ -73,17 +72,13 @@ class ChatClient:
         # A read is timed by what it waits for, a first piece or the next; the client cannot tell which.
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.
-        http_client = openai.DefaultAioHttpClient(timeout=timeout, verify=get_tls_context())
+        # A key goes to the address that it was entered for, and to no other that this names.
+        http_client = openai.DefaultAioHttpClient(
+            timeout=timeout, verify=get_tls_context(), follow_redirects=not api_key
+        )
         self._client = openai.AsyncOpenAI(
             base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http_client
         )
-
-    @classmethod
-    def from_settings(cls) -> Self:
-        """Make the client that settings.CHAT, CHAT_TIMEOUTS and CHAT_RETRIES describe."""
-        timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=settings.CHAT_RETRIES)
-        chat = settings.CHAT
-        return cls(chat["base_url"], chat["api_key"], chat["model"], timeouts)
 
     async def stream(
         self,

@@ -15,6 +15,7 @@ from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall,
 from providers.chat.sampling import Sampling
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
+from providers.selection import ChatProvider, get_provider
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
@@ -43,14 +44,14 @@ def complete(
     sampling: Sampling | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Completion:
-    """Return the model's answer to the messages; the calling thread waits for it, and for a pause in the talk.
+    """Return the talk's model's answer to the messages; the calling thread waits for it, and for a pause in the talk.
 
     Of the tool calls the first TOOL_CALLS are given, as the model wrote them. Raises ProviderUnavailable, also where the
     answer does not end in time, ProviderRefused, and MalformedError where it has no end.
     """
     sampling = sampling or Sampling.for_talk(())
     with metered_completion(
-        messages, tools, timeout_seconds=timeout_seconds, sampling=sampling
+        get_provider(), messages, tools, timeout_seconds=timeout_seconds, sampling=sampling
     ) as completion:
         completion.calls = completion.calls[: settings.TOOL_CALLS]
         return completion
@@ -58,6 +59,7 @@ def complete(
 
 @contextmanager
 def metered_completion(
+    provider: ChatProvider,
     messages: Messages,
     tools: Messages = (),
     form: Mapping[str, Any] | None = None,
@@ -70,10 +72,11 @@ def metered_completion(
     """
     completion, began = Completion(), perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
-    sampling = sampling or Sampling.for_form((form or {}).get("json_schema", {}).get("name", ""))
+    task = (form or {}).get("json_schema", {}).get("name", "")
+    sampling = sampling or Sampling.for_form(task, provider.context_tokens)
     try:
-        collect = partial(_collect, completion, messages, tools, form, sampling, timeout_seconds)
-        run_in_background(run_in_pause(collect, min(timeout_seconds, MAX_WAIT_SECONDS)))
+        collect = partial(_collect, provider, completion, messages, tools, form, sampling, timeout_seconds)
+        run_in_background(run_in_pause(collect, provider, min(timeout_seconds, MAX_WAIT_SECONDS)))
         yield completion
         failed = None
     except ProviderError as error:
@@ -90,8 +93,8 @@ def metered_completion(
         if usage != NOTHING or not isinstance(failed, ProviderBusy):
             note(
                 Metered(
-                    settings.CHAT["base_url"],
-                    settings.CHAT["model"],
+                    provider.base_url,
+                    provider.model,
                     usage.prompt_tokens,
                     usage.is_estimated,
                     round((perf_counter() - began) * 1000),
@@ -103,6 +106,7 @@ def metered_completion(
 
 
 async def _collect(
+    provider: ChatProvider,
     completion: Completion,
     messages: Messages,
     tools: Messages,
@@ -119,7 +123,7 @@ async def _collect(
     try:
         async with (
             asyncio.timeout(timeout_seconds),
-            aclosing(get_chat_client().stream(messages, tools, form, sampling)) as events,
+            aclosing(get_chat_client(provider).stream(messages, tools, form, sampling)) as events,
         ):
             async for event in events:
                 match event:

@@ -37,9 +37,9 @@ class Sampling:
         return cls(max_tokens=settings.ANSWER_TOKENS, stop=stop, **settings.SAMPLING)
 
     @classmethod
-    def for_form(cls, task: str) -> Self:
+    def for_form(cls, task: str, context_tokens: int) -> Self:
         """Return that of an answer in a given form: a quarter of the context at most."""
-        most = max(settings.ANSWER_TOKENS, settings.CONTEXT_TOKENS // 4)
+        most = max(settings.ANSWER_TOKENS, context_tokens // 4)
         return cls(
             max_tokens=min(FORM_TOKENS.get(task, MOST_FORM_TOKENS), most), temperature=FORM_TEMPERATURE
         )

@@ -17,7 +17,8 @@ from companions.prompting.history import render_history
 from companions.sessions.transcript import select_messages, select_visible
 from integrations.push.channel import render_payload
 from memory.models import Memory
-from providers.slots import CALLS, TALKS
+from providers.selection import get_provider
+from providers.slots import get_slot_keys
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
@@ -61,15 +62,16 @@ def test_it_comes_as_it_stands_where_talk_leaves_the_model_no_pause_for_a_minute
     settings.LLM_SLOTS = 1
     waking = woken(mira, NOON)
     with redis.Redis.from_url(settings.REDIS_URL) as client:
-        client.delete(TALKS, CALLS)
-        client.zadd(TALKS, {"another talk": time.time() + 60})
+        talks, calls = get_slot_keys(get_provider())
+        client.delete(talks, calls)
+        client.zadd(talks, {"another talk": time.time() + 60})
         began = time.monotonic()
         waking = ran(waking, NOON)
         assert time.monotonic() - began < 10
         assert (waking.state, waking.attempts, waking.look_at) == ("waiting", 0, NOON + MINUTE)
         assert unprompted(mira) == []
         waking = ran(waking, NOON + MINUTE)
-        client.delete(TALKS)
+        client.delete(talks)
     assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
     assert rehearsal.requests() == []
 

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, connections
 from pytest_django import Settings
 
-from accounts.encryption import decrypt
 from accounts.models import User
+from database.encryption import decrypt
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import MAX_DEVICES, PushError, subscribe, unsubscribe
 from providers.guarded_http import OutboundError, require_public

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db.models import Field, ForeignObject, Model
 
-APPS = ("accounts", "safety", "files", "push", "companions", "memory", "voice")
+APPS = ("providers", "accounts", "safety", "files", "push", "companions", "memory", "voice")
 ENTRY = re.compile(r"^#: (.+(?:\n#:   .+)*)", re.MULTILINE)
 SETTINGS_HEAD = """\
 # Settings

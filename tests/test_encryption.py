@@ -5,8 +5,7 @@ import base64
 import pytest
 from pytest_django import Settings
 
-from accounts.encryption import decrypt, encrypt
-from accounts.errors import DecryptionError
+from database.encryption import DecryptionError, decrypt, encrypt
 
 OLD, NEW = (base64.urlsafe_b64encode(bytes([number]) * 32).decode() for number in (1, 2))
 

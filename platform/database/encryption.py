@@ -6,7 +6,9 @@ Fernet (AES-128-CBC and HMAC-SHA256) by the keys of KITH_ENCRYPTION_KEY: the fir
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
-from accounts.errors import DecryptionError
+
+class DecryptionError(Exception):
+    """What was sealed was sealed with another key, or is damaged."""
 
 
 def encrypt(plain: bytes) -> bytes:

@@ -1,0 +1,129 @@
+"""Chat providers that operators keep in the database, beside those that the environment sets."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from database.encryption import decrypt, encrypt
+
+MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
+MAX_SLOTS = 1000
+SHOWN_CHARACTERS, MIN_SHOWN_OF = 4, 12  # of a key's end, where the key is long enough to stay secret
+
+
+def validate_address(address: str) -> None:
+    """Raise ValidationError where it is no http(s) address of a server, or holds what belongs elsewhere."""
+    try:
+        parts = urlsplit(address)
+        has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        has_host = False
+    if not has_host or parts.scheme not in {"http", "https"} or any(char.isspace() for char in address):
+        raise ValidationError(
+            _(
+                "An address begins with http:// or https:// and names a host, such as http://127.0.0.1:11434/v1."
+            )
+        )
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValidationError(_("An address ends with its path, such as /v1; a key has a field of its own."))
+
+
+class Provider(models.Model):
+    """A server of OpenAI's chat completions, and a model on it.
+
+    Of each capability the first active one by `order` is asked, where the environment sets none; see
+    `providers.selection`. `sealed_key` is its key, encrypted; empty where it wants none. `last_error` is how it last
+    failed, not in the server's words, which may quote what people said.
+    """
+
+    class Capability(models.TextChoices):
+        CHAT = "chat", _("talk")
+        BACKGROUND = "background", _("work beside the talk")
+
+    class Failure(models.TextChoices):
+        KEY = "key", _("The key was refused. Enter it again, or make a new one at the provider.")
+        MONEY = "money", _("The account there has no money or quota left. Fill it up at the provider.")
+        MODEL = "model", _("The server does not know this model. Look up how the provider spells its name.")
+        ADDRESS = "address", _("Nothing at this address answers a chat. It usually ends in /v1.")
+        REDIRECT = (
+            "redirect",
+            _("The server sends to another address, and a key is not sent on. Enter that address."),
+        )
+        HTML = "html", _("The address answered with a web page. That of the API usually ends in /v1.")
+        LIMIT = "limit", _("The server takes no more requests just now. Wait, or raise the limit there.")
+        CONTEXT = "context", _("The prompt was longer than the model reads. Enter its context tokens.")
+        SILENT = (
+            "silent",
+            _("The server did not answer in time. It may still be loading the model: try again."),
+        )
+        UNREACHABLE = "unreachable", _("The server cannot be reached. Is it running, and the address right?")
+        BROKEN = "broken", _("The server failed. Its own log says why.")
+        REFUSED = "refused", _("The server refused the request.")
+        EMPTY = "empty", _("The model gave no answer, or none that can be read.")
+
+    name = models.CharField(_("name"), max_length=80)
+    capability = models.CharField(_("capability"), max_length=16, choices=Capability, default=Capability.CHAT)
+    base_url = models.CharField(
+        _("address"),
+        max_length=200,
+        validators=[validate_address],
+        help_text=_("Of OpenAI's form, usually up to /v1: http://127.0.0.1:11434/v1"),
+    )
+    model = models.CharField(_("model"), max_length=200, help_text=_("As the server names it"))
+    sealed_key = models.BinaryField(_("key, encrypted"), blank=True, default=b"", editable=False)
+    order = models.IntegerField(_("order"), default=0, help_text=_("The lowest number is asked"))
+    is_active = models.BooleanField(_("active"), default=True)
+    context_tokens = models.PositiveIntegerField(
+        _("context tokens"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(MIN_CONTEXT_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
+        help_text=_("How much the model reads at once; empty: LLM_CONTEXT_TOKENS"),
+    )
+    slots = models.PositiveIntegerField(
+        _("requests at once"),
+        null=True,
+        blank=True,
+        validators=[MaxValueValidator(MAX_SLOTS)],
+        help_text=_(
+            "How many requests it answers at once, 0: any number; empty: 1 on this machine or in its network"
+        ),
+    )
+    last_error = models.CharField(_("last error"), max_length=16, choices=Failure, blank=True)
+    last_error_at = models.DateTimeField(_("last failed"), null=True, blank=True)
+
+    objects: Any = models.Manager()
+
+    class Meta:
+        verbose_name = _("provider")
+        verbose_name_plural = _("providers")
+        ordering = ["capability", "order", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["capability", "base_url", "model"],
+                name="provider_once",
+                violation_error_message=_("There is a provider with this address and model already."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def api_key(self) -> str:
+        """Return the key; DecryptionError where it was sealed with another KITH_ENCRYPTION_KEY."""
+        return decrypt(self.sealed_key).decode() if self.sealed_key else ""
+
+    @api_key.setter
+    def api_key(self, key: str) -> None:
+        self.sealed_key = encrypt(key.encode()) if key else b""
+
+    @property
+    def key_end(self) -> str:
+        """Return the last characters of a key that is long enough, by which who has several tells them apart."""
+        key = self.api_key
+        return key[-SHOWN_CHARACTERS:] if len(key) >= MIN_SHOWN_OF else ""

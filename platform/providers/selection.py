@@ -1,0 +1,167 @@
+"""Which chat provider is in force: the environment's, else the database's first active one, else what `make up` found.
+
+The database is read by whoever asks, at most once in FRESH_SECONDS in each process, so all of them follow a change within
+that time; an event loop, in which nothing may wait for it, goes by what its process has read last.
+"""
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Min
+
+from database.encryption import DecryptionError
+from database.queries import DATABASE_UNAVAILABLE
+from providers.models import Provider
+
+log = structlog.get_logger(__name__)
+Capability = Provider.Capability
+FRESH_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatProvider:
+    """A server, a model on it, and what it can do. `id` is its row's; None where the environment set it."""
+
+    base_url: str
+    model: str
+    api_key: str = field(repr=False)
+    context_tokens: int
+    slots: int
+    is_rehearsal: bool = False
+    id: int | None = None
+
+
+class Cache:
+    """What this process has read of the database last."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._read_at = float("-inf")
+        self._known: Mapping[str, ChatProvider] = {}
+
+    def get(self) -> Mapping[str, ChatProvider]:
+        """Return the first active provider of each capability, read anew where that may be and is due.
+
+        While the database is away, it is what was read before.
+        """
+        now = self._clock()
+        if now - self._read_at >= FRESH_SECONDS and not _is_in_loop():
+            try:
+                self._known = read_active()
+            except DATABASE_UNAVAILABLE as error:
+                log.warning("providers_not_read", error=type(error).__name__)
+            self._read_at = now
+        return self._known
+
+    def forget(self) -> None:
+        """Read the database anew at the next call."""
+        self._read_at = float("-inf")
+
+
+_cache = Cache()
+
+
+def get_provider(capability: Capability = Capability.CHAT) -> ChatProvider:
+    """Return the provider in force: for work beside the talk that of the talk, where there is none of its own."""
+    if is_set_by_environment():
+        return get_environment_provider()
+    active = _cache.get()
+    return active.get(capability) or active.get(Capability.CHAT) or get_environment_provider()
+
+
+def follow_change() -> None:
+    """Have this process follow a change of the rows with its commit; the others do within FRESH_SECONDS."""
+    transaction.on_commit(_cache.forget)
+
+
+def is_set_by_environment() -> bool:
+    """Return whether the environment names the chat provider, which then wins."""
+    return bool(settings.CHAT["base_url"]) and not settings.CHAT_IS_FOUND
+
+
+def get_environment_provider() -> ChatProvider:
+    """Return what the environment says: set by the operator, or found by `make up`; without an address where neither."""
+    chat, slots = settings.CHAT, settings.LLM_SLOTS
+    if slots is None:
+        slots = 0 if chat["is_rehearsal"] else count_slots(chat["base_url"])
+    return ChatProvider(
+        chat["base_url"], chat["model"], chat["api_key"], settings.CONTEXT_TOKENS, slots, chat["is_rehearsal"]
+    )
+
+
+def read_active() -> dict[str, ChatProvider]:
+    """Return the first active provider of each capability (one query)."""
+    rows = Provider.objects.filter(is_active=True).order_by("capability", "-order", "-pk")
+    return {row.capability: describe(row) for row in rows}
+
+
+def describe(row: Provider) -> ChatProvider:
+    """Return how the row's provider is asked; without its key where KITH_ENCRYPTION_KEY no longer opens it."""
+    try:
+        key = row.api_key
+    except DecryptionError:
+        log.warning("provider_key_not_opened", provider=row.pk)
+        key = ""
+    slots = count_slots(row.base_url) if row.slots is None else row.slots
+    return ChatProvider(
+        row.base_url, row.model, key, row.context_tokens or settings.CONTEXT_TOKENS, slots, id=row.pk
+    )
+
+
+@transaction.atomic
+def choose_chat(
+    name: str,
+    base_url: str,
+    model: str,
+    *,
+    api_key: str = "",
+    context_tokens: int | None = None,
+    slots: int | None = None,
+) -> Provider:
+    """Put this provider before all others of the talk, and return its row; ValidationError where a value will not do.
+
+    A row of this address and model is changed, and keeps its key where none is given.
+    """
+    row = Provider.objects.filter(
+        capability=Capability.CHAT, base_url=base_url, model=model
+    ).first() or Provider(capability=Capability.CHAT, base_url=base_url, model=model)
+    others = Provider.objects.filter(capability=Capability.CHAT, is_active=True).exclude(pk=row.pk)
+    first = others.aggregate(first=Min("order"))["first"]
+    row.name, row.context_tokens, row.slots, row.is_active = name, context_tokens, slots, True
+    row.order = 0 if first is None else first - 1
+    if api_key:
+        row.api_key = api_key
+    row.full_clean()
+    row.save()
+    follow_change()
+    return row
+
+
+def count_slots(base_url: str) -> int:
+    """Return how many requests a chat server is taken to answer at once: 1 on this machine or in its network.
+
+    0, for as many as there are, of one elsewhere, and where there is none.
+    """
+    host = urlsplit(base_url).hostname or ""
+    if not host:
+        return 0
+    try:
+        is_near = ipaddress.ip_address(host).is_private
+    except ValueError:
+        is_near = "." not in host or host.endswith((".local", ".internal", ".localhost", ".lan"))
+    return 1 if is_near else 0
+
+
+def _is_in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,182 @@
+"""Which chat provider is in force: the environment's, else the database's, else what was found; in every process."""
+
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection, connections, transaction
+
+from jobs.background import in_thread
+from jobs.sandbox import SOURCE_ROOT
+from providers.models import Provider
+from providers.selection import FRESH_SECONDS, Cache, Capability, choose_chat, follow_change, get_provider
+from tests.fixtures.databases import address_of
+from tests.fixtures.rehearsal import RehearsalServer
+
+KEY = "sk-of-the-operator-4711"
+FOUND = {"base_url": "http://127.0.0.1:11434/v1", "api_key": "", "model": "found", "is_rehearsal": True}
+
+
+@pytest.fixture
+def found(settings: Any, transactional_db: None) -> None:
+    """`make up` found a model; the operator has set none."""
+    settings.CHAT, settings.CHAT_IS_FOUND = FOUND, True
+    follow_change()  # the last test's rows are gone
+
+
+def add(name: str, **fields: Any) -> Provider:
+    row = Provider(name=name, base_url=f"http://{name}.example/v1", model=f"m-{name}", **fields)
+    row.full_clean()
+    row.save()
+    follow_change()
+    return row
+
+
+@pytest.mark.usefixtures("found")
+def test_the_first_active_row_comes_before_what_was_found() -> None:
+    assert (get_provider().model, get_provider().is_rehearsal) == ("found", True)
+    second, first, off = add("b", order=2), add("a", order=1, context_tokens=4096, slots=3), add("c", order=0)
+    Provider.objects.filter(pk=off.pk).update(is_active=False)
+    follow_change()
+    known = get_provider()
+    assert (known.id, known.model, known.base_url) == (first.pk, "m-a", "http://a.example/v1")
+    assert (known.context_tokens, known.slots, known.is_rehearsal) == (4096, 3, False)
+    first.delete()
+    follow_change()
+    assert get_provider().id == second.pk
+
+
+@pytest.mark.usefixtures("found")
+def test_work_beside_the_talk_has_a_provider_of_its_own_or_the_talks() -> None:
+    add("a")
+    assert get_provider(Capability.BACKGROUND).model == "m-a"
+    add("b", capability=Capability.BACKGROUND)
+    assert (get_provider(Capability.BACKGROUND).model, get_provider().model) == ("m-b", "m-a")
+
+
+@pytest.mark.usefixtures("found")
+def test_what_the_environment_sets_wins_and_no_database_is_asked(
+    settings: Any, django_assert_num_queries: Any
+) -> None:
+    add("a")
+    settings.CHAT_IS_FOUND = False
+    with django_assert_num_queries(0):
+        assert get_provider().model == get_provider(Capability.BACKGROUND).model == "found"
+
+
+@pytest.mark.usefixtures("found")
+def test_the_database_is_read_once_in_a_while(django_assert_num_queries: Any) -> None:
+    now = 100.0
+    cache = Cache(lambda: now)
+    with django_assert_num_queries(1):
+        assert cache.get() == cache.get() == {}
+    add("a")
+    now += FRESH_SECONDS
+    with django_assert_num_queries(1):
+        assert cache.get()[Capability.CHAT].model == "m-a"
+
+
+@pytest.mark.usefixtures("found")
+def test_while_the_database_does_not_answer_it_is_what_was_known() -> None:
+    now = 100.0
+    cache = Cache(lambda: now)
+    add("a")
+    cache.get()
+    now += FRESH_SECONDS
+    other = connections.create_connection("default")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '50ms'")
+        with other.cursor() as holder:
+            holder.execute("BEGIN; LOCK TABLE providers_provider IN ACCESS EXCLUSIVE MODE")
+        assert cache.get()[Capability.CHAT].model == "m-a"
+        transaction.set_rollback(True)
+    other.close()
+
+
+@pytest.mark.usefixtures("found")
+async def test_an_event_loop_goes_by_what_was_read_last() -> None:
+    await in_thread(add, "a")
+    assert (await in_thread(get_provider)).model == "m-a"
+    await in_thread(add, "b", order=-1)
+    assert get_provider().model == "m-a"
+    assert (await in_thread(get_provider)).model == "m-b"
+    assert get_provider().model == "m-b"
+
+
+@pytest.mark.usefixtures("found")
+def test_the_chosen_one_comes_first_and_keeps_its_key() -> None:
+    add("a", order=-3)
+    chosen = choose_chat("Mine", "https://llm.example/v1", "big", api_key=KEY, context_tokens=32_000)
+    assert (get_provider().model, get_provider().api_key) == ("big", KEY)
+    choose_chat("Other", "https://llm.example/v1", "small")
+    again = choose_chat("Mine again", "https://llm.example/v1", "big")
+    assert (again.pk, get_provider().id, get_provider().api_key) == (chosen.pk, chosen.pk, KEY)
+    with pytest.raises(ValidationError, match="http://"):
+        choose_chat("Wrong", "llm.example", "big")
+    assert get_provider().id == chosen.pk
+
+
+@pytest.mark.usefixtures("found")
+def test_a_key_is_sealed_and_its_end_shown_at_most() -> None:
+    row = choose_chat("Mine", "https://llm.example/v1", "big", api_key=KEY)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT provider::text, sealed_key FROM providers_provider provider")
+        [(whole, sealed)] = cursor.fetchall()
+    assert KEY not in whole
+    assert KEY.encode() not in bytes(sealed)
+    assert KEY not in repr(get_provider())
+    assert row.key_end == "4711"
+    row.api_key = "short-4711"
+    assert row.key_end == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("llm.example/v1", "ftp://llm.example/v1", "http://", "http:///v1", "javascript:alert(1)"),
+        *("http://llm.example:99999/v1", "http://[::1/v1", "http://a b/v1", "file:///etc/passwd"),
+        *("https://me:secret@llm.example/v1", "https://llm.example/v1?key=secret", "https://llm.example/#v1"),
+    ],
+)
+def test_what_is_no_address_of_a_server_is_refused(address: str) -> None:
+    row = Provider(name="a", base_url=address, model="m")
+    with pytest.raises(ValidationError) as refused:
+        row.clean_fields()
+    assert list(refused.value.message_dict) == ["base_url"]
+
+
+ASKER = """
+import time
+import django
+django.setup()
+from providers.chat.completion import complete
+while True:
+    print(complete([{"role": "user", "content": "Who are you?"}]).text, flush=True)
+    time.sleep(0.1)
+"""
+
+
+def test_another_process_follows_a_change_within_five_seconds(found: None) -> None:
+    """It asks the model in force again and again; each of two servers says another name."""
+    address = {"DATABASE_URL": address_of(str(connection.settings_dict["NAME"]))}
+    chat = {"LLM_BASE_URL": FOUND["base_url"], "LLM_MODEL": "found", "KITH_CHAT_FOUND": "1"}
+    environment = os.environ | address | chat | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE_ROOT.parent), str(SOURCE_ROOT)])
+    with RehearsalServer() as first, RehearsalServer() as second:
+        for name, server in (("Ada", first), ("Bea", second)):
+            server.script({"answer": f"I am {name}.", "repeat": 10_000})
+        choose_chat("First", first.url, "rehearsal")
+        command = [sys.executable, "-c", ASKER]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as asker:
+            assert asker.stdout is not None
+            assert asker.stdout.readline() == "I am Ada.\n"
+            choose_chat("Second", second.url, "rehearsal")
+            changed_at = time.monotonic()
+            answers = iter(asker.stdout.readline, "")
+            assert next(answer for answer in answers if answer != "I am Ada.\n") == "I am Bea.\n"
+            assert time.monotonic() - changed_at < 5
+            asker.kill()
