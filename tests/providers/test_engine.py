@@ -17,6 +17,9 @@ from config.up.run import ROOT
 from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Piece, Usage
 from providers.chat.sampling import Sampling
+from providers.discovery.listing import read_server
+from providers.discovery.models import Kind
+from providers.discovery.probe import probe_model
 from providers.errors import ProviderRefused
 from tests.fixtures.gguf import write_gguf
 
@@ -88,3 +91,14 @@ def test_a_file_of_no_model_is_told(tmp_path: Path) -> None:
         with start_engine(file, find_free_port(), tmp_path / "log") as process:
             assert process.wait(60) == 1
         assert why in (tmp_path / "log").read_text().splitlines()[-1]
+
+
+async def test_the_engine_is_found_as_llama_cpp_and_probed(engine: str) -> None:
+    server = await read_server(engine, KEY)
+    (model,) = server.models
+    assert (server.kind, model.name, model.context_tokens) == (Kind.LLAMA_CPP, "small", 2048)
+    probe = await probe_model(engine, KEY, "small", "Say hello.")
+    assert probe.answer
+    assert probe.first_piece_seconds > 0
+    assert probe.tokens_per_second > 0
+    assert (probe.context_tokens, probe.json, probe.pictures) == (2048, True, False)

@@ -1,0 +1,278 @@
+"""A server's models, read within bounds, and what kind of server it is by what it answers.
+
+llama.cpp says in `owned_by` who it is and `/props` tells its context; vLLM says both in its list; LM Studio's own list
+stands at `/api/v0/models`, Ollama's at `/api/tags`. LM Studio answers 200 for pages that it does not have, and
+llama.cpp has Ollama's page too.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx2
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from providers.discovery.hosted import find_hosted
+from providers.discovery.models import Kind, Model, Server, can_chat
+from providers.errors import ProviderError
+from providers.tls import get_tls_context
+from text.strings import is_storable
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+TIMEOUT_SECONDS = 10.0
+LOCAL_TIMEOUT_SECONDS = 2.0
+DETAIL_TIMEOUT_SECONDS = 1.0  # for what tells more of a model: without it, its name has to do
+MAX_BYTES = 8_000_000
+MAX_MODELS = 5_000
+MAX_DETAILED = 50  # of Ollama's models, each of which is a request
+MAX_NAME_CHARACTERS = 200
+USUAL_PORTS = {11434: Kind.OLLAMA, 1234: Kind.LM_STUDIO, 8080: Kind.LLAMA_CPP, 8000: Kind.VLLM}
+CONTEXT_FIELDS = (  # the first is what is in force
+    "loaded_context_length",
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+)
+Fields = Mapping[str, Any]
+
+
+class ListingError(ProviderError):
+    """Why there is no list of models: `said` for records, `sentence` for the operator."""
+
+    code = "no_model_list"
+
+    def __init__(self, said: str, sentence: "_StrPromise", *, status: int | None = None) -> None:
+        super().__init__(said, status=status)
+        self.sentence = sentence
+
+
+class NothingThereError(ListingError):
+    """No server listens at the address."""
+
+
+async def find_servers(own_port: int, ports: Mapping[int, Kind] = USUAL_PORTS) -> list[Server]:
+    """Return what answers on the usual ports of this machine, but for Kith itself; each is asked at the same time."""
+    asked = (_look_at(port, kind) for port, kind in ports.items() if port != own_port)
+    return [server for server in await asyncio.gather(*asked) if server and server.kind is not Kind.KITH]
+
+
+async def _look_at(port: int, usual: Kind) -> Server | None:
+    base_url = f"http://127.0.0.1:{port}/v1"
+    try:
+        return await read_server(base_url, timeout_seconds=LOCAL_TIMEOUT_SECONDS)
+    except NothingThereError:
+        return None
+    except ListingError as error:
+        return Server(usual, base_url, trouble=str(error.sentence))
+
+
+async def read_server(base_url: str, api_key: str = "", timeout_seconds: float = TIMEOUT_SECONDS) -> Server:
+    """Return what the server at the address says of itself and its models; ListingError where it is none."""
+    base_url = base_url.rstrip("/")
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    client = httpx2.AsyncClient(
+        headers=headers, timeout=timeout_seconds, verify=get_tls_context(), follow_redirects=False
+    )
+    async with client:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                listed = await _get_object(client, f"{base_url}/models")
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            sentence = _("{place} did not answer within {seconds} seconds. It may still be loading a model.")
+            seconds = f"{timeout_seconds:g}"
+            raise ListingError(
+                "timeout", format_lazy(sentence, place=_place(base_url), seconds=seconds)
+            ) from error
+        entries = _read_entries(listed.get("data", ""), "id")
+        if entries is None:
+            raise _no_model_server(base_url, "no list of models")
+        return await _read_kind(client, base_url, entries)
+
+
+async def _read_kind(client: httpx2.AsyncClient, base_url: str, entries: dict[str, Fields]) -> Server:
+    root = base_url.removesuffix("/v1")
+    first = next(iter(entries.values()), {})
+    kind, details = Kind.OTHER, {}
+    match first.get("owned_by"):
+        case "kith":
+            kind = Kind.KITH
+        case "llamacpp":
+            kind = Kind.LLAMA_CPP
+            props = await _find(client, f"{root}/props")
+            context = _as_number(_as_fields(props.get("default_generation_settings")).get("n_ctx"))
+            details = {name: {"loaded_context_length": context, "state": "loaded"} for name in entries}
+            for name, entry in entries.items():
+                details[name] |= {"size": _as_fields(entry.get("meta")).get("size")}
+        case "vllm":
+            kind = Kind.VLLM
+            details = {name: {"state": "loaded"} for name in entries}
+        case _ if root != base_url and not find_hosted(base_url):
+            kind, details = await _read_own_lists(client, root, entries)
+    models = [
+        _describe(name, {**entry, **details.get(name, {})})
+        for name, entry in entries.items()
+        if _can_chat(name, details.get(name, {}))
+    ]
+    models.sort(key=lambda model: not model.is_loaded)
+    return Server(kind, base_url, tuple(models), "" if models else str(_explain_emptiness(kind, entries)))
+
+
+async def _read_own_lists(
+    client: httpx2.AsyncClient, root: str, entries: dict[str, Fields]
+) -> tuple[Kind, dict[str, dict[str, Any]]]:
+    """Return what LM Studio or Ollama tell of their models beside the common list."""
+    studio, tags, running = await asyncio.gather(
+        *(_find(client, f"{root}{path}") for path in ("/api/v0/models", "/api/tags", "/api/ps"))
+    )
+    if typed := _read_entries(studio.get("data"), "id"):
+        return Kind.LM_STUDIO, {name: dict(fields) for name, fields in typed.items()}
+    tagged = _read_entries(tags.get("models", ""), "name")
+    if tagged is None:
+        return Kind.OTHER, {}
+    loaded = _read_entries(running.get("models"), "name") or {}
+    shown = await asyncio.gather(*(_show(client, root, name) for name in list(entries)[:MAX_DETAILED]))
+    details = {name: {**tagged.get(name, {}), **more} for name, more in zip(entries, shown, strict=False)}
+    for name in entries:
+        details.setdefault(name, dict(tagged.get(name, {})))
+        if name in loaded:
+            context = loaded[name].get("context_length")
+            details[name] |= {"state": "loaded", "loaded_context_length": context}
+    return Kind.OLLAMA, details
+
+
+async def _show(client: httpx2.AsyncClient, root: str, name: str) -> dict[str, Any]:
+    """Return what Ollama's model is capable of; nothing where it is too old to say."""
+    shown = await _find(client, f"{root}/api/show", {"model": name})
+    return {"capabilities": shown.get("capabilities")}
+
+
+def _can_chat(name: str, details: Fields) -> bool:
+    if isinstance(details.get("capabilities"), list):
+        return "completion" in details["capabilities"]
+    if isinstance(details.get("type"), str):  # LM Studio's
+        return details["type"] in {"llm", "vlm"}
+    family = _as_fields(details.get("details")).get("family")
+    return can_chat(name) and not (isinstance(family, str) and "bert" in family)
+
+
+def _describe(name: str, fields: Fields) -> Model:
+    about = _as_fields(fields.get("details"))  # Ollama's
+    words = [about.get(key) for key in ("family", "parameter_size", "quantization_level")]
+    words += [fields.get(key) for key in ("arch", "quantization")]
+    description = " · ".join(word for word in words if isinstance(word, str) and word and is_storable(word))
+    context = next((number for key in CONTEXT_FIELDS if (number := _as_number(fields.get(key)))), 0)
+    return Model(
+        name,
+        description[:MAX_NAME_CHARACTERS],
+        _as_number(fields.get("size")),
+        context,
+        is_loaded=fields.get("state") == "loaded",
+    )
+
+
+def _explain_emptiness(kind: Kind, entries: dict[str, Fields]) -> "_StrPromise":
+    if entries:
+        return _("It answers, and none of its models can hold a talk. Give it a chat model.")
+    if kind is Kind.OLLAMA:
+        return _("Ollama answers and has no model yet. Fetch one: ollama pull, and the model's name.")
+    return _("It answers and has no model yet. Load one there, then look again.")
+
+
+# -- requests and what they bring
+
+
+async def _find(client: httpx2.AsyncClient, url: str, body: Fields | None = None) -> Fields:
+    """Return the object at the address; an empty one where there is none, or none soon."""
+    with suppress(ListingError, TimeoutError):
+        async with asyncio.timeout(DETAIL_TIMEOUT_SECONDS):
+            return await _get_object(client, url, body)
+    return {}
+
+
+async def _get_object(client: httpx2.AsyncClient, url: str, body: Fields | None = None) -> Fields:
+    """Return the JSON object that is answered; ListingError where it is none."""
+    method, content = ("POST", json.dumps(body)) if body else ("GET", None)
+    received = bytearray()
+    try:
+        async with client.stream(method, url, content=content) as response:
+            _require_success(response, url)
+            async for part in response.aiter_bytes():
+                received += part
+                if len(received) > MAX_BYTES:
+                    raise _no_model_server(url, "endless answer")
+    except httpx2.ConnectError as error:
+        sentence = format_lazy(
+            _("Nothing answers at {place}. Is the server running, and the address right?"), place=_place(url)
+        )
+        raise NothingThereError(str(error), sentence) from error
+    except httpx2.TimeoutException as error:
+        raise TimeoutError from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+        raise _no_model_server(url, type(error).__name__) from error
+    try:
+        answered = json.loads(received)
+    except (ValueError, RecursionError) as error:
+        raise _no_model_server(url, "no JSON") from error
+    return (
+        {"data": answered} if isinstance(answered, list) else _as_fields(answered)
+    )  # Together's is a bare list
+
+
+def _require_success(response: httpx2.Response, url: str) -> None:
+    """Raise ListingError where the answer is none that counts."""
+    status, place = response.status_code, _place(url)
+    if response.is_success:
+        return
+    if status in {401, 403}:
+        sentence = _("{place} wants another key than it was given.")
+    elif response.has_redirect_location:
+        sentence = _("{place} sends elsewhere, to {target}. Where that is right, give that address.")
+    elif status == 429:
+        sentence = _("{place} is asked too often just now. Wait a little, then look again.")
+    elif status >= 500:
+        sentence = _("{place} answers with an error ({status}). Its own log may say why.")
+    else:
+        raise _no_model_server(url, f"status {status}")
+    target = response.headers.get("location", "")[:MAX_NAME_CHARACTERS]
+    raise ListingError(
+        f"status {status}", format_lazy(sentence, place=place, target=target, status=status), status=status
+    )
+
+
+def _no_model_server(url: str, said: str) -> ListingError:
+    sentence = _("Something answers at {place}, and it is no model server. Is the address right?")
+    return ListingError(said, format_lazy(sentence, place=_place(url)))
+
+
+def _place(url: str) -> str:
+    with suppress(ValueError):
+        return urlsplit(url).netloc or url
+    return url
+
+
+def _read_entries(listed: object, key: str) -> dict[str, Fields] | None:
+    """Return a list's objects by their names; None where it is no list. Ollama's empty one is null."""
+    if listed is not None and not isinstance(listed, list):
+        return None
+    named = ((entry.get(key), entry) for entry in listed or () if isinstance(entry, dict))
+    entries = {
+        name: entry
+        for name, entry in named
+        if isinstance(name, str) and 0 < len(name) <= MAX_NAME_CHARACTERS and is_storable(name)
+    }
+    return dict(list(entries.items())[:MAX_MODELS])
+
+
+def _as_fields(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}
+
+
+def _as_number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

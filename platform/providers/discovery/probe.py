@@ -1,0 +1,225 @@
+"""What a model does when it is tried: a sentence with its times, and what it can do beside talking, found by asking.
+
+Everything is asked through the client that a talk is held with, so what works here works there.
+"""
+
+import asyncio
+import base64
+import io
+import json
+import random
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from PIL import Image, ImageDraw, ImageFont
+from pydantic import BaseModel
+
+from providers.chat.client import ChatClient, Timeouts
+from providers.chat.events import Event, Messages, Piece, Retracted, Thought, ToolCall, Usage
+from providers.chat.sampling import Sampling
+from providers.chat.structured import parse_answer
+from providers.discovery.listing import read_server
+from providers.errors import EmptyAnswer, MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.tokens import estimate
+
+TIMEOUTS = Timeouts(connect_seconds=5.0, first_piece_seconds=180.0, silence_seconds=30.0, retries=2)
+TIMEOUT_SECONDS = 240.0  # of the sentence: a large model is first read from disk
+ABILITY_TIMEOUT_SECONDS = 60.0
+MAX_TOKENS = 1024
+MAX_CHARACTERS, MAX_ABILITY_CHARACTERS = 2_000, 400  # then a small model would only ramble on
+HELLO = _("Good evening. Tell me in one sentence what makes an evening a good one.")
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "look_up_weather",
+        "description": "Tell the weather of a city as it is now.",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
+UNSUPPORTED = re.compile(r"(?i)support|image|vision|multi-?modal|mmproj|content.{0,20}(?:type|string|part)")
+PICTURE_SIZE, DIGIT_SIZE = (320, 160), 110
+CHANCE = random.SystemRandom()
+
+
+class Place(BaseModel):
+    """What is asked for in a given form, without a word about JSON."""
+
+    city: str
+    country: str
+
+
+@dataclass(slots=True)
+class Probe:
+    """What a model did when it was tried. An ability is None where it could not be found out: the server was busy."""
+
+    answer: str
+    first_piece_seconds: float
+    tokens_per_second: float  # 0 where the answer came at once
+    context_tokens: int  # 0 where the server does not tell
+    thinks: bool  # it showed its reasoning in one of the answers
+    tools: bool | None
+    json: bool | None
+    pictures: bool | None
+
+
+@dataclass
+class _Answer:
+    text: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    is_thoughtful: bool = False
+    first_event_at: float = 0.0
+    first_piece_at: float = 0.0
+    ended_at: float = 0.0
+    tokens: int = 0  # as the server counts them, else estimated
+
+    def add(self, event: Event, now: float) -> None:
+        match event:
+            case Usage():
+                self.tokens = event.completion_tokens
+            case ToolCall():
+                self.calls.append(event)
+            case Retracted():
+                self.is_thoughtful, self.text, self.first_piece_at = True, "", 0.0
+            case Piece(text) | Thought(text):
+                self.first_event_at, self.ended_at = self.first_event_at or now, now
+                self.tokens += estimate(text)
+                if isinstance(event, Thought):
+                    self.is_thoughtful = True
+                else:
+                    self.text += text
+                    self.first_piece_at = self.first_piece_at or now
+
+
+async def probe_model(
+    base_url: str, api_key: str, model: str, question: str, chance: random.Random = CHANCE
+) -> Probe:
+    """Return what the model answers to the question, and what it can do.
+
+    ProviderError where it does not answer; what it cannot do beside that is no error.
+    """
+    client = ChatClient(base_url, api_key, model, TIMEOUTS)
+    try:
+        began = perf_counter()
+        spoken = await _ask(client, _say(question), TIMEOUT_SECONDS, MAX_CHARACTERS)
+        if not spoken.text.strip():
+            raise EmptyAnswer("The answer was empty")
+        answers = [spoken]
+
+        async def find_out(does: Callable[[_Answer], bool], messages: Messages, **parts: Any) -> bool | None:
+            answer = await _ask(client, messages, ABILITY_TIMEOUT_SECONDS, MAX_ABILITY_CHARACTERS, **parts)
+            answers.append(answer)
+            return does(answer)
+
+        weather = "What is the weather in Lisbon now? Look it up with the tool."
+        tools = await _settle(find_out(_has_called, _say(weather), tools=[TOOL]))
+        schema = {"name": "place", "schema": Place.model_json_schema(), "strict": False}
+        form = {"type": "json_schema", "json_schema": schema}
+        json_ = await _settle(find_out(_is_in_form, _say("Name a city and its country."), form=form))
+        number = str(chance.randrange(100, 1000))
+        pictures = await _settle(find_out(lambda answer: number in answer.text, _show(number)))
+    finally:
+        await client.aclose()
+    return Probe(
+        spoken.text.strip(),
+        spoken.first_piece_at - began,
+        _measure_speed(spoken),
+        await _read_context(base_url, api_key, model),
+        any(answer.is_thoughtful for answer in answers),
+        tools,
+        json_,
+        pictures,
+    )
+
+
+async def _settle(finding: Awaitable[bool | None]) -> bool | None:
+    """Return what was found; False where the server refuses to be asked so, None where it could not be found out."""
+    try:
+        return await finding
+    except ProviderUnavailable as error:  # some answer 500 to what they do not know
+        return False if error.status and error.status >= 500 and UNSUPPORTED.search(error.said) else None
+    except ProviderRefused as error:
+        return None if error.status in {401, 402, 403} else False
+    except ProviderError:
+        return False
+
+
+async def _ask(
+    client: ChatClient, messages: Messages, timeout_seconds: float, max_characters: int, **parts: Any
+) -> _Answer:
+    """Return the answer, or so many characters of it."""
+    answer = _Answer()
+    sampling = Sampling(max_tokens=MAX_TOKENS, temperature=0.3)
+    try:
+        async with (
+            asyncio.timeout(timeout_seconds),
+            aclosing(client.stream(messages, sampling=sampling, **parts)) as events,
+        ):
+            async for event in events:
+                answer.add(event, perf_counter())
+                if len(answer.text) > max_characters:
+                    break
+    except TimeoutError:
+        raise ProviderUnavailable(f"The answer did not end within {timeout_seconds:g} s") from None
+    return answer
+
+
+def _measure_speed(answer: _Answer) -> float:
+    """Return the tokens a second, thoughts included, from the first that came to the last."""
+    seconds = answer.ended_at - answer.first_event_at
+    return (answer.tokens - 1) / seconds if seconds > 0 and answer.tokens > 1 else 0.0
+
+
+async def _read_context(base_url: str, api_key: str, model: str) -> int:
+    """Return how many tokens the model reads at once, now that it is loaded; 0 where the server does not tell."""
+    with suppress(ProviderError):
+        server = await read_server(base_url, api_key)
+        names = {model, f"{model}:latest"}
+        return next((found.context_tokens for found in server.models if found.name in names), 0)
+    return 0
+
+
+# -- what is asked, and whether it was done
+
+
+def _say(text: str) -> Messages:
+    return [{"role": "user", "content": text}]
+
+
+def _show(number: str) -> Messages:
+    """Return the question which number stands in a picture: nobody guesses it blindly."""
+    picture = Image.new("RGB", PICTURE_SIZE, "white")
+    font = ImageFont.load_default(DIGIT_SIZE)
+    ImageDraw.Draw(picture).text((40, 15), number, fill="black", font=font)
+    written = io.BytesIO()
+    picture.save(written, "PNG")
+    address = f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"
+    parts = [
+        {"type": "text", "text": "Which number stands in this picture? Answer with the number alone."},
+        {"type": "image_url", "image_url": {"url": address}},
+    ]
+    return [{"role": "user", "content": parts}]
+
+
+def _has_called(answer: _Answer) -> bool:
+    for call in answer.calls:
+        with suppress(ValueError):
+            arguments = json.loads(call.arguments)
+            if call.name == TOOL["function"]["name"] and "city" in arguments:  # type: ignore[index]
+                return True
+    return False
+
+
+def _is_in_form(answer: _Answer) -> bool:
+    with suppress(MalformedError):
+        parse_answer(answer.text, Place)
+        return True
+    return False
