@@ -31,7 +31,7 @@ from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
-from memory.learning.verification import fact_key, list_facts, verify
+from memory.learning.verification import list_facts, make_key, verify
 from memory.models import Memory
 from providers.chat.structured import ask
 from providers.errors import ProviderUnavailable
@@ -123,7 +123,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
         )
         drafted = list_facts(digest.memories, talk, names, known, only=only)
         words = verify([*drafted, *(pair.drafted for pair in pairs)], talk, names)
-    read = {place: words[key] for place in only if (key := fact_key(place)) in words}
+    read = {place: words[key] for place in only if (key := make_key("fact", place)) in words}
     contradicted: dict[int, list[Memory]] = {}
     for pair in find_contradicted(pairs, words):
         contradicted.setdefault(pair.place, []).append(pair.memory)

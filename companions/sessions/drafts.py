@@ -25,7 +25,7 @@ from memory.learning.diary import Sentences
 from memory.learning.neighbours import may_be_shown
 from memory.learning.revisions import current
 from memory.learning.talk import Talk
-from memory.learning.verification import fact_key
+from memory.learning.verification import make_key
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from memory.recall.traits import tells_nothing
 from providers.tokens import beginning
@@ -262,7 +262,7 @@ class Drafts:
     def words_of_facts(self) -> dict[int, str]:
         """What it says of the facts, by their places."""
         places = range(len(self.facts.memories)) if self.facts else ()
-        return {place: self.words[key] for place in places if (key := fact_key(place)) in self.words}
+        return {place: self.words[key] for place in places if (key := make_key("fact", place)) in self.words}
 
     def find_missing(self, material: Material) -> str:
         """Return which part is to be drafted next; empty where all that the session needs are there."""

@@ -44,9 +44,8 @@ from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
 from memory.learning.verification import (
     ask_about,
-    diary_key,
-    edit_key,
     list_facts,
+    make_key,
     stands,
     take_fitting,
 )
@@ -124,7 +123,7 @@ def keep_told(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
 
     One that rejects every sentence is not believed. Instead of a title that it rejects stands how the diary begins.
     """
-    read = [(sentence, words.get(diary_key(place), "")) for place, sentence in enumerate(draft.diary)]
+    read = [(sentence, words.get(make_key("diary", place), "")) for place, sentence in enumerate(draft.diary)]
     told = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
     told = told or [sentence for sentence in draft.diary if not sentence["doubt"]]
     diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in told]
@@ -196,7 +195,7 @@ def keep_edits(
     revision: Revision | None, edits: Sequence[Mapping[str, Any]], kind: str, words: Mapping[str, str]
 ) -> Sentences:
     """Return the sentences of a revision as those of the edits leave them that a second reading does not reject."""
-    kept = [edit for place, edit in enumerate(edits) if stands(words.get(edit_key(kind, place), ""))]
+    kept = [edit for place, edit in enumerate(edits) if stands(words.get(make_key(kind, place), ""))]
     return apply_edits(revision.sentences if revision else [], kept)
 
 
@@ -257,7 +256,12 @@ def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
     if drafts.diary is None:
         return []
     listed = [
-        Drafted(diary_key(place), "diary", sentence["text"], whole.numbers_of(map(UUID, sentence["sources"])))
+        Drafted(
+            make_key("diary", place),
+            "diary",
+            sentence["text"],
+            whole.numbers_of(map(UUID, sentence["sources"])),
+        )
         for place, sentence in enumerate(drafts.diary.diary)
     ]
     lines = sorted({line for sentence in listed for line in sentence.lines})
@@ -275,7 +279,7 @@ def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted
     )
     return [
         Drafted(
-            edit_key(kind, place),
+            make_key(kind, place),
             kind,
             edit["text"],
             whole.numbers_of(map(UUID, edit["sources"])),

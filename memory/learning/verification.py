@@ -88,19 +88,12 @@ def list_facts(
             told = [*(quote.line for quote in weighed.quotes), *weighed.lines]
             lines = (whole or talk).numbers_of(line.message_id for line in told)
             said = dict.fromkeys(_show_sentence(quote.text, quote.line.text) for quote in weighed.quotes)
-            drafted.append(Drafted(fact_key(place), "fact", entry.text, lines, tuple(said)))
+            drafted.append(Drafted(make_key("fact", place), "fact", entry.text, lines, tuple(said)))
     return drafted
 
 
-def fact_key(place: int) -> str:
-    return f"fact {place}"
-
-
-def diary_key(place: int) -> str:
-    return f"diary {place}"
-
-
-def edit_key(kind: str, place: int) -> str:
+def make_key(kind: str, place: int) -> str:
+    """Return by which key a drafted sentence is known: of which kind, at which place of its list."""
     return f"{kind} {place}"
 
 
