@@ -243,7 +243,8 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
         session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=written
     )
     entry = keep_session(companion.pk, ended, now, companion.user.zone)
-    if understanding:
+    if understanding or (companion.understood_until and material.is_understanding_due):
+        # Also where nothing was learnt: what teaches nothing is not shown again with each later talk.
         Companion.objects.filter(pk=companion.pk).update(understood_until=ended_at)
     state = material.inner_state
     if diary.inner_state and state and str(state.pk) == diary.felt_before:

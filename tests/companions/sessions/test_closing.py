@@ -419,6 +419,18 @@ def test_what_the_two_are_is_asked_again_where_enough_was_said_or_a_week_has_gon
     assert "I read the book" not in again
 
 
+def test_what_has_taught_nothing_is_not_shown_again_with_later_talks(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    small = ("Good evening!", "Good evening, Alice.")
+    for day, said in ((0, TEA), (8, small), (15, GARDEN)):
+        talk(mira, *said, at=MORNING + timedelta(days=day))
+        closed(mira, NOON + timedelta(days=day))
+    asked = [str(one["messages"][-1]) for one in rehearsal.requests() if "Task: understanding" in str(one)]
+    assert [text in asked[-1] for text in (GARDEN[0], small[0])] == [True, False]
+    assert len(asked) == 2
+
+
 def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
