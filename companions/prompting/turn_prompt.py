@@ -115,7 +115,7 @@ class LastTime:
         lines = [render_last_talk(self.ended_at.astimezone(companion.user.zone), now)]
         if self.entry:
             text = beginning(f"{self.entry.title}. {self.entry.summary}", DIARY_TOKENS)
-            on = self.entry.started_at.astimezone(companion.user.zone)
+            on = self.entry.get_day(companion.user.zone)
             lines.append(f"Your diary, of {on:%A %d %B}: {quoted(text)}")
         if self.last_words:
             names = {Message.Role.USER.value: one_line(companion.user.name) or "They"}

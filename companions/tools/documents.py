@@ -68,8 +68,9 @@ def survey(ranked: Sequence[LookedUp], zone: tzinfo, tokens: int) -> Survey:
 def _render_gist(found: LookedUp, zone: tzinfo) -> dict[str, Any]:
     if found.page:
         return {"document": found.title, "page": found.page.number, "text": found.memory.text}
-    began = found.entry.started_at if found.entry else found.memory.happened_at
-    return {"day": f"{began.astimezone(zone):%Y-%m-%d}", "title": found.title, "text": found.memory.text}
+    memory, entry = found.memory, found.entry
+    day = entry.get_day(zone) if entry else memory.happened_at.astimezone(zone).date()
+    return {"day": day.isoformat(), "title": found.title, "text": memory.text}
 
 
 def _render_page(found: LookedUp) -> dict[str, Any]:

@@ -106,6 +106,7 @@ class LookUp(Tool):
             (number, entry)
             for number, entry in _number_entries(context)
             if number == self.entry
+            or entry.get_day(zone) == self.day
             or (since and until and entry.started_at < until and entry.ended_at >= since)
         ]
         if not meant:
@@ -156,4 +157,4 @@ def _number_entries(context: ToolContext) -> list[tuple[int, DiaryEntry]]:
 
 
 def _render_entry(number: int, entry: DiaryEntry, zone: tzinfo) -> dict[str, Any]:
-    return {"entry": number, "from": f"{entry.started_at.astimezone(zone):%Y-%m-%d}", "title": entry.title}
+    return {"entry": number, "from": entry.get_day(zone).isoformat(), "title": entry.title}

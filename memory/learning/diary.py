@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import datetime, time, tzinfo
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from text.strings import storable
 
 Sentences = list[dict[str, Any]]
 UNTITLED = "…"
+NOON = time(12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,24 +84,14 @@ def drop_forgotten(companion_id: UUID, written: Written) -> Written:
 
 
 def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
-    """Keep the diary entry alone, mirrored as a memory, by which it comes to mind: it happened as the session began.
+    """Keep the diary entry alone, mirrored as a memory, by which it comes to mind: it happened as the session began, or
+    at noon of the entry's day where that is another.
 
     Nothing is kept of what was forgotten.
     """
     written = drop_forgotten(companion_id, ended.written)
     text = storable(_render(written.title, written.diary))
-    memory = Memory.objects.create(
-        companion_id=companion_id,
-        kind=Memory.Kind.DIARY,
-        text=text,
-        happened_at=ended.started_at,
-        learnt_at=now,
-        call_id=written.call_id,
-        entry=entry_of(text, "", ended.started_at, zone),
-    )
-    link_sources(memory, sources_of(written.diary))
-    nudge(companion_id)
-    return DiaryEntry.objects.create(
+    entry = DiaryEntry(
         companion_id=companion_id,
         session_id=ended.session_id,
         title=written.title,
@@ -109,10 +100,24 @@ def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tz
         ended_at=ended.ended_at,
         emotion=written.emotion,
         intensity=written.intensity,
-        memory=memory,
         call_id=written.call_id,
         made_at=now,
     )
+    day, began = entry.get_day(zone), ended.started_at
+    happened_at = began if began.astimezone(zone).date() == day else datetime.combine(day, NOON, zone)
+    entry.memory = Memory.objects.create(
+        companion_id=companion_id,
+        kind=Memory.Kind.DIARY,
+        text=text,
+        happened_at=happened_at,
+        learnt_at=now,
+        call_id=written.call_id,
+        entry=entry_of(text, "", happened_at, zone),
+    )
+    link_sources(entry.memory, sources_of(written.diary))
+    nudge(companion_id)
+    entry.save()
+    return entry
 
 
 def sources_of(sentences: Sequence[dict[str, Any]]) -> list[UUID]:

@@ -1,4 +1,5 @@
 import uuid
+from datetime import date, timedelta, tzinfo
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -6,6 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import OwnedQuerySet
 from memory.emotion import Emotion
 from memory.models.memory import SHARE, Memory
+
+NIGHT_ENDS = timedelta(hours=4)  # after midnight
 
 
 class DiaryEntry(models.Model):
@@ -46,6 +49,12 @@ class DiaryEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.started_at:%Y-%m-%d} {self.pk}"
+
+    def get_day(self, zone: tzinfo) -> date:
+        """Return the day that it is the diary of, in the person's zone: the one on which its session ended, or the day
+        before where that was in the small hours, before four.
+        """
+        return (self.ended_at.astimezone(zone) - NIGHT_ENDS).date()
 
     @property
     def summary(self) -> str:
