@@ -122,13 +122,11 @@ def settle_threads(
     zone: tzinfo,
     names: Mapping[str, str],
 ) -> None:
-    """Settle the open threads of which these memories, just learnt, tell the end; drop those whose memory is closed.
+    """Settle the open threads of which these memories, just learnt, tell the end; drop the others whose memory is closed.
 
     Only a line later than those that tell the thread itself settles it, whatever the model says.
     """
     mine = Thread.objects.filter(companion_id=companion_id, state=Thread.State.OPEN)
-    closed = {"state": Thread.State.DROPPED, "closed_at": now}
-    mine.filter(memory__closed_at__isnull=False).update(**closed)
     told_at = Coalesce(Max("memory__sources__said_at"), "memory__happened_at")
     others = mine.exclude(memory__in=memories).annotate(told_at=told_at).select_related("memory")
     threads, called = list(others.order_by("-opened_at")[:MAX_OPEN]), list(names.values())
@@ -143,6 +141,7 @@ def settle_threads(
                 or _tells_end(thread, memory.text, entry.quotes, line.said_at, called, zone)
             ):
                 close_thread(thread, Thread.State.SETTLED, now, line.message_id)
+    mine.filter(memory__closed_at__isnull=False).update(state=Thread.State.DROPPED, closed_at=now)
 
 
 def _find_telling(entry: Learnt, talk: Talk, after: datetime) -> Line | None:

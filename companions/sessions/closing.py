@@ -30,6 +30,7 @@ from companions.sessions.parts import (
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
+from memory.learning.contradictions import group_by_place
 from memory.learning.diary import ClosedSession, Written, keep_session
 from memory.learning.verdicts import learn
 from memory.models import Memory
@@ -189,7 +190,7 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
         learnt_from = {message.pk for message in material.messages if message.is_learnt}
         entries = facts.learnt
         new = {place for place, entry in enumerate(entries) if is_new(entry, talk, learnt_from)}
-        contradicted = drafts.verification.contradicted if drafts.verification else []
+        read = drafts.verification
         learn(
             companion.pk,
             talk,
@@ -200,7 +201,8 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
             names=companion.names,
             session_id=material.session.pk,
             call_id=facts.call_id,
-            contradicted=_load_contradicted(companion.pk, contradicted),
+            contradicted=_load_paired(companion.pk, read.contradicted if read else []),
+            repeated=_load_paired(companion.pk, read.repeated if read else []),
             unreadable=facts.unreadable,
             read=drafts.words_of_facts,
             only=new,
@@ -208,14 +210,10 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
     Message.objects.filter(pk__in=by_id).update(is_learnt=True)
 
 
-def _load_contradicted(
-    companion_id: UUID, contradicted: Sequence[tuple[int, str]]
-) -> dict[int, list[Memory]]:
-    """Return by the place of an entry the memories that it contradicts, of those that are still as they were seen."""
-    found: dict[int, list[Memory]] = {}
-    for place, memory in contradicted:
-        found.setdefault(place, []).extend(load_known(companion_id, [memory]) or [])
-    return found
+def _load_paired(companion_id: UUID, pairs: Sequence[tuple[int, str]]) -> dict[int, list[Memory]]:
+    """Return by the place of an entry the memories that are paired with it, of those that are still as they were seen."""
+    seen = [(place, memory) for place, one in pairs for memory in load_known(companion_id, [one]) or []]
+    return group_by_place(seen)
 
 
 def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:

@@ -26,13 +26,17 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.contradictions import find_contradicted, find_pairs
+from memory.learning.contradictions import (
+    find_contradicted,
+    find_pairs,
+    find_repeated,
+    group_by_place,
+)
 from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
 from memory.learning.verification import list_facts, make_key, verify
-from memory.models import Memory
 from providers.chat.structured import ask
 from providers.errors import ProviderUnavailable
 
@@ -97,7 +101,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
 
     What the summary does not tell though it was learnt from, as the summary was deleted with something that it told, is
     shown before it: the oldest of that, as much as fits, and the rest beside the next batch.
-    What it teaches is read a second time, and what is known beside it that it may contradict.
+    What it teaches is read a second time, and what is known beside it that it may contradict or repeat.
     ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
@@ -124,9 +128,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
         drafted = list_facts(digest.memories, talk, names, known, only=only)
         words = verify([*drafted, *(pair.drafted for pair in pairs)], talk, names)
     read = {place: words[key] for place in only if (key := make_key("fact", place)) in words}
-    contradicted: dict[int, list[Memory]] = {}
-    for pair in find_contradicted(pairs, words):
-        contradicted.setdefault(pair.place, []).append(pair.memory)
+    contradicted, repeated = find_contradicted(pairs, words), find_repeated(pairs, words)
     call_id = charge.calls[0].pk
     with transaction.atomic():
         lock(companion.pk)
@@ -144,7 +146,8 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
             names=names,
             session_id=session.pk,
             call_id=call_id,
-            contradicted=contradicted,
+            contradicted=group_by_place([(pair.place, pair.memory) for pair in contradicted]),
+            repeated=group_by_place([(pair.place, pair.memory) for pair in repeated]),
             read=read,
             unreadable=digest.unreadable,
             only=only,

@@ -212,12 +212,13 @@ class UnderstandingDraft:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationDraft:
     """What a second reading says of all that was drafted: words by their keys, as far as it has come, at its end
-    (`is_whole`) of everything; and which memories the facts contradict, as [place, fingerprint].
+    (`is_whole`) of everything; and which memories the facts contradict, or say again, as [place, fingerprint].
     """
 
     words: dict[str, str]
     is_whole: bool
     contradicted: list[tuple[int, str]]
+    repeated: list[tuple[int, str]]
     seen: list[str]
 
     def holds(self, material: Material, drafts: "Drafts") -> bool:

@@ -27,7 +27,7 @@ from companions.sessions.drafts import (
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
 from memory.learning.answers import Diary, Facts, Sentence, Understanding
-from memory.learning.contradictions import find_contradicted, find_pairs
+from memory.learning.contradictions import Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
 from memory.learning.evidence import YES, without_echoes
 from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
@@ -172,10 +172,11 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     )
     told = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
     known = list(told.defer("entry")[:MAX_LEARNT])
-    learnt = [memory.text for memory in known] + [fact.text for fact in _list_facts(material, drafts)]
+    learnt = list(dict.fromkeys(memory.text for memory in known))
     request = render_understanding_request(
         talk,
-        list(dict.fromkeys(learnt)),
+        learnt,
+        [fact.text for fact in _list_facts(material, drafts) if fact.text not in learnt],
         [sentence["text"] for sentence in own],
         [sentence["text"] for sentence in theirs],
         names,
@@ -200,8 +201,8 @@ def keep_edits(
 
 
 def draft_verification(material: Material, drafts: Drafts, now: datetime) -> VerificationDraft:
-    """Ask whether all that was drafted was said and meant, and what it leaves untrue: as much as one request holds, after
-    what was read before.
+    """Ask whether all that was drafted was said and meant, and what it leaves untrue or says again: as much as one
+    request holds, after what was read before.
 
     ProviderUnavailable, ProviderRefused.
     """
@@ -233,13 +234,17 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
     if left:
         with charged(payer, ModelCall.Purpose.CLOSING):
             words |= ask_about(take_fitting(left, whole, names), whole, names)
-    contradicted = find_contradicted(pairs, words)
     return VerificationDraft(
         words=words,
         is_whole=all(sentence.key in words for sentence in drafted),
-        contradicted=[(pair.place, fingerprint_memory(pair.memory)) for pair in contradicted],
+        contradicted=_fingerprint_pairs(find_contradicted(pairs, words)),
+        repeated=_fingerprint_pairs(find_repeated(pairs, words)),
         seen=see_verification(material, drafts),
     )
+
+
+def _fingerprint_pairs(pairs: Sequence[Pair]) -> list[tuple[int, str]]:
+    return [(pair.place, fingerprint_memory(pair.memory)) for pair in pairs]
 
 
 def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -> list[Drafted]:

@@ -1,4 +1,5 @@
-"""Contradictions: which known memories what is learnt now may have ended, whatever words either uses.
+"""Contradictions and repetitions: which known memories what is learnt now may have ended, or says again, whatever words
+either uses.
 
 Only a model that reads both can tell; so each new fact is put beside those that are near it, to be read a second time.
 """
@@ -17,7 +18,7 @@ from memory.learning.requests import Drafted
 from memory.learning.subjects import may_be_about_the_same, subject
 from memory.learning.talk import Talk
 from memory.learning.verdicts import why_not_theirs
-from memory.learning.verification import OVER
+from memory.learning.verification import OVER, SAME
 from memory.models import Memory
 
 MIN_LIKENESS = 0.35  # of all-MiniLM-L6-v2: "five cups of coffee" is to "stopped drinking coffee" as 0.6
@@ -50,7 +51,8 @@ def find_pairs(
     names: Mapping[str, str],
     payer: Payer | None = None,
 ) -> list[Pair]:
-    """Return which of the entries that may hold may contradict which memories: at most eight pairs, the nearest first.
+    """Return which of the entries that may hold may contradict, or repeat, which memories: at most eight pairs, the
+    nearest first.
 
     A memory that the entry itself names as what it changes counts as near it.
     """
@@ -107,3 +109,16 @@ def _take_nearest(pairs: Sequence[Pair]) -> list[Pair]:
 def find_contradicted(pairs: Sequence[Pair], words: Mapping[str, str]) -> list[Pair]:
     """Return the pairs of which, as a second reading says, only the later can be true now."""
     return [pair for pair in pairs if words.get(pair.drafted.key) in CONTRADICTS]
+
+
+def find_repeated(pairs: Sequence[Pair], words: Mapping[str, str]) -> list[Pair]:
+    """Return the pairs of which, as a second reading says, both say the same."""
+    return [pair for pair in pairs if words.get(pair.drafted.key) == SAME]
+
+
+def group_by_place(pairs: Sequence[tuple[int, Memory]]) -> dict[int, list[Memory]]:
+    """Return by the place of an entry the memories that are paired with it."""
+    grouped: dict[int, list[Memory]] = {}
+    for place, memory in pairs:
+        grouped.setdefault(place, []).append(memory)
+    return grouped

@@ -6,12 +6,13 @@ from itertools import zip_longest
 from uuid import UUID
 
 import numpy as np
+from django.db.models import Q
 from pgvector import Vector
 
 from accounts.usage import Payer
 from database.queries import fetch_binary_from
 from memory.embedding.spaces import embed_texts
-from memory.models import Memory
+from memory.models import Memory, Thread
 from memory.models.memory import MemoryQuerySet
 from memory.recall.candidates import PackedIndex
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
@@ -23,6 +24,7 @@ MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
 BY_MEANING, BY_WORDS = 16, 4  # of one line; the first number stands in NEAREST too
 EVERY = BY_MEANING // BY_WORDS
 OF_ANSWERS = 2
+MAX_OPEN = 10  # threads
 PACKED = "SELECT array_agg(id ORDER BY id), string_agg(entry, '' ORDER BY id) FROM {rows}"
 NEAREST = """
 SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16],
@@ -62,8 +64,9 @@ def find_neighbours(
 
     Each text brings its sixteen nearest in meaning and, in between, the four that share most words with it: first every
     text's best, then every text's second, and so on. `answers` are what the companion itself said: they bring their two
-    best each, beyond the limit. Without an embedder that answers, words decide alone. "Yesterday" counts from `now`, in
-    the user's `zone`; `names` are what "user" and "companion" are called. Three SQL queries, however many texts.
+    best each. What is open between the two comes first, the newest ten: a line may settle it in whatever words. Both are
+    beyond the limit. Without an embedder that answers, words decide alone. "Yesterday" counts from `now`, in the user's
+    `zone`; `names` are what "user" and "companion" are called. Three SQL queries, however many texts.
     """
     asked = [without_names(storable(text), names) for text in (*texts, *answers) if text.strip()]
     own = sum(bool(text.strip()) for text in texts)
@@ -80,8 +83,12 @@ def find_neighbours(
     in_turn = [place for round_ in zip_longest(*ranked[:own]) for place in round_ if place is not None]
     best = list(dict.fromkeys(in_turn))[:limit]
     best += [place for places in ranked[own:] for place in places[:OF_ANSWERS]]
-    there = known.defer("entry").in_bulk([ids[place] for place in best])
-    return [there[ids[place]] for place in dict.fromkeys(best) if ids[place] in there]
+    wanted = [ids[place] for place in dict.fromkeys(best)]
+    shown = known.filter(Q(pk__in=wanted) | Q(thread__state=Thread.State.OPEN)).select_related("thread")
+    there = {memory.pk: memory for memory in shown.defer("entry")}
+    waiting = [memory for memory in there.values() if memory.has_open_thread]
+    newest = sorted(waiting, key=lambda memory: memory.thread.opened_at, reverse=True)[:MAX_OPEN]
+    return list(dict.fromkeys([*newest, *(there[id] for id in wanted if id in there)]))
 
 
 def find_alike(

@@ -11,12 +11,14 @@ from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.goals import PURSUED
 from memory.learning.answers import Learnt
 from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
+from memory.learning.grounding import names_in
 from memory.learning.subjects import denies, is_own, is_same_subject, tells_the_same
 from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
 from memory.store import entry_of, link_sources, nudge, retract
 from memory.threads import update_threads
+from text.strings import folded
 
 NOON = time(12)
 GAIN = 0.3  # of what is missing to certainty, for each time that it is told again
@@ -44,6 +46,7 @@ def learn(
     session_id: UUID | None = None,
     call_id: int | None = None,
     contradicted: Mapping[int, Sequence[Memory]] = MappingProxyType({}),
+    repeated: Mapping[int, Sequence[Memory]] = MappingProxyType({}),
     read: Mapping[int, str] = MappingProxyType({}),
     unreadable: int = 0,
     only: Collection[int] | None = None,
@@ -53,9 +56,9 @@ def learn(
     Call it with the companion locked and every message of the talk still there. `known` are the memories in the order
     in which they were put before the model, as they were then: what was closed, corrected, hidden or deleted meanwhile
     can no longer be meant. `names` are what "user" and "companion" are called. `contradicted` are by the place of an
-    entry the memories that it leaves untrue, `read` what a second reading says of it (`find_support`), `only` the places
-    of the entries to apply, `unreadable` how many more the model gave that nobody could read. The same
-    batch applied twice changes nothing the second time; then the learning comes back unsaved.
+    entry the memories that it leaves untrue, `repeated` those that say the same, `read` what a second reading says of it
+    (`find_support`), `only` the places of the entries to apply, `unreadable` how many more the model gave that nobody
+    could read. The same batch applied twice changes nothing the second time; then the learning comes back unsaved.
     """
     forgotten = load_forgotten(companion_id)
     batch = _Batch(companion_id, known, now, zone, names, call_id, forgotten)
@@ -63,7 +66,7 @@ def learn(
     for place, entry in enumerate(learnt):
         if only is None or place in only:
             supported = find_support(entry, talk, names, known, read.get(place))
-            verdicts.append(batch.apply(supported))
+            verdicts.append(batch.apply(supported, repeated.get(place, ())))
             verdicts += batch.close_contradicted(supported, verdicts[-1], contradicted.get(place, ()))
     verdicts += [dict(UNREADABLE) for _ in range(unreadable)]
     learning = Learning(
@@ -95,7 +98,8 @@ class _Batch:
     call_id: int | None
     forgotten: ForgottenStatements
 
-    def apply(self, entry: Supported | Stopped) -> dict[str, Any]:
+    def apply(self, entry: Supported | Stopped, repeated: Sequence[Memory] = ()) -> dict[str, Any]:
+        """Apply the verdict of the entry, if nothing speaks against it, beside those memories that say the same."""
         if isinstance(entry, Stopped):
             return self._record(entry.learnt, None, None, "stopped", entry.reason)
         learnt = entry.learnt
@@ -106,15 +110,13 @@ class _Batch:
             return self._record(learnt, before, None, "already")
         if self._mine.filter(is_private=True, text__iexact=learnt.text).exists():
             return self._record(learnt, None, None, "stopped", "private")
+        said_before = next(filter(None, map(self._find_unchanged, repeated)), None)
+        if said_before and learnt.verdict in {"add", "reinforce"}:
+            return self._repeat(entry, said_before)
         if learnt.verdict == "add":
             return self._add(entry)
         seen = self.known[learnt.of - 1] if learnt.of and 1 <= learnt.of <= len(self.known) else None
-        # It must still be as the model saw it.
-        of = (
-            self._open.filter(pk=seen.pk, text=seen.text, is_private=False).defer("entry").first()
-            if seen
-            else None
-        )
+        of = self._find_unchanged(seen) if seen else None
         if of:
             apply = {"reinforce": self._reinforce, "revise": self._revise, "retract": self._retract}
             return apply[learnt.verdict](entry, of)
@@ -135,7 +137,7 @@ class _Batch:
             return []
         records = []
         for memory in memories:
-            of = self._open.filter(pk=memory.pk, text=memory.text, is_private=False).defer("entry").first()
+            of = self._find_unchanged(memory)
             if of and of.pk != new.pk and not why_not_theirs(entry, of):
                 self._close(of, max(entry.tellings[0].said_at, new.happened_at), new)
                 records.append(self._record(entry.learnt, new, of, "revised", "contradiction"))
@@ -150,12 +152,30 @@ class _Batch:
         return self._record(entry.learnt, self._create(entry), of, "added", reason)
 
     def _reinforce(self, entry: Supported, of: Memory) -> dict[str, Any]:
+        """Tell the memory again, if it is about the same and tells as much; what ends a thread is told apart from it."""
+        if entry.learnt.thread == "settled":
+            return self._add(entry, of, "settled")
         if not self._is_about(entry, of):
             return self._add(entry, of, "another_subject")
         known_at = of.happened_at.astimezone(self.zone)
         if not tells_the_same(entry.learnt.text, self._happened_at(entry), of.text, known_at):
             return self._add(entry, of, "another_telling")
         return self._tell_again(entry, of, "")
+
+    def _repeat(self, entry: Supported, of: Memory) -> dict[str, Any]:
+        """Tell again what says the same in other words; what names more, by person, day or number, takes its place."""
+        new = entry.learnt.text, self._happened_at(entry)
+        known = of.text, of.happened_at.astimezone(self.zone)
+        if self._names_no_more(*new, *known):
+            return self._reinforce(entry, of)
+        if self._names_no_more(*known, *new):
+            return self._revise(entry, of)
+        return self._add(entry, of, "another_telling")
+
+    def _names_no_more(self, text: str, at: datetime, other: str, other_at: datetime) -> bool:
+        """Return whether a text names nobody, no day and no number that the other does not."""
+        called = names_in(other) | {folded(name) for name in self.names.values()}
+        return names_in(text) <= called and tells_the_same(text, at, other, other_at)
 
     def _revise(self, entry: Supported, of: Memory) -> dict[str, Any]:
         if is_same_text(entry.learnt.text, of.text):
@@ -193,6 +213,11 @@ class _Batch:
     @property
     def _open(self) -> MemoryQuerySet:
         return self._mine.open().learnt()
+
+    def _find_unchanged(self, memory: Memory) -> Memory | None:
+        """Return the memory if it is still as the model saw it."""
+        same = self._open.filter(pk=memory.pk, text=memory.text, is_private=False)
+        return same.defer("entry").first()
 
     def _find_kept(self, entry: Supported) -> Memory | None:
         """Return a memory of the same words that comes from one of these messages already, closed or not."""

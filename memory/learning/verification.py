@@ -22,13 +22,15 @@ from providers.tokens import estimate_messages
 MAX_SAID = 400  # characters of a sentence that stands beside what was drawn from it
 REJECTIONS = ("joke", "irony", "if", "role_play", "quotation", "question", "taken_back", "not_said")
 OVER = "over"  # of what was known: it cannot be true any more
+SAME = "same"  # of what was known: what was said now says the same
 WORDS = {
-    **MEANT_WORDS, **{word: word for word in (YES, OVER, *REJECTIONS)},
+    **MEANT_WORDS, **{word: word for word in (YES, OVER, SAME, *REJECTIONS)},
     "true": YES, "said": YES, "serious": YES, "meant": YES, "correct": YES, "是": YES, "literal": YES, "sincere": YES,
     "asked": "question", "request": "question", "command": "question", "reminder": "question",
     "no": "not_said", "false": "not_said", "invented": "not_said", "wrong": "not_said", "not true": "not_said",
     "not meant": "joke", "taken back": "taken_back", "retracted": "taken_back", "corrected": "taken_back",
     "ended": OVER, "changed": OVER, "outdated": OVER, "no longer": OVER, "no longer true": OVER, "both": YES,
+    "identical": SAME, "duplicate": SAME, "repeated": SAME, "the same": SAME, "一样": SAME, "相同": SAME,
     "hypothetical": "if", "否": "not_said", "不是": "not_said",
 }  # fmt: skip
 
@@ -128,7 +130,10 @@ def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) 
         words = answer.read(len(drafted))
     except MalformedError:
         words = [""] * len(drafted)
-    return {sentence.key: word for sentence, word in zip(drafted, words, strict=True)}
+    return {
+        sentence.key: YES if word == SAME and sentence.kind != "earlier" else word
+        for sentence, word in zip(drafted, words, strict=True)
+    }
 
 
 def verify(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:

@@ -173,6 +173,12 @@ class Memory(models.Model):
         page = getattr(self, "page", None) if self.kind == self.Kind.GIST else None
         return f"{self.text}\n\n{page.text}" if page else self.text
 
+    @property
+    def has_open_thread(self) -> bool:
+        """Whether it is open between the companion and its person."""
+        thread = getattr(self, "thread", None)
+        return thread is not None and thread.state == thread.State.OPEN
+
 
 class Recall(models.Model):
     """A search of memory: from which cue, by whom, when, and how long it took."""

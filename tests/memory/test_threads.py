@@ -106,6 +106,17 @@ def test_the_very_line_that_opened_it_settles_nothing_whatever_the_model_says(mi
     assert (Thread.objects.get().state, Thread.objects.get().settled_by) == ("settled", called)
 
 
+@pytest.mark.parametrize("verdict", ["reinforce", "revise"])
+def test_what_ends_a_promise_without_a_day_settles_it_whatever_the_verdict(
+    mira: Companion, verdict: str
+) -> None:
+    tells, ends = "Alice promised to call Tiago.", {"of": 1, "thread": "settled", "verdict": verdict}
+    learnt_of(mira, "I will call Tiago.", MONDAY, kind="promise", tells=tells, thread="open")
+    learnt_of(mira, "I called Tiago.", MONDAY + DAY, kind="event", tells="Alice called Tiago.", **ends)
+    assert Thread.objects.get().state == "settled"
+    assert Memory.objects.filter(text="Alice called Tiago.").exists()
+
+
 def test_another_matter_settles_nothing(mira: Companion) -> None:
     exam(mira)
     learnt_of(mira, "I baked bread.", MONDAY + 5 * DAY, kind="event", tells="Alice baked bread.")

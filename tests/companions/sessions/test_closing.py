@@ -14,7 +14,7 @@ from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.embedding import embed_waiting
-from memory.models import DiaryEntry, Learning, Memory, Revision
+from memory.models import DiaryEntry, Learning, Memory, Revision, Thread
 from memory.store import keep_fact
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
@@ -396,6 +396,38 @@ def test_a_fact_is_closed_by_what_a_second_reading_finds_it_untrue_beside(
     dog.refresh_from_db()
     assert dog.replaced_by is not None
     assert dog.replaced_by.text == CAT
+
+
+def test_what_a_second_reading_finds_known_in_other_words_is_told_again(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    cat = keep_fact(mira.pk, "Pixel is the cat of Alice.", MORNING, MORNING)
+    talk(mira, *JOKE)
+    script_joke(rehearsal, "joke", "yes", "yes", "yes", "yes", "joke", "yes", "same")
+    assert closed(mira, NOON).state == "done"
+    assert Memory.objects.exclude(kind__in=["said", "diary"]).get() == cat
+    cat.refresh_from_db()
+    assert cat.evidence == 2
+
+
+def test_a_promise_without_a_day_that_is_kept_in_a_later_talk_is_no_longer_open(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    def learn(said: str, **fact: Any) -> str:
+        """Let a session end whose facts are one that Alice tells; what the model was asked for them."""
+        told = {"text": said.replace("I ", "Alice "), "sources": [1], "quotes": [said], **fact}
+        rehearsal.script({"task": "facts", "answer": json.dumps({"memories": [told]})})
+        at = Message.objects.count() * timedelta(days=1)
+        talk(mira, said, "Good.", at=MORNING + at)
+        assert closed(mira, NOON + at).state == "done"
+        asked = [one["messages"] for one in rehearsal.requests() if "Task: facts" in str(one)]
+        return str(asked[-1][-1]["content"])
+
+    learn("I will send you the photos of the garden.", kind="promise", thread="open")
+    assert Thread.objects.get().state == "open"
+    asked = learn("I mailed the pictures today.", kind="event", thread="settled", of=1)
+    assert 'M1 [2023-05-02] promise, open: "Alice will send you the photos of the garden."' in asked
+    assert Thread.objects.get().state == "settled"
 
 
 def test_what_the_two_are_is_asked_again_where_enough_was_said_or_a_week_has_gone(

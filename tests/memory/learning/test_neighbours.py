@@ -11,8 +11,9 @@ from accounts.usage import Payer
 from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.learning.neighbours import MAX_NEIGHBOURS, find_neighbours
-from memory.models import Memory
+from memory.models import Memory, Thread
 from memory.store import keep_fact
+from memory.threads import close_thread, open_thread
 from tests.memory.conftest import DAY, EmbeddingServer
 
 NOW = DAY + timedelta(days=8)
@@ -121,3 +122,12 @@ def test_a_hostile_line_is_only_a_line(mira: Companion, text: str) -> None:
     know(mira, "Alice's cat is grey.")
     embed_waiting(mira.pk)
     assert len(near(mira, text)) <= 1
+
+
+def test_what_is_open_between_the_two_comes_first_whatever_is_said(mira: Companion) -> None:
+    keep_fact(mira.pk, "Alice likes tea.", DAY, DAY)
+    photos = keep_fact(mira.pk, "I will send Alice the photos.", DAY, DAY)
+    thread = open_thread(photos, None, DAY)
+    assert near(mira, "Tea!", limit=1) == [photos.text, "Alice likes tea."]
+    close_thread(thread, Thread.State.SETTLED, DAY)
+    assert near(mira, "Tea!", limit=1) == ["Alice likes tea."]

@@ -70,11 +70,11 @@ def test_an_understanding_is_asked_with_what_was_understood_before_and_what_was_
     mira: Companion, had: Had
 ) -> None:
     _, user = render_understanding_request(
-        had(mira, "Bye!"), ["Alice has gone off tea."], ["I am calm."], ["Alice is 30."], NAMES
+        had(mira, "Bye!"), ["Alice is off tea."], ["Alice left."], ["I am calm."], ["Alice is 30."], NAMES
     )
     assert user["content"].startswith(
         '<kith-self>\nS1: "I am calm."\n</kith-self>\n\n<kith-profile>\nP1: "Alice is 30."\n</kith-profile>\n\n'
-        '<kith-learnt>\n1: "Alice has gone off tea."\n</kith-learnt>\n\n<kith-said>'
+        '<kith-learnt>\n- "Alice is off tea."\n- unsure: "Alice left."\n</kith-learnt>\n\n<kith-said>'
     )
 
 
@@ -102,7 +102,7 @@ def test_an_understanding_is_shown_by_an_example_that_does_no_harm_where_it_is_c
     mira: Companion, had: Had
 ) -> None:
     """Numbers of the example are those of no sentence; nothing is changed where there is nothing."""
-    request = render_understanding_request(had(mira, "Bye!"), [], ["I am calm."], [], NAMES)
+    request = render_understanding_request(had(mira, "Bye!"), [], [], ["I am calm."], [], NAMES)
     shown = json.loads(request[0]["content"].splitlines()[-1])
     read = Understanding.model_validate(shown)
     assert set(shown) == set(Understanding.model_fields)
@@ -148,8 +148,8 @@ def test_the_rules_name_no_block_that_is_not_there(mira: Companion, had: Had, kn
         render_digest_request(talk, known, "Alice came.", NAMES),
         render_diary_request(talk, "", NAMES),
         render_diary_request(talk, "Alice came.", NAMES, persona="Gruff.", before="Rain.", inner="Calm."),
-        render_understanding_request(talk, [], [], [], NAMES),
-        render_understanding_request(talk, ["Tea."], ["I am calm."], ["Alice is 30."], NAMES),
+        render_understanding_request(talk, [], [], [], [], NAMES),
+        render_understanding_request(talk, ["Tea."], ["Milk."], ["I am calm."], ["Alice is 30."], NAMES),
         render_verification_request([Drafted("1", "fact", "Alice left.", [1])], talk, NAMES),
         render_reflection_request(talk, "", "", "calm", NAMES),
     ]
@@ -167,7 +167,7 @@ def test_the_rules_name_no_block_that_is_not_there(mira: Companion, had: Had, kn
 def test_what_is_said_cannot_end_its_block(mira: Companion, had: Had, hostile: str) -> None:
     names = {"user": hostile, "companion": hostile}
     talk = had(mira, hostile)
-    system, user = render_understanding_request(talk, [hostile], [hostile], [hostile], names)
+    system, user = render_understanding_request(talk, [hostile], [], [hostile], [hostile], names)
     assert user["content"].count("</kith-") == 4
     assert len(user["content"].splitlines()) == 4 * 3 + 3
     _, user = render_diary_request(talk, hostile, names, persona=hostile, before=hostile)
@@ -184,7 +184,7 @@ def test_the_rehearsal_model_answers_in_the_form(mira: Companion, had: Had, know
     assert Facts.model_validate_json(facts).memories
     diary = write_form("diary", render_diary_request(talk, "", NAMES))
     assert Diary.model_validate_json(diary).diary
-    understanding = write_form("understanding", render_understanding_request(talk, [], [], [], NAMES))
+    understanding = write_form("understanding", render_understanding_request(talk, [], [], [], [], NAMES))
     assert Understanding.model_validate_json(understanding).user_profile
 
 

@@ -305,6 +305,29 @@ def test_what_is_contradicted_is_closed_whatever_its_words(mira: Companion, had:
     assert outcomes(apply(mira, talk, new, contradicted={0: [cups]})) == [("already", "")]
 
 
+@pytest.mark.parametrize(
+    ("known", "text", "outcome", "reason"),
+    [
+        ("Alice works as a nurse.", "Alice is a nurse by trade.", "reinforced", ""),
+        ("Alice has a cat.", "Alice has a cat called Pixel.", "revised", ""),
+        ("Alice has a cat called Pixel.", "Alice has a cat.", "reinforced", ""),
+        ("Alice has a meeting on 8 May.", "Alice's meeting is on 8 May at 10.", "revised", ""),
+        ("Alice pays 900 euros of rent.", "Alice pays 950 euros of rent.", "added", "another_telling"),
+        ("Alice saw the sea with Rui.", "Alice saw the sea with Ana.", "added", "another_telling"),
+        ("Alice likes tea.", "Alice paints boats.", "added", "another_subject"),
+    ],
+)
+def test_what_is_read_as_the_same_stands_once_with_all_that_is_named(
+    mira: Companion, had: Had, known: str, text: str, outcome: str, reason: str
+) -> None:
+    before = keep(mira, had, known, known)
+    talk = had(mira, text, at=DAY + timedelta(days=1))
+    new = learnt(text, 1, text)
+    assert outcomes(apply(mira, talk, new, repeated={0: [before]})) == [(outcome, reason)]
+    left = {memory.text for memory in facts(mira) if not memory.closed_at}
+    assert left == {"reinforced": {known}, "revised": {text}, "added": {known, text}}[outcome]
+
+
 def test_what_the_user_told_is_contradicted_only_by_the_user(mira: Companion, had: Had) -> None:
     cups = keep(mira, had, CUPS, "I drink five cups of coffee a day.")
     said = "I promise to hide your coffee."

@@ -90,6 +90,7 @@ def test_what_denies_nothing_known_is_kept_as_a_fact_of_its_own_where_it_is_read
         ),
         ({"answers": {"3": "if"}}, ["", "", "if"]),
         ({"answers": {"1": "Over.", "2": "both", "3": "no longer true"}}, ["over", "yes", "over"]),
+        ({"answers": {"1": "The same.", "2": "一样", "3": "similar"}}, ["same", "same", ""]),
         ({"answers": {"1": "purple", "2": None, "3": ["yes"], "7": "yes"}}, ["", "", ""]),
         ({"answers": [{"number": 2, "answer": "yes"}, "no"]}, ["", "yes", ""]),
         ({"answers": {"1": "yes", " 1": "joke", "2": "if"}}, ["", "if", ""]),
@@ -112,6 +113,29 @@ def test_an_answer_out_of_form_says_nothing(mira: Companion, had: Had, rehearsal
     for answer in ("I have read it.", '{"answers": {"1": "yes", "1": "joke"}}', '{"answers": 7}'):
         rehearsal.script({"task": "verification", "answer": answer})
         assert ask_about(build(1, 2), talk, NAMES) == {"fact 1": "", "fact 2": ""}
+
+
+def test_same_is_said_of_two_sentences_and_of_one_means_yes(
+    mira: Companion, had: Had, rehearsal: RehearsalServer
+) -> None:
+    earlier = Drafted("earlier 0", "earlier", "Alice is a nurse.", (), ["Alice works as a nurse."])
+    rehearsal.script({"task": "verification", "answer": '{"answers": {"1": "same", "2": "same"}}'})
+    assert ask_about([*build(1), earlier], had(mira, "One."), NAMES) == {"fact 1": "yes", "earlier 0": "same"}
+    (system, user) = rehearsal.requests()[-1]["messages"]
+    assert (
+        '2. earlier: "Alice is a nurse." <- "Alice works as a nurse." (over, same or yes?)' in user["content"]
+    )
+    assert "from 1 to 2" in system["content"]
+
+
+def test_a_reading_is_told_rules_for_the_kinds_that_it_reads_alone(mira: Companion, had: Had) -> None:
+    talk = had(mira, "One.")
+    of_fact, of_diary = (
+        render_verification_request([Drafted("1", kind, "One.", [1])], talk, NAMES)[0]["content"]
+        for kind in ("fact", "diary")
+    )
+    assert ['marked "diary"' in rules for rules in (of_fact, of_diary)] == [False, True]
+    assert not any('marked "earlier"' in rules for rules in (of_fact, of_diary))
 
 
 def test_a_reading_takes_as_many_calls_as_the_context_needs_and_none_for_nothing(
