@@ -34,7 +34,8 @@ SPOKEN = WALK.format(
     columns="message.id, message.role, message.text, message.is_hidden,"
     " (SELECT id FROM memory_memory WHERE message_id = message.id), message.said_at,"
     " coalesce((SELECT emotions FROM companions_reply WHERE answer_id = message.id),"
-    " (SELECT emotions FROM companions_waking WHERE id = message.waking_id), '[]')::text"
+    " (SELECT emotions FROM companions_waking WHERE id = message.waking_id), '[]')::text,"
+    " coalesce((SELECT tool_calls FROM companions_reply WHERE answer_id = message.id), '[]')::text"
 )
 
 
@@ -87,7 +88,7 @@ def open_session(conversation: Conversation, now: datetime) -> Session:
 class Spoken(NamedTuple):
     """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long.
 
-    `emotions` are what its companion showed in it, each with its place in the text.
+    `emotions` are what its companion showed in it, each with its place in the text; `calls` are those of tools before it.
     """
 
     pk: UUID
@@ -97,6 +98,7 @@ class Spoken(NamedTuple):
     memory_id: UUID | None
     said_at: datetime
     emotions: Sequence[Mapping[str, object]] = ()
+    calls: Sequence[Mapping[str, Any]] = ()
 
 
 def load_path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
@@ -111,7 +113,8 @@ def load_spoken(message: Message, limit: int) -> list[Spoken]:
     parameters: dict[str, Any] = {"start": start, "conversation": conversation, "limit": limit}
     with connection.cursor() as cursor:
         cursor.execute(SPOKEN, parameters | {"session": message.session_id})
-        return [Spoken._make((*rest, json.loads(emotions))) for *rest, emotions in cursor.fetchall()]
+        rows = cursor.fetchall()
+    return [Spoken(*row[:-2], *map(json.loads, row[-2:])) for row in rows]
 
 
 def load_page(

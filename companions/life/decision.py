@@ -14,7 +14,7 @@ from companions.conversations.text_calls import QuotedCalls
 from companions.life.waking_answer import Words, is_silence, read_answer, read_calls
 from companions.life.waking_context import WakingContext, compose_prompt
 from companions.models import Waking
-from companions.prompting.turn_prompt import compose_tool_result
+from companions.prompting.tool_lines import compose_tool_result
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
 from providers.errors import ProviderUnavailable

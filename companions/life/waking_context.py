@@ -20,9 +20,9 @@ from companions.life.inner_state import get_feeling_now
 from companions.life.recent_talk import RecentTalk, load_recent_talk
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
-from companions.prompting.history import Line
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
-from companions.prompting.turn_prompt import RULES, compose_tool_result, load_last_time, render_system
+from companions.prompting.tool_lines import Line, compose_call, compose_tool_result
+from companions.prompting.turn_prompt import RULES, load_last_time, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from memory.threads import load_open_threads, render_threads
@@ -226,11 +226,7 @@ def _compose_steps(steps: Sequence[dict[str, Any]]) -> list[Line]:
     lines: list[Line] = []
     for _round, group in groupby(steps, key=lambda step: step["round"]):
         used = list(group)
-        functions = [{"name": step["name"], "arguments": step["arguments"]} for step in used]
-        calls = [
-            {"id": step["id"], "type": "function", "function": function}
-            for step, function in zip(used, functions, strict=True)
-        ]
+        calls = [compose_call(step["id"], step["name"], step["arguments"]) for step in used]
         lines.append({"role": "assistant", "content": None, "tool_calls": calls})
         lines += [compose_tool_result(step["id"], step["result"]) for step in used]
     return lines

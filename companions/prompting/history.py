@@ -1,4 +1,4 @@
-"""The history as a model sees it: with the emotions that it showed, and the times at which the talk went on after a rest.
+"""The history as a model sees it: with what it did, the emotions that it showed, and times where the talk had rested.
 
 A message never changes once it stands there, so that the same prefix is sent turn after turn.
 """
@@ -8,7 +8,8 @@ from datetime import datetime, timedelta, tzinfo
 
 from companions.conversations.messages import Spoken
 from companions.models import Message
-from providers.tokens import MESSAGE_TOKENS, estimate
+from companions.prompting.tool_lines import Line, render_deeds
+from providers.tokens import MESSAGE_TOKENS, estimate, estimate_messages
 from text.strings import block, neutral, quoted
 
 RESTED = timedelta(hours=1)  # a silence that is told
@@ -17,12 +18,11 @@ TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
 # Messages that leave the window at once: while they stay, so does the prompt's beginning.
 MOVES_BY = (16, 8, 4)
 
-Line = dict[str, object]
-
 
 def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
     """Return the messages, oldest first, as they are sent.
 
+    What an answer did stands between the person's words and its own; where the window begins with it, it is left out.
     What the companion said by itself follows its words before it in one message, each time after its own time: many
     templates want that the two take turns.
     """
@@ -40,6 +40,7 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
         if before and is_own and before.role == said.role:
             lines[-1]["content"] = f"{lines[-1]['content']}\n\n{time}\n{text}"
         else:
+            lines += render_deeds(said) if before else []
             has_rested = before is not None and said.said_at - before.said_at >= RESTED
             lines.append(
                 {"role": said.role, "content": f"{time}\n{text}" if has_rested and not is_own else text}
@@ -70,6 +71,7 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
     kept: list[Spoken] = []
     for message in messages:
         tokens -= estimate(show_emotions(message.text, message.emotions)) + MESSAGE_TOKENS
+        tokens -= estimate_messages(render_deeds(message)) if message.calls else 0
         if kept:  # the time of the later one is told after a rest, and where nobody had answered
             later = kept[-1]
             is_unasked = later.role == message.role == Message.Role.ASSISTANT

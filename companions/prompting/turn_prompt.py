@@ -4,18 +4,17 @@ What stays the same from turn to turn comes first, so that a provider's prefix c
 as one block into the last user message, and is not repeated in later history.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from django.conf import settings
 
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply, Session
-from companions.prompting.history import RESTED, Line, render_history
+from companions.prompting.history import RESTED, render_history
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
     PinnedContext,
@@ -23,6 +22,7 @@ from companions.prompting.pinned_context import (
     render_pinned,
     render_session_notes,
 )
+from companions.prompting.tool_lines import Line
 from companions.sessions.transcript import select_messages, select_visible
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
@@ -32,7 +32,7 @@ from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-TEMPLATE = "turn-7"
+TEMPLATE = "turn-8"
 FACTS_TOKENS = 200  # of the moment, with the directive
 FIRST_TURNS = 3  # of a session: later it has a course of its own
 DIARY_TOKENS = 80
@@ -298,15 +298,6 @@ def render_context(
         remembered = [render_memory(memory, companion, origins) for memory in order_for_reading(some)]
         lines += [title, *remembered] if some else []
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])
-
-
-def compose_tool_result(call_id: str, result: dict[str, Any]) -> Line:
-    """Return what a tool gave, as the model is told."""
-    return {
-        "role": "tool",
-        "tool_call_id": call_id,
-        "content": neutral(json.dumps(result, ensure_ascii=False)),
-    }
 
 
 def choose_memories(

@@ -21,8 +21,9 @@ from companions.life.inner_state import load_session_mood
 from companions.models import Companion, Message, Prompt, Reply, Session
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import turn_prompt
-from companions.prompting.history import Line, align_window, choose_newest
+from companions.prompting.history import align_window, choose_newest
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
+from companions.prompting.tool_lines import Line
 from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, load_last_time
 from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue
@@ -312,6 +313,16 @@ def compose(turn: TurnContext) -> None:
     turn.shown |= {*turn.summarised, *turn.pinned.sources}
     turn.shown |= turn.last_time.ids if turn.last_time else set()
     turn.shown |= {thread.memory_id for thread in turn.threads}
+    turn.shown |= load_shown_before(turn.history)
+
+
+def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:
+    """Return the ids of all that answers of the history were shown which called tools: their calls may quote it."""
+    called = [said.pk for said in history if said.calls]
+    prompts = (
+        Prompt.objects.filter(reply__answer__in=called).values_list("shown", flat=True) if called else ()
+    )
+    return {id for shown in prompts for id in shown}
 
 
 def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:

@@ -26,8 +26,7 @@ from companions.errors import LostOwnershipError
 from companions.events import CUT_AT_LIMIT, CUT_AT_LOOP, render_recalled
 from companions.models import Prompt, Reply
 from companions.models.companion import lock
-from companions.prompting.history import Line
-from companions.prompting.turn_prompt import compose_tool_result
+from companions.prompting.tool_lines import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
 from companions.replies.context import TurnContext, embed_message, get_round_offers, prepare, record_call
 from companions.replies.lifecycle import Said

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
+from companions.prompting.tool_lines import compose_call
 from companions.tools.tool import ToolContext
 from providers.chat.events import ToolCall
 from providers.selection import get_provider
@@ -72,8 +73,7 @@ def add_calls(context: ToolContext, calls: Sequence[ToolCall], said: str = "") -
     for call in calls:
         left = count_tokens_left(context)
         fits = estimate(call.arguments) <= left
-        function = {"name": call.name, "arguments": call.arguments if fits else "{}"}
-        wire.append({"id": call.id, "type": "function", "function": function})
+        wire.append(compose_call(call.id, call.name, call.arguments if fits else "{}"))
         too_long = TOO_LONG.format(words=left // 2) if left > OVERHEAD_TOKENS else FULL
         refusals.append("" if fits else too_long)
     return refusals

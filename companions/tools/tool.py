@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from accounts.usage import Payer
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Waking
-from companions.prompting.history import Line
+from companions.prompting.tool_lines import Line
 from memory.recall.recall import Found
 
 MAX_NAMED = 5  # of several that are meant by the same words

@@ -1,5 +1,8 @@
-"""The history as it is sent: emotions where they were shown, times where the talk rested, a beginning that stays."""
+"""The history as it is sent: what was done, emotions where they were shown, times where the talk rested, a beginning that
+stays.
+"""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -8,15 +11,17 @@ import pytest
 from django.utils import timezone
 
 from companions.conversations.messages import Spoken
-from companions.models import Companion, Message
+from companions.models import Companion, Message, Reply
 from companions.prompting.history import (
     align_window,
     choose_newest,
     render_history,
     show_emotions,
 )
+from companions.replies.context import record_call
+from companions.replies.lifecycle import Said, finish, process_name
 from tests.companions.talking import say
-from tests.companions.tools.conftest import end, turn_of
+from tests.companions.tools.conftest import end, turn_of, use
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
@@ -56,6 +61,49 @@ def test_times_are_told_where_the_talk_rested_and_between_what_was_said_unasked(
     ]
 
 
+def used(name: str, result: dict[str, Any], **arguments: Any) -> dict[str, Any]:
+    """A call of a tool, as it is kept with its reply."""
+    return {"id": "call_1", "name": name, "arguments": json.dumps(arguments), "result": result}
+
+
+SET = used("set_timer", {"when": "5 minutes", "next": "2026-11-24 12:05:00"}, schedule="5min", note="tea")
+
+
+def test_what_an_answer_did_stands_before_its_words_and_after_what_it_answers() -> None:
+    told = used("remember", {"remembered": "x" * 900}, text="x" * 900)
+    calls = [
+        used("recall", {"remembered": []}, cue="tea"),
+        SET,
+        used("remember", {"error": "text: is empty"}),
+        told,
+    ]
+    history = [
+        spoken("user", "Remind me of the tea.", NOON),
+        spoken("assistant", "I'll remind you!", NOON)._replace(calls=calls),
+        spoken("assistant", "Tea!", NOON + timedelta(minutes=5)),
+    ]
+    asked, call, given, second, _given, answer = render_history(history, UTC)
+    assert (asked["content"], str(answer["content"]).partition("\n")[0]) == (
+        "Remind me of the tea.",
+        "I'll remind you!",
+    )
+    [sent] = call["tool_calls"]  # type: ignore[misc]
+    assert sent["function"] == {"name": "set_timer", "arguments": SET["arguments"]}
+    assert json.loads(str(given["content"])) == SET["result"]
+    assert given["tool_call_id"] == sent["id"]
+    assert sent["id"].isalnum()
+    assert len(sent["id"]) == 9
+    assert len(str(second["tool_calls"])) < 400
+    assert [line["role"] for line in render_history(history[1:], UTC)] == ["assistant"]
+
+
+def test_what_was_done_takes_its_room() -> None:
+    said = [spoken("assistant", "I'll remind you!", NOON), spoken("user", "Remind me.", NOON)]
+    done = [said[0]._replace(calls=[SET]), said[1]]
+    assert len(choose_newest(said, 40)) == 2
+    assert len(choose_newest(done, 40)) < 2
+
+
 def test_the_window_moves_by_steps_so_that_the_prompt_begins_the_same() -> None:
     said = [spoken("user", "A long day in the garden.", NOON)] * 100
     firsts = []
@@ -87,3 +135,26 @@ def test_what_it_said_unasked_shows_its_emotion_too(mira: Companion) -> None:
     answer = Message.objects.get(text="Sleep well.")
     assert [said.pk for said in turn.history][-1] == answer.pk
     assert [list(said.emotions) for said in turn.history] == [[], []]
+
+
+@pytest.mark.django_db
+def test_the_next_turn_is_shown_what_was_done_and_goes_with_all_that_it_was_drawn_from(
+    mira: Companion,
+) -> None:
+    first = turn_of(mira, "Remember that I like oolong.")
+    given = use(first, "remember", text="Alice likes oolong.")
+    record_call(first, 2, timezone.now())
+    done = used("remember", given, text="Alice likes oolong.")
+    said = Said("I will.", tool_calls=[done])
+    assert finish(first.reply, Reply.State.DONE, said, timezone.now(), held_by=process_name())
+    second = turn_of(mira, "Did you?", timezone.now())
+    assert [line["role"] for line in second.prompt] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    assert "oolong" in str(second.prompt[2]["tool_calls"])
+    assert mira.memories.get(kind="fact").pk in second.shown

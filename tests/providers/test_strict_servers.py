@@ -30,8 +30,10 @@ def said(events: list[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, Piece))
 
 
-async def ask(chat: ChatClient, messages: Any = GREETED, sampling: Sampling = SAMPLING) -> list[Event]:
-    return [event async for event in chat.stream(messages, sampling=sampling)]
+async def ask(
+    chat: ChatClient, messages: Any = GREETED, sampling: Sampling = SAMPLING, tools: Any = ()
+) -> list[Event]:
+    return [event async for event in chat.stream(messages, tools, sampling=sampling)]
 
 
 def refusal(message: str, status: int = 400) -> dict[str, Any]:
@@ -128,6 +130,42 @@ def test_calls_of_tools_stay_apart() -> None:
     results = [{"role": "tool", "tool_call_id": "1", "content": "a"}, {"role": "tool", "content": "b"}]
     assert merge_roles([GREETED[2], call, *results]) == [GREETED[2], call, *results]
     assert list(arrange(GREETED, frozenset())) == GREETED
+
+
+CALL = {"id": "1", "type": "function", "function": {"name": "recall", "arguments": "{}"}}
+CALLED = [
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "1", "content": "a"},
+]
+WITH_CALLS = [
+    {"role": "system", "content": "You are Noor."},
+    {"role": "user", "content": "One"},
+    *CALLED,
+    {"role": "assistant", "content": "Yes."},
+    {"role": "user", "content": "Two"},
+    *CALLED,
+]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [ALTERNATING[0], "Tool call IDs should be alphanumeric strings with length 9!", "Unexpected role: tool",
+     "An assistant message with 'tool_calls' must be followed by tool messages", "tools are not supported"],
+)  # fmt: skip
+async def test_calls_of_the_talk_before_go_where_a_server_does_not_take_them(
+    rehearsal: RehearsalServer, make_chat: Make, words: str
+) -> None:
+    rehearsal.script(refusal(words), {"answer": "Yes."})
+    offered = [{"type": "function", "function": {"name": "recall", "parameters": {}}}]
+    assert said(await ask(make_chat(), WITH_CALLS, tools=offered)) == "Yes."
+    roles = [message["role"] for message in rehearsal.requests()[-1]["messages"]]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "tool"]
+
+
+def test_what_a_tool_gave_goes_with_its_call() -> None:
+    whole = estimate_messages(WITH_CALLS)
+    shorter = [shorten_history(WITH_CALLS, (), tokens) or [] for tokens in range(1, whole)]
+    assert {message["role"] for sent in shorter for message in sent[1:2]} == {"assistant", "user"}
 
 
 LONG = [

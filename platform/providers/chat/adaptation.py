@@ -32,8 +32,15 @@ REFUSALS = {
     "frequency_penalty": re.compile(r"(?i)\bfrequency.?penalty\b|\bpenalt(?:y|ies)\b"),
     "stop": re.compile(r"(?i)['\"`]stop['\"`]|\bstop[ _-]?(?:words?|strings?|sequences?|tokens?)\b|: stop\b"),
 }
+WANTED_ROLES = (
+    r"(?i)alternat|(?:start|begin)s? with (?:a |the )?['\"`]?user|first (?:non-system )?message (?:must|should|role)"
+    r"|consecutive (?:user|assistant|messages|roles)|same role|last message (?:must|should|role)"
+    r"|(?:only one|a single|multiple|more than one) system"
+    r"|system (?:message|prompt|role)s?.{0,20}(?:beginning|first|start)"
+    r"|after the optional system|expected.{0,20}role"
+)
 # How servers say that messages must stand in another order: `roles` that alternate, from the user's on, behind one
-# message of the system's, or no message of the `system`'s at all.
+# message of the system's, no message of the `system`'s at all, or no `calls` of tools in the talk before.
 ORDERS = {
     "system": re.compile(
         r"(?i)system.{0,5}(?:role|messages?|prompts?|instructions?)?.{0,20}"
@@ -41,12 +48,11 @@ ORDERS = {
         r"|(?:not|n't) support.{0,20}\bsystem|(?:invalid|unexpected|unknown|unsupported).{0,12}role.{0,8}\bsystem"
         r"|only (?:the )?user,? (?:and )?(?:assistant|model)\b.{0,30}roles"
     ),
-    "roles": re.compile(
-        r"(?i)alternat|(?:start|begin)s? with (?:a |the )?['\"`]?user|first (?:non-system )?message (?:must|should|role)"
-        r"|consecutive (?:user|assistant|messages|roles)|same role|last message (?:must|should|role)"
-        r"|(?:only one|a single|multiple|more than one) system"
-        r"|system (?:message|prompt|role)s?.{0,20}(?:beginning|first|start)"
-        r"|after the optional system|expected.{0,20}role"
+    "roles": re.compile(WANTED_ROLES),
+    "calls": re.compile(
+        rf"{WANTED_ROLES}|\brole.{{0,20}}\btool\b|\btool\b.{{0,20}}\brole|\bonly (?:the )?user\b"
+        r"|tool.?call.{0,12}\bids?\b|single tool.?call|number of (?:function|tool) calls"
+        r"|tool_calls?\b.{0,40}(?:must|should|follow|preced)|(?:must|should|follow|preced).{0,40}tool_calls?\b"
     ),
 }
 TOO_LONG = re.compile(
@@ -136,15 +142,22 @@ def find_refused_part(error: ProviderError, body: Mapping[str, Any], refused: fr
 def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
     """Return the messages in the order that the server wants: as they are, where it refused none.
 
+    Without the calls of tools in the talk before, where it takes none.
     Else system first, or within the user's first message; then the user's, and no two of a role in a row. What the
     assistant said before is told in the system's message.
     """
-    if not refused & ORDERS.keys():
+    if refused & {"tools", "calls"}:
+        messages = _leave_out_earlier_calls(messages)
+    if not refused & {"system", "roles"}:
         return list(messages)
     told = [str(message["content"]) for message in messages if message["role"] == "system"]
     rest = [message for message in messages if message["role"] != "system"]
     begins = next((at for at, message in enumerate(rest) if message["role"] == "user"), 0)
-    if early := [str(message["content"]) for message in rest[:begins] if message.get("content")]:
+    if early := [
+        str(message["content"])
+        for message in rest[:begins]
+        if message["role"] != "tool" and message.get("content")
+    ]:
         told.append("\n".join([SPOKE_FIRST, *early]))
     arranged = merge_roles(rest[begins:])
     system = "\n\n".join(told)
@@ -156,6 +169,20 @@ def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
         first = {**arranged[0], "content": f"{system}\n\n{arranged[0]['content']}"}
         return [first, *arranged[1:]]
     return [{"role": "user", "content": system}, *arranged]
+
+
+def _leave_out_earlier_calls(messages: Messages) -> Messages:
+    """Return the messages without the calls of tools before the user's last one, and without what these gave."""
+    last = _find_last_asked(messages)
+    return [
+        message
+        for at, message in enumerate(messages)
+        if at > last or (message["role"] != "tool" and not message.get("tool_calls"))
+    ]
+
+
+def _find_last_asked(messages: Messages) -> int:
+    return max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
 
 
 def merge_roles(messages: Messages, roles: Collection[str] = ("user", "assistant")) -> list[dict[str, Any]]:
@@ -217,16 +244,17 @@ def _as_number(found: "re.Match[str] | None") -> int:
 def shorten_history(messages: Messages, tools: Messages, tokens: int) -> Messages | None:
     """Return the messages without their oldest that are not the system's, so that they have at most so many tokens.
 
-    The user's last message stays, and all after it. None where there is nothing to leave out.
+    The user's last message stays, and all after it; what a tool gave goes with its call. None where there is nothing to
+    leave out.
     """
-    last = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
+    last = _find_last_asked(messages)
     older = [at for at in range(last) if messages[at]["role"] != "system"]
     if not older:
         return None
     left = estimate_messages(messages, tools)
     gone: set[int] = set()
     for at in older:
-        if left <= tokens and gone:
+        if left <= tokens and gone and messages[at]["role"] != "tool":
             break
         left -= estimate_messages([messages[at]])
         gone.add(at)

@@ -7,6 +7,7 @@ import pytest
 
 from companions import tools
 from companions.models import Companion
+from companions.prompting.tool_lines import DEEDS
 from companions.replies.context import TurnContext
 from companions.tools.more_tools import GROUPS
 from companions.tools.registry import ALWAYS, TOOLS
@@ -66,6 +67,10 @@ def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name:
     given = tools.call(turn, name, arguments, NOW)
     assert given.keys() == {"error"}
     assert 0 < len(given["error"]) <= 1500
+
+
+def test_the_history_shows_each_tool_that_changes_something() -> None:
+    assert {name for name, tool in TOOLS.items() if tool.writes} == {*DEEDS, "more_tools"}
 
 
 def test_an_unknown_tool_is_told_which_there_are(turn: TurnContext) -> None:
