@@ -18,11 +18,12 @@ from accounts.usage import Payer
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
-from companions.models import Companion, Message, Prompt, Reply, Session
+from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import turn_prompt
 from companions.prompting.history import align_window, choose_newest
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
+from companions.prompting.running_timers import MAX_TIMERS, load_running_timers, render_timers
 from companions.prompting.tool_lines import Line
 from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, load_last_time
 from companions.replies.lifecycle import hold_reply
@@ -75,6 +76,7 @@ class TurnContext:
     origins: Origins = NOWHERE
     last_time: LastTime | None = None
     threads: list[Thread] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
     pinned: PinnedContext = NOTHING_PINNED
@@ -94,9 +96,10 @@ class TurnContext:
 
     @property
     def moment(self) -> list[str]:
-        """Return where the two left off, and what is open between them, as lines of the prompt."""
+        """Return where the two left off, what is open between them, and which timers run, as lines of the prompt."""
         before = self.last_time.lines(self.companion, self.facts.now) if self.last_time else []
-        return [*before, *render_threads(self.threads, self.facts.now.date())]
+        threads = render_threads(self.threads, self.facts.now.date())
+        return [*before, *threads, *render_timers(self.timers, self.companion)]
 
     @property
     def given(self) -> list[UUID]:
@@ -177,6 +180,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     user_turns = sum(spoken.role == Message.Role.USER for spoken in visible)
     turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
     turn.threads = load_threads(companion, visible, now)
+    turn.timers = load_running_timers(companion.pk)
     turn.facts = load_facts(companion, session, message, now, is_told=turn.last_time is not None)
     pinned = load_pinned_context(companion.pk)
     state = pinned.inner_state
@@ -313,6 +317,7 @@ def compose(turn: TurnContext) -> None:
     turn.shown |= {*turn.summarised, *turn.pinned.sources}
     turn.shown |= turn.last_time.ids if turn.last_time else set()
     turn.shown |= {thread.memory_id for thread in turn.threads}
+    turn.shown |= {timer.pk for timer in turn.timers[:MAX_TIMERS]}
     turn.shown |= load_shown_before(turn.history)
 
 

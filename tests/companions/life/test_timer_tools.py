@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from companions import tools
+from companions.life.timers import cancel, set_timer
 from companions.models import Companion, Timer
 from companions.replies.context import TurnContext
 from providers.rehearsal.talk import answer
@@ -44,6 +45,30 @@ def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: TurnC
     end(turn)
     use(turn_of(mira, "And again"), "set_timer", schedule="30s", note="drink water")
     assert mira.timers.filter(note="drink water").count() == 3
+
+
+def test_the_next_turn_is_told_which_timers_run(mira: Companion, turn: TurnContext) -> None:
+    for number in (5, 4, 3, 2):
+        use(turn, "set_timer", schedule=f"{number}min", note=f"tea {number}")
+    set_timer(mira, "cron:0 8 * * 1-5", "stretch", by=Timer.By.USER, now=NOW, is_asked_for=True)
+    set_timer(mira, "1min", "be kind", by=Timer.By.OPERATOR, now=NOW, is_asked_for=False)
+    use(turn, "cancel_timer", timer=str(mira.timers.get(note="tea 3").pk))
+    end(turn)
+    following = turn_of(mira, "Did you set it?")
+    end(following)
+    told = str(following.prompt[-1]["content"])
+    lines = (
+        told.partition("These timers are set already:\n")[2].partition("\n</kith-context>")[0].splitlines()
+    )
+    due = [(NOW + timedelta(minutes=number)).astimezone(mira.user.zone) for number in (2, 4, 5)]
+    times = [f"{at:%a %d %b, %H:%M}" for at in due]
+    assert lines[:3] == [f'- {at}: "tea {number}"' for at, number in zip(times, (2, 4, 5), strict=True)]
+    assert lines[3] == "- and 1 more"
+    for timer in mira.timers.filter(note__startswith="tea"):
+        cancel(timer, NOW)
+    last = turn_of(mira, "And now?")
+    assert ', every weekday at 08:00: "stretch"' in str(last.prompt[-1]["content"])
+    assert mira.timers.get(note="stretch").pk in last.shown
 
 
 def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, turn: TurnContext) -> None:
