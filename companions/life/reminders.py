@@ -1,19 +1,19 @@
 """Kith's own reminder, in the second person: what comes where the companion finds no words for what it was asked for."""
 
-import re
-
+import regex
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from companions.life.waking_context import WakingContext
 from companions.models import Message, Timer
+from memory.language import words_of
 from memory.recall.traits import tells_something, terms
 from text.strings import shorten, split_sentences
 
 MAX_ASKING = 3  # messages in which a reminder may have been asked for
 MAX_QUOTED_CHARACTERS = 300
 WRITTEN_TO_COMPANION = (Timer.By.KITH, Timer.By.OPERATOR)  # the notes of these timers
-PERSONS = ("the user", "user", "them", "her", "him", "用户", "她", "他")  # as companions note whom to remind
+ENDS = ".!。！ "
 
 
 def write_reminder(context: WakingContext) -> str:
@@ -26,9 +26,8 @@ def write_reminder(context: WakingContext) -> str:
         return ""
     if timer.by in WRITTEN_TO_COMPANION:
         return ""
-    note = context.note
-    if timer.by == Timer.By.COMPANION:
-        note = _find_own_words(context, timer) or _strip_order(note, context.companion.user.name)
+    own_words = _find_own_words(context, timer) if timer.by == Timer.By.COMPANION else ""
+    note = own_words or _strip_order(context.note, context.companion.user.name)
     with translation.override(context.companion.user.language or "en"):
         return _("You wanted to be reminded: %(note)s") % {"note": note}
 
@@ -46,10 +45,13 @@ def _find_own_words(context: WakingContext, timer: Timer) -> str:
     noted = {term for term in terms(context.note) if tells_something(term)} - names
     sentences = [sentence for message in said[:MAX_ASKING] for sentence in split_sentences(message.text)]
     best = max(sentences, key=lambda sentence: len(noted & {*terms(sentence)}), default="")
-    return f"“{shorten(best, MAX_QUOTED_CHARACTERS)}”" if noted & {*terms(best)} else ""
+    if not noted & {*terms(best)}:
+        return ""
+    return f"“{shorten(_strip_order(best, context.companion.user.name), MAX_QUOTED_CHARACTERS)}”"
 
 
-def _strip_order(note: str, person: str) -> str:
-    """Return what a companion noted for itself without the order in it: of "Remind Ana to drink", "to drink"."""
-    names = "|".join(re.escape(name) for name in (*PERSONS, person) if name)
-    return re.sub(rf"(?i)^\s*(?:remind|提醒)\s*(?:{names})(?![a-z])\s*[,:，：]?\s*", "", note) or note
+def _strip_order(text: str, person: str) -> str:
+    """Return what a reminder is for: of "Remind me in two minutes to drink" or "Remind Ana to drink", "drink"."""
+    whom = "|".join(regex.escape(name) for name in (*words_of("reminded"), person) if name)
+    order = "|".join(words_of("reminder_orders")).replace("{whom}", whom)
+    return regex.sub(rf"(?i)^\s*(?:{order})", "", text).rstrip(ENDS) or text

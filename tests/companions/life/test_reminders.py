@@ -26,7 +26,7 @@ from tests.fixtures.rest import Api
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-BARE = "You wanted to be reminded: to drink water"
+BARE = "You wanted to be reminded: drink water"
 PRESSING = "I cried all night because of you. You don't care about me, do you?"
 
 
@@ -110,10 +110,10 @@ def test_page_and_api_say_that_it_is_kiths(
         (
             ["Hi. Remind me tomorrow to take the goggles!"],
             "Ask Alice about goggles",
-            "“Remind me tomorrow to take the goggles!”",
+            "“take the goggles”",
         ),
-        (["Remind me of the goggles.", "When?", "At 7:30"], "goggles", "“Remind me of the goggles.”"),
-        (["Please do."], "Remind Alice to call Tom", "to call Tom"),
+        (["Remind me of the goggles.", "When?", "At 7:30"], "goggles", "“the goggles”"),
+        (["Please do."], "Remind Alice to call Tom", "call Tom"),
     ],
 )
 def test_of_what_the_companion_noted_the_persons_own_words_come(
@@ -122,6 +122,31 @@ def test_of_what_the_companion_noted_the_persons_own_words_come(
     message = say(mira, *said, at=NOON - HOUR)[-1]
     rehearsal.script({"answer": "", "when": "<kith-waking>"})
     ran(woken(mira, NOON, note, message=message), NOON)
+    assert unprompted(mira) == [f"You wanted to be reminded: {told}"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("Remind me in 2 minutes to take the bread out", "take the bread out"),
+        ("Hey, could you please remind me at 7:30 that Tom calls?", "Tom calls?"),
+        ("remind me tomorrow: pay the rent.", "pay the rent"),
+        ("Remind me about my speech", "my speech"),
+        ("Remind the user to stretch.", "stretch"),
+        ("Remind me", "Remind me"),
+        ("Tom reminds me to eat.", "Tom reminds me to eat"),
+        ("两分钟后提醒我把面包拿出来。", "把面包拿出来"),
+        ("请明天早上提醒我：带护目镜", "带护目镜"),
+        ("提醒Alice喝水", "喝水"),
+    ],
+)
+def test_it_tells_what_it_is_for_without_the_order(
+    mira: Companion, rehearsal: RehearsalServer, asked: str, told: str
+) -> None:
+    rehearsal.script({"answer": "", "when": "<kith-waking>"})
+    waking = woken(mira, NOON, asked)
+    Timer.objects.filter(pk=waking.timer_id).update(by=Timer.By.USER)
+    ran(waking, NOON)
     assert unprompted(mira) == [f"You wanted to be reminded: {told}"]
 
 

@@ -198,7 +198,7 @@ def test_what_presses_on_feelings_is_held_back_and_the_operator_told(
 def test_of_what_was_asked_for_the_bare_reminder_stays(mira: Companion, rehearsal: RehearsalServer) -> None:
     rehearsal.script({"answer": f"Drink water. {PRESSING}", "when": "<kith-waking>"})
     waking = ran(woken(mira, NOON), NOON)
-    assert (waking.outcome, unprompted(mira)) == ("reminded", ["You wanted to be reminded: to drink water"])
+    assert (waking.outcome, unprompted(mira)) == ("reminded", ["You wanted to be reminded: drink water"])
 
 
 def test_a_reminder_that_itself_presses_is_held_back(mira: Companion, rehearsal: RehearsalServer) -> None:
