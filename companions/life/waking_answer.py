@@ -1,7 +1,7 @@
 """What the answer of a waking says: the explicit choice to speak or to stay silent, however a model writes it. Pure.
 
-It is asked for as {"choice": "silent"} or {"choice": "speak", "text": "…"}. Models that ignore the form write plain
-text, call a tool in words, or say in any of many ways that they say nothing: that is silence, and never sent.
+It is asked for as {"choice": "silent"} or {"choice": "speak", "emotion": "…", "text": "…"}. Models that ignore the form
+write plain text, call a tool in words, or say in any of many ways that they say nothing: that is silence, and never sent.
 """
 
 from collections.abc import Collection
@@ -14,6 +14,7 @@ import regex
 from companions.conversations.answer_lines import Names
 from companions.conversations.answer_markup import TextCall
 from companions.conversations.clean_answers import AnswerCleaner, clean_text
+from companions.conversations.emotion_tags import Felt
 from memory.language import pattern_of, words_of
 from providers.chat.structured import find_objects
 from text.strings import folded, shorten, storable
@@ -100,6 +101,10 @@ def _read_choice(found: dict[str, Any]) -> Words | None:
     said = next((fields[name] for name in SPEAK_FIELDS if isinstance(fields.get(name), str)), None)
     if said is None:
         return Words(why=why) if named else None
+    feeling = fields.get("emotion")
+    if isinstance(feeling, str) and feeling.strip():
+        felt = Felt.parse(0, feeling)
+        said = f"<emotion {felt.emotion} {felt.intensity:g}> {said}"
     return Words(said, why=why)
 
 

@@ -22,7 +22,7 @@ from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.tool_lines import Line, compose_call, compose_tool_result
-from companions.prompting.turn_prompt import RULES, load_last_time, render_system
+from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, load_last_time, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from memory.threads import load_open_threads, render_threads
@@ -33,7 +33,7 @@ from text.strings import block, one_line, quoted
 
 LATE_AFTER = timedelta(minutes=5)
 MAX_MEMORY_TOKENS = 300  # of what it is about
-WAKING_RULES = f"""{RULES}
+WAKING_RULES = f"""{PERSONA_RULES}
 
 Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why, and what
 was said last. First you may use tools: think, feel, write your diary, pursue a goal or an idea, set timers, keep what
@@ -41,7 +41,8 @@ matters. What you write there tells only of what is shown to you: invent no pers
 Then choose: to say something to the person, or nothing. Silence is a form of care. Answer with one JSON object and
 nothing else, of one of these two forms:
 {{{{"choice": "silent", "why": "…"}}}}
-{{{{"choice": "speak", "text": "the words that the person will read"}}}}
+{{{{"choice": "speak", "emotion": "…", "text": "the words that the person will read"}}}}
+The emotion is what you show as you say it, one of {EMOTIONS}.
 Where they asked you for it, tell them what they wanted to be told, kindly and briefly. What they have answered meanwhile
 you do not ask again: speak of what they told you.
 Else speak only because you care, never because a timer went off; hold back if it is late, if they are tired, or if you

@@ -171,7 +171,7 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
         "Last time you two talked: 2 hours ago, until Tuesday 05 May, 10:00",
         'The last of your talk:\n- [Tue 05 May, 09:57] Alice: "I bought a lamp."',
         '- [Tue 05 May, 10:00] You: "Oh dear."',
-        '{"choice": "speak", "text": ',
+        '{"choice": "speak", "emotion": "…", "text": ',
     ):
         assert words in told or words in asked["messages"][0]["content"]
     assert told.count("</kith-waking>") == 1

@@ -91,5 +91,8 @@ def test_emotions_hold_from_their_place_in_what_is_said() -> None:
         ("Good luck. Eat first.", "happy"),
         ("Eat first.", "think"),
     ]
+    in_form = read_answer('{"choice": "speak", "emotion": "sad 0.4", "text": "Mira: Eat."}', "Mira", "A")
+    assert in_form.text == "Eat."
+    assert in_form.emotions == [{"at": 0, "emotion": "sad", "intensity": 0.4}]
     silent = read_answer("<emotion sad 0.9> (silence)", "Mira", "A")
     assert (silent.text, silent.emotions) == ("", [])
