@@ -37,8 +37,8 @@ BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
 )
-# By what the results of tools begin that stand in the history.
-TOLD_BY_TOOLS = "remembered|slot|revised|proposed|block|noted|when|cancelled"
+# By what the results of tools begin that stand in the history, as they are given and as the database orders them.
+TOLD_BY_TOOLS = "remembered|slot|revised|proposed|state|block|noted|full|when|next|cancelled|text"
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 COPIED = regex.compile(  # `prompting.history.render_time`, `prompting.turn_prompt.render_context`, what tools gave
     rf"[^\S\n]{{0,8}}(?:\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}"
