@@ -29,7 +29,7 @@ from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
 NEAR_LIKENESS = 0.25  # of what may be meant in other words; its person chooses among it
-PROPOSED = "They are shown now what would be forgotten, and decide. Do not say that you have forgotten it."
+PROPOSED = "Nothing is forgotten yet: they are shown now what would be, and decide themselves."
 
 
 class Remember(Tool):
@@ -124,7 +124,7 @@ class Forget(Tool):
             raise ToolError(
                 "Nothing is kept in these words. Ask the person for the words in which it was told."
             )
-        return {"proposed": self.what, "say": PROPOSED}
+        return {"proposed": self.what, "state": PROPOSED}
 
 
 class RecallMemories(Tool):

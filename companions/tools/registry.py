@@ -35,9 +35,7 @@ WAKING_TOOLS |= {tool.name: tool for tool in waking_tools.TOOLS}
 ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
 MAX_SHARE = 4  # of the context, tools take at most one part in so many
 MAX_ERROR_CHARACTERS = 1500
-NOT_KEPT = (
-    "This looks like a password, a key or the number of a card: such things are not kept. Say so kindly."
-)
+NOT_KEPT = "This looks like a password, a key or the number of a card: such things are not kept."
 
 
 def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
