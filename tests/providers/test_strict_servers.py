@@ -52,7 +52,6 @@ async def test_what_is_wanted_of_the_answer_is_sent(rehearsal: RehearsalServer, 
         "frequency_penalty": 0.2,
         "stop": ["\nAna:", "<|im_end|>"],
         "dry_multiplier": 0.8,
-        "dry_allowed_length": 4,
         "dry_penalty_last_n": 2048,
     }
     await ask(make_chat(), sampling=Sampling(presence_penalty=0.0))
