@@ -15,13 +15,12 @@ from weakref import WeakKeyDictionary
 
 from django.conf import settings
 
-from providers.selection import ChatProvider
-
 if TYPE_CHECKING:
     import httpx2
 
     from providers.chat.client import ChatClient
     from providers.embedding.embedder import Embedder
+    from providers.selection import ChatProvider
 
 T = TypeVar("T")
 
@@ -76,7 +75,7 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClients] = WeakKeyDi
 _lock = Lock()
 
 
-def get_chat_client(provider: ChatProvider) -> "ChatClient":
+def get_chat_client(provider: "ChatProvider") -> "ChatClient":
     """Return the running loop's client of that provider, made at its first use."""
     from providers.chat.client import ChatClient, Timeouts  # the SDK takes most of a second to load
 
