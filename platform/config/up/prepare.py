@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.up.terminal import say
+from providers.clients import get_embedder
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
 
@@ -40,8 +41,6 @@ def write_graph() -> None:
     """Write the built-in embedder's graph where it is missing: here, what writing takes goes with this process."""
     if settings.EMBEDDING["base_url"]:
         return
-    from providers.clients import get_embedder  # comes with models, which there are once Django is set up
-
     embedder = get_embedder()
     if isinstance(embedder, MiniLM):
         try:
