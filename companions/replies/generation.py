@@ -36,6 +36,7 @@ from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Tr
 from providers.chat.sampling import Sampling
 from providers.clients import get_chat_client
 from providers.errors import EmptyAnswer, ProviderError, ProviderRefused
+from providers.failures import note_failure
 from providers.tokens import estimate_answer, estimate_messages
 from text.strings import storable
 
@@ -189,6 +190,7 @@ class Generation:
         except ProviderError as error:
             self._end_answer(meter, calls, before)
             await in_thread_with_retry(end_call, call, meter, prompt, perf_counter(), error)
+            await in_thread_with_retry(note_failure, call.provider, call.model, error, self.clock())
             raise
         except asyncio.CancelledError:
             self._end_answer(meter, calls, before)

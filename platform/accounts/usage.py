@@ -17,6 +17,7 @@ from accounts.errors import GateError
 from accounts.models import ModelCall, SoundCall, User
 from accounts.rates import admit_to
 from providers.errors import MalformedError, ProviderRefused
+from providers.failures import note_failure
 from providers.tokens import Metered, metered
 
 NO_TOKENS = "no_tokens_left"
@@ -151,6 +152,9 @@ def charged(
         try:
             yield charge
         finally:
+            for call in calls:
+                if call.error:
+                    note_failure(call.provider, call.model, call.error, clock())
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
                 charge.calls = ModelCall.objects.bulk_create(rows)

@@ -159,9 +159,11 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
         {"title": title, "separator": True, "items": _list_tables(models, request, failed)}
         for title, models in rooms.items()
     ]
+    services = _list_tables({"providers.Provider": "neurology"}, request, failed)
     if request.user.has_perm("accounts.view_soundcall"):
         sound = {"title": _("Speaking and hearing"), "icon": "hearing", "link": reverse("admin:sound")}
-        groups.append({"title": _("Services"), "separator": True, "items": [sound]})
+        services.append(sound)
+    groups.append({"title": _("Services"), "separator": True, "items": services})
     return [{"items": [home]}, *(group for group in groups if group["items"])]
 
 

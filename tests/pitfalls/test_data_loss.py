@@ -1,6 +1,7 @@
 """What comparable systems lost, or gave away, is kept here."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from memory.models.core_memory import By
 from memory.recall.recall import recall
 from memory.scoring import CHOICES, by_name
 from memory.store import keep_fact
+from providers.selection import choose_chat
 from tests.fixtures.turns import make_companion
 
 NOW = datetime(2024, 3, 4, 18, tzinfo=UTC)
@@ -58,8 +60,9 @@ def test_a_deleted_companion_takes_no_block_and_no_slot_of_another_along(
 @pytest.mark.django_db(transaction=True)
 async def test_an_export_holds_no_key_and_no_token(mira: Companion, settings: Any) -> None:
     settings.CHAT = settings.CHAT | {"api_key": "sk-of-the-operator"}
+    await in_thread(partial(choose_chat, "Mine", "http://llm.example/v1", "m", api_key="sk-of-a-provider"))
     token, plaintext = await in_thread(Token.objects.issue, mira.user, "test")
     whole = b"".join([piece async for piece in export(mira, NOW)]).decode()
     assert "Mira" in whole
-    for secret in (plaintext, token.digest, mira.user.password, "sk-of-the-operator"):
+    for secret in (plaintext, token.digest, mira.user.password, "sk-of-the-operator", "sk-of-a-provider"):
         assert str(secret) not in whole

@@ -1,6 +1,17 @@
 """Operators' pages, and what the admin of every model that holds people's words is made of."""
 
-from safety.admin import people, records
+from safety.admin import people, providers, records
 from safety.admin.private import PrivateAdmin, link, link_to, marks, moment, number, state
 
-__all__ = ["PrivateAdmin", "link", "link_to", "marks", "moment", "number", "people", "records", "state"]
+__all__ = [
+    "PrivateAdmin",
+    "link",
+    "link_to",
+    "marks",
+    "moment",
+    "number",
+    "people",
+    "providers",
+    "records",
+    "state",
+]

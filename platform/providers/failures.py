@@ -1,0 +1,51 @@
+"""What a failed call means for whoever runs Kith: one of a few sentences that say what happened and what to do."""
+
+import re
+from datetime import datetime
+
+from providers.errors import ContextTooLong, EmptyAnswer, MalformedError, ProviderBusy, ProviderError
+from providers.models import Provider
+
+Failure = Provider.Failure
+MONEY = re.compile(
+    r"insufficient[ _](?:quota|balance|credit|funds)|billing|payment|credit balance|余额|欠费", re.I
+)
+NO_MODEL = re.compile(
+    r"model.{0,200}(?:not[ _]?(?:found|exist|supported|a valid)|does not|unknown|no such)", re.I | re.S
+)
+UNKNOWN_MODEL = re.compile(r"(?:no such|unknown|invalid|unsupported|no) model", re.I)
+SILENT = re.compile(r"gave no first piece|fell silent|did not end within")
+KEY_STATUSES, MONEY_STATUS, LIMIT_STATUS, NOT_FOUND_STATUSES = {401, 403}, 402, 429, {404, 405}
+
+
+def classify(error: ProviderError) -> Failure:
+    """Return what kind of failure it is, by the error's class, its HTTP status, and the server's words."""
+    status, said = error.status or 0, error.said
+    if isinstance(error, ContextTooLong):
+        return Failure.CONTEXT
+    if isinstance(error, EmptyAnswer | MalformedError):
+        return Failure.EMPTY
+    if said.startswith("HTML came"):
+        return Failure.HTML
+    if status == MONEY_STATUS or (status >= 400 and MONEY.search(said)):
+        return Failure.MONEY
+    if status in KEY_STATUSES:
+        return Failure.KEY
+    if status >= 400 and (NO_MODEL.search(said) or UNKNOWN_MODEL.search(said)):
+        return Failure.MODEL
+    if status in NOT_FOUND_STATUSES:
+        return Failure.ADDRESS
+    if status == LIMIT_STATUS:
+        return Failure.LIMIT
+    if 300 <= status < 400:
+        return Failure.REDIRECT
+    if status:
+        return Failure.REFUSED if status < 500 else Failure.BROKEN
+    return Failure.SILENT if SILENT.search(said) else Failure.UNREACHABLE
+
+
+def note_failure(base_url: str, model: str, error: ProviderError, now: datetime) -> None:
+    """Note the error at the database's provider of that address and model, if there is one."""
+    if not isinstance(error, ProviderBusy):
+        failed = Provider.objects.filter(base_url=base_url, model=model)
+        failed.update(last_error=classify(error), last_error_at=now)

@@ -1,0 +1,198 @@
+"""Operators' page of chat providers: which there are, which is in force, and whether one answers. No key is shown."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.debug import sensitive_post_parameters
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
+
+from accounts.admin import PlainLookups
+from accounts.models import User
+from database.encryption import DecryptionError
+from providers.clients import run_in_background
+from providers.errors import ProviderError
+from providers.failures import classify, note_failure
+from providers.models import Provider
+from providers.selection import (
+    Capability,
+    ChatProvider,
+    describe,
+    follow_change,
+    get_environment_provider,
+    is_set_by_environment,
+    read_active,
+)
+from providers.trial import Trial, try_provider
+from safety.admin.private import moment
+from safety.audit import record
+from safety.models import AuditEntry
+
+MAX_TRIALS, MAX_SHOWN_CHARACTERS = 5, 300
+ASKED_ANEW = {
+    "base_url",
+    "model",
+    "api_key",
+    "removes_key",
+}  # after a change of these the last error says nothing
+
+
+class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A provider's row. Its key is written here and never read: left empty, it stays."""
+
+    api_key = forms.CharField(
+        label=_("Key"), required=False, max_length=500, widget=UnfoldAdminPasswordWidget(render_value=False)
+    )
+    removes_key = forms.BooleanField(label=_("Remove the key"), required=False, widget=UnfoldBooleanWidget)
+
+    class Meta:
+        model = Provider
+        fields = ("name", "capability", "base_url", "model", "order", "is_active", "context_tokens", "slots")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "api_key" in self.fields:  # whoever may only look has no fields
+            self.fields["api_key"].help_text = describe_key(self.instance)
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse to send a key that is there to another server than the one that it was entered for."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        before, after = (
+            urlsplit(url) for url in (self.initial.get("base_url", ""), cleaned.get("base_url", ""))
+        )
+        is_elsewhere = (before.scheme, before.netloc) != (after.scheme, after.netloc)
+        is_kept = self.instance.sealed_key and not cleaned.get("api_key") and not cleaned.get("removes_key")
+        if is_kept and is_elsewhere and "base_url" in cleaned:
+            self.add_error(
+                "api_key", _("The address leads to another server: enter the key again, or remove it.")
+            )
+        return cleaned
+
+
+def describe_key(row: Provider) -> str:
+    """Return whether the row has a key, with its end where that gives nothing away."""
+    if not row.sealed_key:
+        return gettext("None is set.")
+    try:
+        end = row.key_end
+    except DecryptionError:
+        return gettext("It was sealed with another KITH_ENCRYPTION_KEY, and cannot be read: enter it again.")
+    if not end:
+        return gettext("One is set. Leave this empty to keep it.")
+    return gettext("One is set, ending in %(end)s. Leave this empty to keep it.") % {"end": end}
+
+
+@admin.register(Provider)
+class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+    """Chat providers; whoever changes one does it on record, and every process follows."""
+
+    form = ProviderForm
+    list_display: Any = (
+        *("name", "capability", "model", "base_url", "order", "is_active", "last_error"),
+        moment("last_error_at", _("last failed")),
+    )
+    list_filter = ("capability", "is_active")
+    fieldsets = (
+        (None, {"fields": ("name", "capability", "base_url", "model", "api_key", "removes_key")}),
+        (_("When it is asked"), {"fields": ("order", "is_active")}),
+        (_("What it can do"), {"fields": ("context_tokens", "slots")}),
+        (_("last error"), {"fields": ("last_error", "last_error_at")}),
+    )
+    readonly_fields = ("last_error", "last_error_at")
+    list_before_template = "admin/providers/in_force.html"
+    actions = ("try_selected",)
+    show_full_result_count = False
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        active = read_active()
+        context = {
+            "is_set_by_environment": is_set_by_environment(),
+            "environment": get_environment_provider(),
+            "active": active.get(Capability.CHAT),
+        }
+        response: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
+        return response
+
+    @method_decorator(sensitive_post_parameters("api_key"))
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = super().changeform_view(request, *args, **kwargs)
+        return response
+
+    def get_fieldsets(self, request: HttpRequest, obj: Provider | None = None) -> Any:
+        """No field for the key where nothing may be changed."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if self.has_change_permission(request, obj):
+            return fieldsets
+        (name, shown), *others = fieldsets
+        fields = [field for field in shown["fields"] if field not in {"api_key", "removes_key"}]
+        return [(name, {**shown, "fields": fields}), *others]
+
+    @transaction.atomic
+    def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
+        if form.cleaned_data["api_key"] or form.cleaned_data["removes_key"]:
+            obj.api_key = form.cleaned_data["api_key"]
+        if ASKED_ANEW & set(form.changed_data):
+            obj.last_error, obj.last_error_at = "", None
+        super().save_model(request, obj, form, change)
+        record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, obj.pk)
+        follow_change()
+
+    @transaction.atomic
+    def delete_model(self, request: HttpRequest, obj: Provider) -> None:
+        record(cast(User, request.user), AuditEntry.Deed.DELETED, Provider, obj.pk)
+        super().delete_model(request, obj)
+        follow_change()
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+        for row in queryset:
+            self.delete_model(request, row)
+
+    @admin.action(description=_("Try: ask for one sentence"), permissions=["change"])
+    def try_selected(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
+        """Ask the chosen ones for one real sentence, all at once, and say what came of it."""
+        chosen = list(rows[:MAX_TRIALS])
+        sentence = gettext("Greet me in one short sentence.")
+        trials = run_in_background(_try_all([describe(row) for row in chosen], sentence))
+        for row, trial in zip(chosen, trials, strict=True):
+            if trial.error:
+                note_failure(row.base_url, row.model, trial.error, timezone.now())
+                messages.error(request, _describe_failed(row, trial.error))
+            else:
+                Provider.objects.filter(pk=row.pk).update(last_error="", last_error_at=None)
+                messages.success(request, _describe_answered(row, trial))
+
+
+async def _try_all(providers: Sequence[ChatProvider], sentence: str) -> list[Trial]:
+    return await asyncio.gather(*(try_provider(provider, sentence) for provider in providers))
+
+
+def _describe_answered(row: Provider, trial: Trial) -> str:
+    return gettext(
+        "%(name)s: “%(text)s” The first piece came after %(first).1f s, the last after %(last).1f s."
+    ) % {
+        "name": row.name,
+        "text": trial.text.strip()[:MAX_SHOWN_CHARACTERS],
+        "first": trial.first_piece_seconds,
+        "last": trial.seconds,
+    }
+
+
+def _describe_failed(row: Provider, error: ProviderError) -> str:
+    return gettext("%(name)s: %(failure)s In its own words: %(words)s") % {
+        "name": row.name,
+        "failure": classify(error).label,
+        "words": error.said[:MAX_SHOWN_CHARACTERS],
+    }

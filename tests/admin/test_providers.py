@@ -1,0 +1,176 @@
+"""The operators' page of chat providers: what is in force, keys that nobody sees again, and a button that tries one."""
+
+import logging
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.utils import timezone
+from pydantic import BaseModel
+
+from accounts.models import ModelCall, User
+from accounts.usage import Payer, charged
+from companions.models import Companion
+from providers.chat.structured import ask
+from providers.errors import ProviderError
+from providers.models import Provider
+from providers.selection import choose_chat, follow_change
+from safety.models import AuditEntry
+from tests.admin.walk import listing, page
+from tests.fixtures.rehearsal import RehearsalServer
+
+pytestmark = pytest.mark.django_db
+KEY = "sk-of-the-operator-4711"
+ADD = "/admin/providers/provider/add/"
+
+
+def fields(server: RehearsalServer, **others: Any) -> dict[str, Any]:
+    given = {"name": "Mine", "capability": "chat", "base_url": server.url, "model": "rehearsal"}
+    return given | {"order": 0, "is_active": "on", "api_key": KEY} | others
+
+
+def tried(desk: Client, *rows: Provider) -> str:
+    asked = {"action": "try_selected", "_selected_action": [row.pk for row in rows]}
+    return desk.post(listing(Provider), asked, follow=True).content.decode()
+
+
+def test_a_key_is_seen_in_no_page_no_log_and_no_record(
+    desk: Client, rehearsal: RehearsalServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    shown = [desk.post(ADD, fields(rehearsal), follow=True)]
+    row = Provider.objects.get()
+    assert row.api_key == KEY
+    echo = {"error": {"message": f"Incorrect API key provided: {KEY}"}}
+    rehearsal.script({"error": {"status": 401, "body": echo}}, {"html": True}, {"error": {"status": 500}})
+    told = [tried(desk, row) for _ in range(4)]
+    shown += [
+        desk.get(address) for address in (listing(Provider), page(row), page(row, "history"), "/admin/")
+    ]
+    shown += [desk.post(page(row), fields(rehearsal, base_url="nowhere"))]
+    for text in (*told, *(response.content.decode() for response in shown), caplog.text):
+        assert KEY not in text
+    assert "ending in 4711" in shown[2].content.decode()
+    assert not LogEntry.objects.filter(change_message__contains=KEY).exists()
+
+
+def test_changes_are_on_record(desk: Client, olive: User, rehearsal: RehearsalServer) -> None:
+    desk.post(ADD, fields(rehearsal))
+    row = Provider.objects.get()
+    desk.post(page(row), fields(rehearsal, api_key="", name="Yours"))
+    row.refresh_from_db()
+    assert (row.name, row.api_key) == ("Yours", KEY)
+    desk.post(page(row), fields(rehearsal, api_key="", removes_key="on"))
+    assert Provider.objects.get().api_key == ""
+    desk.post(page(row, "delete"), {"post": "yes"})
+    deeds = (
+        AuditEntry.objects.filter(kind="providers.Provider").order_by("pk").values_list("operator", "deed")
+    )
+    assert list(deeds) == [*[(olive.pk, "changed")] * 3, (olive.pk, "deleted")]
+
+
+def test_a_key_does_not_go_to_another_server_unasked(desk: Client, rehearsal: RehearsalServer) -> None:
+    desk.post(ADD, fields(rehearsal))
+    row = Provider.objects.get()
+    moved = fields(rehearsal, base_url="http://elsewhere.example/v1", api_key="")
+    assert "leads to another server" in desk.post(page(row), moved).content.decode()
+    assert Provider.objects.get().base_url == rehearsal.url
+    desk.post(page(row), moved | {"api_key": "another"})
+    assert Provider.objects.get().api_key == "another"
+
+
+def test_a_try_says_a_real_sentence_and_how_soon(desk: Client, rehearsal: RehearsalServer) -> None:
+    rehearsal.script({"answer": "Good evening to you.", "delay": 0.3})
+    shown = tried(desk, choose_chat("Mine", rehearsal.url, "rehearsal"))
+    assert "Mine: “Good evening to you.” The first piece came after 0." in shown
+
+
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        ({"error": {"status": 401, "body": "No"}}, "The key was refused."),
+        ({"error": {"status": 402, "body": "No"}}, "no money or quota"),
+        (
+            {"error": {"status": 429, "body": {"error": {"message": "insufficient_quota"}}}},
+            "no money or quota",
+        ),
+        ({"error": {"status": 429, "body": "Slow down"}}, "takes no more requests"),
+        (
+            {"error": {"status": 404, "body": 'model "x" not found, try pulling it'}},
+            "does not know this model",
+        ),
+        ({"error": {"status": 400, "body": "The model `x` does not exist"}}, "does not know this model"),
+        ({"error": {"status": 404, "body": "404 page not found"}}, "Nothing at this address"),
+        ({"error": {"status": 500, "body": "Oh"}}, "The server failed."),
+        ({"html": True}, "a web page"),
+        ({"answer": ""}, "The model gave no answer"),
+        ({"hang_after": 0}, "did not answer in time"),
+    ],
+)
+def test_what_failed_is_told_in_a_sentence_and_kept(
+    desk: Client, rehearsal: RehearsalServer, step: dict[str, Any], sentence: str
+) -> None:
+    rehearsal.script(step)
+    row = choose_chat("Mine", rehearsal.url, "rehearsal", api_key=KEY)
+    assert sentence in tried(desk, row)
+    assert sentence in desk.get(listing(Provider)).content.decode()
+    tried(desk, row)
+    assert Provider.objects.get().last_error == ""
+
+
+def test_a_server_that_is_not_there_is_told(desk: Client, rehearsal: RehearsalServer) -> None:
+    assert "cannot be reached" in tried(desk, choose_chat("Mine", "http://127.0.0.1:9/v1", "m"))
+
+
+class Nothing(BaseModel):
+    pass
+
+
+def test_a_failed_call_is_noted_without_its_words(
+    mira: Companion, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    settings.CHAT_IS_FOUND = True
+    row = choose_chat("Mine", rehearsal.url, "rehearsal")
+    follow_change()
+    rehearsal.script({"task": "any", "error": {"status": 401, "body": "quokka"}})
+    with pytest.raises(ProviderError), charged(Payer(mira.user_id, mira.pk), ModelCall.Purpose.LEARNING):
+        ask("facts", [{"role": "user", "content": "Hello"}], Nothing)
+    row.refresh_from_db()
+    assert row.last_error == "key"
+    assert row.last_error_at is not None
+    assert row.last_error_at <= timezone.now()
+
+
+def test_what_is_in_force_is_shown(desk: Client, rehearsal: RehearsalServer, settings: Any) -> None:
+    def shown() -> str:
+        return (
+            desk.get(listing(Provider))
+            .content.decode()
+            .partition('id="in-force"')[2]
+            .partition("</section>")[0]
+        )
+
+    choose_chat("Mine", "http://llm.example/v1", "big")
+    assert f"The environment sets the chat model: rehearsal at {rehearsal.url}. It wins" in shown()
+    settings.CHAT_IS_FOUND = True
+    assert "In force: big at http://llm.example/v1." in shown()
+    Provider.objects.update(is_active=False)
+    assert "the rehearsal model answers" in shown()
+    settings.CHAT = settings.CHAT | {"is_rehearsal": False}
+    assert f"what was found at the start answers: rehearsal at {rehearsal.url}." in shown()
+
+
+def test_who_may_only_look_changes_and_tries_nothing(
+    desk: Client, olive: User, rehearsal: RehearsalServer
+) -> None:
+    row = choose_chat("Mine", rehearsal.url, "rehearsal", api_key=KEY)
+    olive.is_superuser = False
+    olive.save()
+    olive.user_permissions.set(Permission.objects.filter(codename="view_provider"))
+    assert desk.get(page(row)).status_code == 200
+    assert desk.post(page(row), fields(rehearsal, name="Yours")).status_code == 403
+    tried(desk, row)
+    assert rehearsal.requests() == []
+    assert Provider.objects.get().name == "Mine"
