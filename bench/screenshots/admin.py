@@ -15,7 +15,7 @@ def operator(password: str, language: str) -> None:
 
 def admin_pages() -> dict[str, str]:
     """Their addresses by names that begin with `admin`."""
-    pages = {"admin": reverse("admin:index")}
+    pages = {"admin": reverse("admin:index"), "admin-mind": reverse("admin:mind")}
     for model in admin.site._registry:
         name = f"{model._meta.app_label}_{model._meta.model_name}"
         short = f"admin-{model._meta.model_name}"

@@ -20,7 +20,13 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
         return csp_replace(POLICY)(super().admin_view(view, cacheable))
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        from config.speech_admin import sound_desk  # this module is loaded before there are models
+        # This module is loaded before there are models.
+        from config.mind_admin import mind_desk
+        from config.speech_admin import sound_desk
 
         urls: list[URLPattern | URLResolver] = super().get_urls()
-        return [path("sound/", self.admin_view(sound_desk), name="sound"), *urls]
+        own = [
+            path("mind/", self.admin_view(mind_desk), name="mind"),
+            path("sound/", self.admin_view(sound_desk), name="sound"),
+        ]
+        return [*own, *urls]

@@ -2,6 +2,7 @@
 
 Tables are brought up to date, static files are collected where they changed, the built-in embedder's graph is
 written, and on the first run (nobody is staff) an operator's account is made, whose password is shown this once.
+Where no model is chosen yet, the page that does it is named.
 """
 
 import hashlib
@@ -58,6 +59,14 @@ def make_operator() -> None:
     say(f"An operator's account was made. Shown only now:\n  {OPERATOR}\n  {printed.getvalue().strip()}")
 
 
+def ask_for_mind() -> None:
+    """Say where a model is chosen, while none is."""
+    from providers.selection import get_provider  # which loads models
+
+    if get_provider().is_rehearsal:
+        say(f"Which mind? Operators choose it at {settings.KITH_URL}/admin/mind/")
+
+
 def main() -> None:
     """Run the steps in their order."""
     django.setup()
@@ -66,6 +75,7 @@ def main() -> None:
     collect_static()
     write_graph()
     make_operator()
+    ask_for_mind()
 
 
 if __name__ == "__main__":

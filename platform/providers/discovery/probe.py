@@ -132,7 +132,7 @@ async def probe_model(
         spoken.text.strip(),
         spoken.first_piece_at - began,
         _measure_speed(spoken),
-        await _read_context(base_url, api_key, model),
+        await read_context(base_url, api_key, model),
         any(answer.is_thoughtful for answer in answers),
         tools,
         json_,
@@ -178,7 +178,7 @@ def _measure_speed(answer: _Answer) -> float:
     return (answer.tokens - 1) / seconds if seconds > 0 and answer.tokens > 1 else 0.0
 
 
-async def _read_context(base_url: str, api_key: str, model: str) -> int:
+async def read_context(base_url: str, api_key: str, model: str) -> int:
     """Return how many tokens the model reads at once, now that it is loaded; 0 where the server does not tell."""
     with suppress(ProviderError):
         server = await read_server(base_url, api_key)

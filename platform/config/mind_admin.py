@@ -1,0 +1,150 @@
+"""The operators' page "Which mind?": what is found to talk with, a button that tries it, one that puts it in force."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.validators import RegexValidator
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.debug import sensitive_post_parameters
+
+from accounts.models import User
+from providers.clients import run_in_background
+from providers.discovery.hosted import find_hosted, load_hosted
+from providers.discovery.listing import ListingError, find_servers, read_server
+from providers.discovery.models import Server
+from providers.discovery.probe import HELLO, Probe, probe_model, read_context
+from providers.errors import ProviderError
+from providers.failures import classify
+from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address
+from providers.selection import choose_chat, get_provider, is_set_by_environment
+from safety.audit import record
+from safety.models import AuditEntry
+
+MAX_IN_SELECT = 50  # of more models one is found by typing
+
+
+class MindForm(forms.Form):
+    """A server, a model on it, and the key that it wants."""
+
+    service = forms.ChoiceField(label=_("Service"), required=False)
+    base_url = forms.CharField(
+        label=_("Address"), max_length=200, required=False, validators=[validate_address]
+    )
+    api_key = forms.CharField(
+        label=_("Key"),
+        max_length=500,
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        validators=[
+            RegexValidator(r"\A[!-~]*\Z", _("A key has no blanks and only plain letters. Copy it again."))
+        ],
+    )
+    model = forms.CharField(
+        label=_("Model"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"list": "listed-models", "autocomplete": "off"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        services = [(service.base_url, service.name) for service in load_hosted()]
+        self.fields["service"].choices = [("", _("Another address")), *services]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Take the service's address where one was chosen."""
+        fields = self.cleaned_data
+        fields["base_url"] = fields.get("service") or fields.get("base_url", "").rstrip("/")
+        if not fields["base_url"] and "base_url" not in self.errors:
+            self.add_error("base_url", _("Choose a service, or give an address."))
+        return fields
+
+    def require_model(self) -> bool:
+        """Return whether the form is valid and names a model."""
+        if self.is_valid() and not self.cleaned_data["model"]:
+            self.add_error("model", _("Name the model, or list them first."))
+        return self.is_valid()
+
+
+@dataclass
+class Outcome:
+    """What came of a button: a list of models, a model's answer, or what went wrong and the server's own words."""
+
+    server: Server | None = None
+    probe: Probe | None = None
+    trouble: str = ""
+    said: str = ""
+
+
+@sensitive_post_parameters("api_key")
+def mind_desk(request: HttpRequest) -> HttpResponse:
+    """Answer with the page; a POST does what its `deed` names: list, try or use."""
+    if not request.user.has_perm("providers.change_provider"):
+        raise PermissionDenied
+    form, outcome = MindForm(request.POST or None), None
+    match request.POST.get("deed"):
+        case "list" if form.is_valid():
+            outcome = _list(form.cleaned_data)
+        case "try" if form.require_model():
+            outcome = _try(form.cleaned_data)
+        case "use" if form.require_model() and _use(request, form):
+            return redirect("admin:mind")
+    context = {"form": form, "outcome": outcome, "context_tokens": settings.CONTEXT_TOKENS}
+    if request.headers.get("HX-Request"):
+        return TemplateResponse(request, "admin/mind_outcome.html", context)
+    context |= {
+        **admin.site.each_context(request),
+        "title": _("Which mind?"),
+        "provider": get_provider(),
+        "is_set_by_environment": is_set_by_environment(),
+        "servers": run_in_background(find_servers(settings.PORT)),
+        "max_in_select": MAX_IN_SELECT,
+    }
+    return TemplateResponse(request, "admin/mind.html", context)
+
+
+def _list(fields: dict[str, Any]) -> Outcome:
+    service = find_hosted(fields["base_url"])
+    if service and not service.lists_models:
+        return Outcome(trouble=str(_("This service does not list its models. Its own pages name them.")))
+    try:
+        return Outcome(run_in_background(read_server(fields["base_url"], fields["api_key"])))
+    except ListingError as error:
+        return Outcome(trouble=str(error.sentence))
+
+
+def _try(fields: dict[str, Any]) -> Outcome:
+    probing = probe_model(fields["base_url"], fields["api_key"], fields["model"], str(HELLO))
+    try:
+        return Outcome(probe=run_in_background(probing))
+    except ProviderError as error:
+        return Outcome(trouble=str(classify(error).label), said=error.said)
+
+
+def _use(request: HttpRequest, form: MindForm) -> bool:
+    """Put the model in force; False where a value will not do, which the form then says."""
+    fields = form.cleaned_data
+    base_url, key, model = fields["base_url"], fields["api_key"], fields["model"]
+    service = find_hosted(base_url)
+    context = run_in_background(read_context(base_url, key, model))
+    is_smaller = MIN_CONTEXT_TOKENS <= context < settings.CONTEXT_TOKENS
+    name = f"{service.name}: {model}" if service else model
+    try:
+        with transaction.atomic():
+            row = choose_chat(
+                name[:80], base_url, model, api_key=key, context_tokens=context if is_smaller else None
+            )
+            record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
+    except ValidationError as error:
+        form.add_error(None, error)
+        return False
+    messages.success(request, _("%(model)s is the mind now.") % {"model": model})
+    return True
