@@ -29,6 +29,7 @@ from companions.replies.turn import end_lost
 from companions.tools import call
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact
+from providers.selection import get_provider
 from tests.fixtures.rest import Api
 from tests.memory.feelings import Felt, mood
 
@@ -251,6 +252,7 @@ def test_a_turn_asks_a_bounded_number_of_queries_however_much_there_is(
     reply = claim(start(mira, "And walnut trees?", None, NOW).reply.pk, NOW)
     assert reply
     turn = TurnContext(reply)
+    turn.provider = get_provider()
     with django_assert_max_num_queries(16):
         load_context(turn, NOW)
     with django_assert_max_num_queries(6):
@@ -282,6 +284,7 @@ def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings:
     (found,) = turn.found
     assert found.reasons == {"flashback": True}
     again = TurnContext(turn.reply)
+    again.provider = turn.provider
     load_context(again, NOW)
     recall_memories(again, again.message.text, None, NOW)
     record_call(again, 2, NOW)

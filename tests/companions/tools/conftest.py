@@ -12,6 +12,7 @@ from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Reply, Session
 from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
 from companions.replies.lifecycle import Said, claim, finish, process_name, start
+from providers.selection import get_provider
 
 NOW = timezone.now()
 
@@ -21,6 +22,7 @@ def turn_of(companion: Companion, text: str = "Hello", now: datetime = NOW) -> T
     reply = claim(start(companion, text, None, now).reply.pk, now)
     assert reply
     turn = TurnContext(reply)
+    turn.provider = get_provider()
     load_context(turn, now)
     recall_memories(turn, turn.message.text, None, now)
     compose(turn)
