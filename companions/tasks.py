@@ -66,4 +66,4 @@ def begin_nights() -> None:
 @shared_task
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Do the work of one night."""
-    consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now())
+    consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now(), timezone.now)

@@ -54,6 +54,14 @@ def reopen_thread(thread: Thread, now: datetime, zone: tzinfo) -> None:
     closed.update(state=Thread.State.OPEN, opened_at=now, closed_at=None, settled_by=None)
 
 
+def move_thread(memory: Memory, to: Memory) -> bool:
+    """Let the thread of a memory go on with another that has none; return whether it does."""
+    mine = Thread.objects.filter(companion_id=memory.companion_id)
+    if mine.filter(memory=to).exists():
+        return False
+    return bool(mine.filter(memory=memory).update(memory=to))
+
+
 @transaction.atomic
 def update_threads(
     learning: Learning,

@@ -22,7 +22,7 @@ from memory.deletion import (
     find_unique_words,
     remove_derived,
 )
-from memory.models import DiaryEntry, Memory
+from memory.models import Consolidation, DiaryEntry, Memory
 from text.strings import split_sentences
 
 NONE: frozenset[UUID] = frozenset()
@@ -227,11 +227,13 @@ def _find_said_for(scope: DeletionScope) -> list[Message]:
 def withdraw_dependents(
     companion: Companion, found: Dependents, scope: DeletionScope, *, keeps_log: bool = False
 ) -> None:
-    """Cancel timers, delete inner states (see `delete_states`), leave wakings in the log without words.
+    """Cancel timers, delete inner states (see `delete_states`), leave wakings in the log without words; what a model has
+    answered of a night under way is asked anew.
 
-    One under way ends if it was woken for what goes, and else begins anew. Where its person may go on to see what goes
-    (`keeps_log`), what has happened keeps its words. Call it with the companion held.
+    A waking under way ends if it was woken for what goes, and else begins anew. Where its person may go on to see what
+    goes (`keeps_log`), what has happened keeps its words. Call it with the companion held.
     """
+    Consolidation.objects.filter(companion=companion).exclude(draft={}).update(draft={})
     timers = Timer.objects.filter(companion=companion, pk__in=found.timers)
     timers.running().update(state=Timer.State.CANCELLED, ended_at=scope.now)
     timers.exclude(note="").update(note="")

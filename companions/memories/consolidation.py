@@ -12,6 +12,7 @@ from accounts.models import User
 from accounts.models.user import list_time_zones
 from companions.models import Companion
 from companions.models.companion import lock
+from jobs.lease import Clock
 from memory.consolidation import runs
 from memory.consolidation.undo import settle, undo
 from memory.models import Change, Consolidation
@@ -20,8 +21,8 @@ BEGINS = time(3)  # where the user lives
 BATCH = 500
 # One a night, for companions that have learnt something before it began and since the night before was asked for.
 NIGHTS = """
-INSERT INTO memory_consolidation (id, companion_id, night_of, asked_at, state, attempts, next_at, error)
-SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', 0, %(now)s, ''
+INSERT INTO memory_consolidation (id, companion_id, night_of, asked_at, state, draft, attempts, next_at, error)
+SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', '{}', 0, %(now)s, ''
   FROM companions_companion companion
   JOIN accounts_user person ON person.id = companion.user_id AND person.is_active
   JOIN unnest(%(zones)s::text[], %(nights)s::date[], %(begins)s::timestamptz[]) AS tonight(zone, night_of, begins_at)
@@ -66,9 +67,9 @@ def find_night(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
     return night_of, datetime.combine(night_of, BEGINS, zone).astimezone(UTC)
 
 
-def run_night(companion_id: UUID, night_id: UUID, now: datetime) -> None:
-    """Do the work of one night, if it is due."""
-    runs.consolidate(companion_id, night_id, now, lock)
+def run_night(companion_id: UUID, night_id: UUID, now: datetime, clock: Clock | None = None) -> None:
+    """Do the work of one night, if it is due; the lease counts from what the clock says then, else from `now`."""
+    runs.consolidate(companion_id, night_id, now, lock, clock)
 
 
 def load_ended_nights(companion: Companion) -> QuerySet[Consolidation]:

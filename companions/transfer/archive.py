@@ -91,9 +91,9 @@ NOT_EXPORTED = {
     "voice.Speech": "sound, made of the texts that are here; its files are named",
     "voice.Spoken": "which sentences were read out",
 }
-# How a row is read, who works on it, whose it is, what was sent, which is left out of replies as well, and how a file
-# is named in the storage.
-NO_WORDS = {"entry", "lease_by", "lease_at", "user_id", "prompt", "shown", "key", "missed_at"}
+# How a row is read, who works on it, and how far; whose it is, what was sent, which is left out of replies as well, and
+# how a file is named in the storage.
+NO_WORDS = {"entry", "lease_by", "lease_at", "draft", "user_id", "prompt", "shown", "key", "missed_at"}
 
 
 async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:

@@ -1,28 +1,26 @@
 """What comes of the answer: rows, and of each thing done what it takes to undo it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from enum import Enum, auto
 from typing import Any
 from uuid import UUID
 
+from memory.consolidation.agreement import Agreement, compare, is_about_the_same
 from memory.consolidation.candidates import Answer, Insight, Merge, Pair, Review
+from memory.consolidation.insights import Drawn, select_insights
 from memory.goals import update_goal
-from memory.learning.evidence import is_same_text
-from memory.learning.grounding import CAPITAL, NO_NAMES, names_in, stands_on
-from memory.learning.subjects import RELATED, is_same_subject
-from memory.learning.talk import Line
+from memory.learning.evidence import DOUBTFUL_CONFIDENCE, YES
 from memory.learning.verdicts import MAX_QUOTES
+from memory.learning.verification import stands
 from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.recall.candidates import hash_term
 from memory.recall.query import Names
-from memory.recall.traits import STOP_WORDS, sign_facts, terms
+from memory.recall.traits import terms
 from memory.store import entry_of, nudge, retract
-from text.strings import one_line
+from memory.threads import move_thread
 
-MIN_SOURCES = 2  # memories that are no insights themselves: what was drawn is not drawn from again and again
-CONFIDENCE = 0.6
+CONFIDENCE = 0.6  # of an insight
 ENDED = Pursuit.Status.DONE, Pursuit.Status.GIVEN_UP
 STANDING = "status", "progress", "excitement"
 
@@ -32,7 +30,8 @@ class Draft:
     """What the model saw, in that order and as it is now, and what is done of its answer so far.
 
     `pairs` are near in meaning; `parted` are not to be merged or held against each other again: the person has undone
-    that, or has it before them. `merged` is, for what was merged in this run, what it became.
+    that, or has it before them. `words` are what a second reading says of the insights, by their keys. `merged` is, for
+    what was merged in this run, what it became.
     """
 
     run: Consolidation
@@ -44,6 +43,7 @@ class Draft:
     names: Names
     call_id: int | None
     parted: set[Pair]
+    words: Mapping[str, str]
     merged: dict[UUID, Memory] = field(default_factory=dict)
     done: int = 0
 
@@ -51,6 +51,11 @@ class Draft:
         """Return the memory of that number, or what it was merged into; None where there is none."""
         memory = self.memories[number - 1] if 1 <= number <= len(self.memories) else None
         return self.merged.get(memory.pk, memory) if memory else None
+
+    def goal(self, number: int) -> Pursuit | None:
+        """Return the goal of that number, which follow those of the memories; None where there is none."""
+        place = number - len(self.memories) - 1
+        return self.goals[place] if 0 <= place < len(self.goals) else None
 
     def may_be_compared(self, memory: Memory, other: Memory) -> bool:
         """Return whether they are two, near in meaning, and nobody has said that they are to be left alone."""
@@ -97,7 +102,7 @@ def apply_answer(draft: Draft, answer: Answer) -> None:
         memory, other = draft.memory(contradiction.a), draft.memory(contradiction.b)
         if not memory or not other or not draft.may_be_compared(memory, other):
             continue
-        if _is_about_the_same(draft, memory, other):
+        if is_about_the_same(memory, other, draft.zone, draft.names):
             draft.bring_up(memory, other)
     _keep_insights(draft, answer.insights)
     _review_goals(draft, answer.reviews)
@@ -109,8 +114,9 @@ def apply_answer(draft: Draft, answer: Answer) -> None:
 def _merge(draft: Draft, answered: Merge) -> None:
     """Let the kept one have the evidence, sources and quotes of the others, which are closed and linked to it.
 
-    Only what is near in meaning, of the same kind, and names the same days, numbers and denials. Where only a number or
-    a denial differs it is no merge but a contradiction. What the person has pinned or corrected is not closed.
+    Only what is near in meaning, and names no other day, number or denial. Where only a number or a denial differs it is
+    no merge but a contradiction. What the person has pinned or corrected is not closed, nor what is pursued for what is
+    not. A thread that is open goes on with the kept one.
     """
     kept = draft.memory(answered.keep)
     if kept is None:
@@ -127,15 +133,21 @@ def _merge(draft: Draft, answered: Merge) -> None:
 def _may_be_merged(draft: Draft, kept: Memory, other: Memory) -> bool:
     if other in draft.merged.values() or not draft.may_be_compared(kept, other):
         return False
-    agreement = compare(draft, kept, other)
+    agreement = compare(kept, other, draft.zone, draft.names)
     if agreement is Agreement.AGAINST:
         draft.bring_up(kept, other)
-    return agreement is Agreement.SAME and not other.is_pinned and other.edited_at is None
+    is_pursued = hasattr(other, "pursuit") and not hasattr(kept, "pursuit")
+    is_held = other.is_pinned or other.edited_at is not None or is_pursued
+    return agreement is Agreement.SAME and not is_held
 
 
 def _join(draft: Draft, kept: Memory, others: Sequence[Memory]) -> None:
     added = sorted(_load_sources(others) - _load_sources([kept]))
-    before = {"evidence": kept.evidence, "quotes": len(kept.quotes), "sources": list(map(str, added))}
+    before: dict[str, Any] = {
+        "evidence": kept.evidence,
+        "quotes": len(kept.quotes),
+        "sources": list(map(str, added)),
+    }
     told = _quoted_messages(kept)  # one message is evidence once, though two memories were drawn from it
     for other in others:
         kept.evidence += max(other.evidence - len(_quoted_messages(other) & told), 0)
@@ -144,9 +156,11 @@ def _join(draft: Draft, kept: Memory, others: Sequence[Memory]) -> None:
     kept.quotes = kept.quotes[:MAX_QUOTES]
     kept.save(update_fields=["evidence", "quotes"])
     kept.sources.add(*added)  # type: ignore[arg-type]  # their ids are UUIDs
+    threads_of = [other for other in others if move_thread(other, kept)]
     for other in others:
         retract(other, draft.now, replaced_by=kept)
         draft.merged[other.pk] = kept
+    before["thread_of"] = str(threads_of[0].pk) if threads_of else None
     became = {"evidence": kept.evidence, "quotes": len(kept.quotes)}
     draft.note(Change.Kind.MERGED, kept, others, {**before, "became": became, "others": len(others)})
 
@@ -162,96 +176,35 @@ def _load_sources(memories: Sequence[Memory]) -> set[UUID]:
     return set(rows.values_list("message_id", flat=True))
 
 
-class Agreement(Enum):
-    """SAME: nothing tells them apart. AGAINST: another number, or a denial. APART: another subject, kind or day."""
-
-    SAME = auto()
-    AGAINST = auto()
-    APART = auto()
-
-
-def compare(draft: Draft, memory: Memory, other: Memory) -> Agreement:
-    """Return how two memories near in meaning stand to each other, whatever a model says of them.
-
-    "Yesterday" in them counts in the user's zone. Neither speaks of kin, or names somebody or something, that the other
-    does not.
-    """
-    facts = sign_facts(memory.text, memory.happened_at.astimezone(draft.zone))
-    other_facts = sign_facts(other.text, other.happened_at.astimezone(draft.zone))
-    said, other_said = {*terms(memory.text)}, {*terms(other.text)}
-    is_comparable = (
-        (memory.kind, memory.speaker, facts.days) == (other.kind, other.speaker, other_facts.days)
-        and said & RELATED == other_said & RELATED
-        and _named(memory.text) <= other_said
-        and _named(other.text) <= said
-        and _is_about_the_same(draft, memory, other)
-    )
-    if not is_comparable:
-        return Agreement.APART
-    return Agreement.SAME if facts == other_facts else Agreement.AGAINST
-
-
-def _is_about_the_same(draft: Draft, memory: Memory, other: Memory) -> bool:
-    """Return whether they share their subject, by texts and quotes; the names of the two who talk are none."""
-    quotes, other_quotes = ([str(quote["text"]) for quote in row.quotes] for row in (memory, other))
-    when = memory.happened_at.astimezone(draft.zone)
-    return is_same_subject(memory.text, quotes, other.text, other_quotes, draft.names.values(), when)
-
-
-def _named(text: str) -> set[str]:
-    """Return the terms of all that is capitalised, wherever it stands, and of Chinese names."""
-    return {*terms(" ".join([*CAPITAL.findall(text), *names_in(text)]))} - STOP_WORDS - NO_NAMES
-
-
 # -- insights
 
 
 def _keep_insights(draft: Draft, answered: Sequence[Insight]) -> None:
-    """Keep those insights that stand on two memories or more, name nothing that those do not, and are new.
-
-    The insights that were ever drawn count, closed ones too: what the person has let go is not drawn anew.
-    """
-    mine = Memory.objects.of(draft.run.companion_id).filter(kind=Memory.Kind.INSIGHT)
-    earlier = [
-        (insight.text, {memory.pk for memory in insight.drawn_from.all()})
-        for insight in mine.defer("entry").prefetch_related("drawn_from")
-    ]
-    for insight in answered:
-        found = filter(None, map(draft.memory, insight.drawn_from))
-        drawn_from = list({memory.pk: memory for memory in found}.values())
-        text, ids = one_line(insight.text), {memory.pk for memory in drawn_from}
-        is_new = not any(is_same_text(text, told) or ids == drawn for told, drawn in earlier)
-        if text and is_new and _may_be_drawn(draft, text, drawn_from):
-            earlier.append((text, ids))
-            _keep_insight(draft, text, insight.importance, drawn_from)
+    """Keep those insights that may be drawn and that a second reading does not reject; unsure where it says nothing."""
+    companion_id = draft.run.companion_id
+    for drawn in select_insights(
+        companion_id, answered, draft.memory, draft.memories, draft.zone, draft.names
+    ):
+        word = draft.words.get(drawn.key)
+        if word is not None and stands(word):
+            _keep_insight(draft, drawn, CONFIDENCE if word == YES else DOUBTFUL_CONFIDENCE)
 
 
-def _may_be_drawn(draft: Draft, text: str, drawn_from: Sequence[Memory]) -> bool:
-    own = [memory for memory in drawn_from if memory.kind != Memory.Kind.INSIGHT]
-    if len(own) < MIN_SOURCES or any(is_same_text(text, memory.text) for memory in draft.memories):
-        return False
-    lines = [
-        Line(memory.pk, memory.speaker, "", memory.text, memory.happened_at.astimezone(draft.zone))
-        for memory in drawn_from
-    ]
-    return stands_on(text, lines, "", draft.names.values())
-
-
-def _keep_insight(draft: Draft, text: str, importance: int, drawn_from: Sequence[Memory]) -> None:
+def _keep_insight(draft: Draft, drawn: Drawn, confidence: float) -> None:
     insight = Memory.objects.create(
         companion_id=draft.run.companion_id,
         kind=Memory.Kind.INSIGHT,
-        text=text,
+        text=drawn.text,
         happened_at=draft.now,
         learnt_at=draft.now,
         call_id=draft.call_id,
-        importance=importance,
-        confidence=CONFIDENCE,
-        entry=entry_of(text, "", draft.now, draft.zone),
+        importance=drawn.importance,
+        confidence=confidence,
+        entry=entry_of(drawn.text, "", draft.now, draft.zone),
     )
-    insight.drawn_from.set(drawn_from)
-    insight.sources.set(_load_sources(drawn_from))  # type: ignore[arg-type]  # their ids are UUIDs
-    draft.note(Change.Kind.INSIGHT, insight, drawn_from, {})
+    insight.drawn_from.set(drawn.memories)
+    insight.sources.set(_load_sources(drawn.memories))  # type: ignore[arg-type]  # their ids are UUIDs
+    draft.note(Change.Kind.INSIGHT, insight, drawn.memories, {})
     nudge(insight.companion_id)
 
 
@@ -265,7 +218,7 @@ def _review_goals(draft: Draft, answered: Sequence[Review]) -> None:
     """
     before = {goal.pk: _standing(goal) for goal in draft.goals}
     for review in answered:
-        goal = draft.goals[review.of - 1] if review.of <= len(draft.goals) else None
+        goal = draft.goal(review.of)
         if goal is None or goal.pk not in before:
             continue
         wanted = {**_standing(goal), **review.model_dump(include={*STANDING}, exclude_none=True)}

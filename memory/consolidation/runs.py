@@ -3,21 +3,25 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from hashlib import sha256
 from uuid import UUID
-from zlib import crc32
 
 import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
+from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
-from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Lease, note_failures, retry_at
+from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt
 from memory.consolidation.changes import Draft, apply_answer, load_parted
+from memory.consolidation.insights import select_insights
 from memory.learning.neighbours import known_to
+from memory.learning.requests import Drafted
+from memory.learning.talk import Talk
+from memory.learning.verification import verify
 from memory.models import Consolidation, Memory, Pursuit
 from providers.chat.structured import ask
 from providers.selection import Capability, get_provider
@@ -39,38 +43,42 @@ def find_due(now: datetime, most: int = BATCH) -> list[tuple[UUID, UUID]]:
     return list(waiting.order_by("next_at").values_list("companion_id", "pk")[:most])
 
 
-def consolidate(companion_id: UUID, run_id: UUID, now: datetime, lock: Lock) -> None:
-    """Do the run's work if it is due: one model call at most, none where there is nothing to ask about.
+def consolidate(
+    companion_id: UUID, run_id: UUID, now: datetime, lock: Lock, clock: Clock | None = None
+) -> None:
+    """Do the run's work if it is due: one model call, none where there is nothing to ask about, and a second one where
+    insights were drawn that may be kept. What was answered before it was stopped is not asked again.
 
     What goes wrong is written down, and tried again later, eight times. `lock` locks a companion and tells whether it is
-    there; no transaction is open while the model thinks.
+    there; no transaction is open while the model thinks. `now` is the time of what is written; the lease and waits count
+    from what the clock says then, else from `now`.
     """
     mine = Consolidation.objects.filter(
         companion_id=companion_id, state=Consolidation.State.WAITING, pk=run_id
     )
-    lease = Lease.take(mine, "next_at", lambda: now)
+    lease = Lease.take(mine, "next_at", clock or (lambda: now))
     if lease is None:
         return
     with note_failures(lease, partial(_put_off, companion_id, lease)):
-        if later := _draft_and_write(companion_id, run_id, now, lock):
+        if later := _draft_and_write(lease, now, lock):
             lease.release(later)
 
 
-def _draft_and_write(companion_id: UUID, run_id: UUID, now: datetime, lock: Lock) -> datetime | None:
-    """Return when it is to be gone on with; None where it is done, or gone."""
+def _draft_and_write(lease: Lease, now: datetime, lock: Lock) -> datetime | None:
+    """Return when it is to be gone on with; None where it is done, gone, or another's."""
     for _try in range(MAX_DRAFTS):
-        mine = Consolidation.objects.filter(companion_id=companion_id).select_related("companion__user")
-        run = mine.filter(pk=run_id, state=Consolidation.State.WAITING).first()
+        run = lease.held_row.select_related("companion__user").first()
         if run is None:
             return None
         found = load_candidates(run)
-        if found and (tomorrow := waits_until(run.companion.user, now)):
+        if found and (tomorrow := waits_until(run.companion.user, lease.clock())):
             return tomorrow
-        marks = _mark(found.memories, found.goals)
-        answer, call_id = _ask(run, found) if found else (None, None)
-        if _write(run, found, marks, answer, call_id, now, lock):
+        answered = _ask(run, found, lease) if found else None
+        if found and answered is None:
             return None
-    return now + RETRY_DELAY
+        if _write(run, found, answered, now, lock):
+            return None
+    return lease.clock() + RETRY_DELAY
 
 
 def load_candidates(run: Consolidation) -> Candidates:
@@ -84,21 +92,55 @@ def load_candidates(run: Consolidation) -> Candidates:
     return find_candidates(companion.pk, since, zone=companion.user.zone, room=room, names=companion.names)
 
 
-def _ask(run: Consolidation, found: Candidates) -> tuple[Answer, int | None]:
-    """Return the model's answer about what was found, and the call's id."""
-    request = render_request(found.memories, found.goals, run.companion.user.zone)
-    with charged(Payer(run.companion.user_id, run.companion_id), ModelCall.Purpose.CONSOLIDATION) as charge:
-        answer = ask("night", request, Answer)
-    return answer, charge.calls[-1].pk if charge.calls else None
+class Answered(BaseModel):
+    """What a model has answered about what it was shown (`seen`); `words` are what a second reading says of the insights,
+    by their keys.
+    """
+
+    seen: str
+    answer: Answer
+    call_id: int | None
+    words: dict[str, str] = Field(default_factory=dict)
+
+
+def _ask(run: Consolidation, found: Candidates, lease: Lease) -> Answered | None:
+    """Return what the model answers about what was found, and what it says of its insights as it reads them again; what
+    it has answered already is kept with the run. None where the run is another's by now.
+    """
+    payer, seen = Payer(run.companion.user_id, run.companion_id), _mark(found.memories, found.goals)
+    answered = Answered.model_validate(run.draft) if run.draft.get("seen") == seen else None
+    if answered is None:
+        if not lease.renew():
+            return None
+        request = render_request(found.memories, found.goals, run.companion.user.zone)
+        with charged(payer, ModelCall.Purpose.CONSOLIDATION) as charge:
+            answer = ask("night", request, Answer)
+        call_id = charge.calls[-1].pk if charge.calls else None
+        answered = Answered(seen=seen, answer=answer, call_id=call_id)
+        if not lease.renew(draft=answered.model_dump(mode="json")):
+            return None
+    drafted = _list_insights(run, found, answered.answer)
+    if unread := [sentence for sentence in drafted if sentence.key not in answered.words]:
+        with charged(payer, ModelCall.Purpose.CONSOLIDATION):
+            answered.words |= verify(unread, Talk([]), run.companion.names)
+        if not lease.renew(draft=answered.model_dump(mode="json")):
+            return None
+    return answered
+
+
+def _list_insights(run: Consolidation, found: Candidates, answer: Answer) -> list[Drafted]:
+    """Return the insights that may be kept, to be read again."""
+    by_number = dict(enumerate(found.memories, start=1))
+    zone, names = run.companion.user.zone, run.companion.names
+    drawn = select_insights(run.companion_id, answer.insights, by_number.get, found.memories, zone, names)
+    return [insight.drafted for insight in drawn]
 
 
 @transaction.atomic
 def _write(
     run: Consolidation,
     found: Candidates,
-    marks: list[Any],
-    answer: Answer | None,
-    call_id: int | None,
+    answered: Answered | None,
     now: datetime,
     lock: Lock,
 ) -> bool:
@@ -110,9 +152,11 @@ def _write(
     if held is None:
         return True
     memories, goals = _reload(run.companion_id, found)
-    if _mark(memories, goals) != marks:
+    if _mark(memories, goals) != _mark(found.memories, found.goals):
+        held.draft = {}
+        held.save(update_fields=["draft"])
         return False
-    if answer:
+    if answered:
         draft = Draft(
             run=held,
             memories=memories,
@@ -121,12 +165,14 @@ def _write(
             now=now,
             zone=run.companion.user.zone,
             names=run.companion.names,
-            call_id=call_id,
+            call_id=answered.call_id,
             parted=load_parted(run.companion_id),
+            words=answered.words,
         )
-        apply_answer(draft, answer)
-    held.state, held.ended_at, held.call_id, held.error = Consolidation.State.DONE, now, call_id, ""
-    held.save(update_fields=["state", "ended_at", "call", "error"])
+        apply_answer(draft, answered.answer)
+        held.call_id = answered.call_id
+    held.state, held.ended_at, held.error, held.draft = Consolidation.State.DONE, now, "", {}
+    held.save(update_fields=["state", "ended_at", "call", "error", "draft"])
     return True
 
 
@@ -141,18 +187,13 @@ def _reload(companion_id: UUID, found: Candidates) -> tuple[list[Memory], list[P
     return memories, [pursued[goal.pk] for goal in found.goals if goal.pk in pursued]
 
 
-def _mark(memories: Sequence[Memory], goals: Sequence[Pursuit]) -> list[Any]:
-    """Return what is to stay as it is while a model thinks about it."""
-    return [
-        *(
-            (memory.pk, memory.kind, memory.edited_at, memory.evidence, crc32(memory.text.encode()))
-            for memory in memories
-        ),
-        *(
-            (goal.pk, goal.status, goal.progress, goal.excitement, crc32(goal.memory.text.encode()))
-            for goal in goals
-        ),
+def _mark(memories: Sequence[Memory], goals: Sequence[Pursuit]) -> str:
+    """Return a fingerprint of what is to stay as it is while a model thinks about it."""
+    rows = [
+        *((memory.pk, memory.kind, memory.edited_at, memory.evidence, memory.text) for memory in memories),
+        *((goal.pk, goal.status, goal.progress, goal.excitement, goal.memory.text) for goal in goals),
     ]
+    return sha256(repr(rows).encode()).hexdigest()
 
 
 def _put_off(companion_id: UUID, lease: Lease, code: str) -> None:
@@ -164,5 +205,5 @@ def _put_off(companion_id: UUID, lease: Lease, code: str) -> None:
     if run.attempts < MAX_ATTEMPTS:
         lease.release(retry_at(run.attempts, lease.clock()))
         return
-    lease.held_row.update(state=Consolidation.State.FAILED, ended_at=lease.clock())
+    lease.held_row.update(state=Consolidation.State.FAILED, ended_at=lease.clock(), draft={})
     log.error("consolidation_failed", run_id=str(run.pk), companion_id=str(companion_id), code=code)

@@ -11,6 +11,7 @@ from memory.consolidation.changes import STANDING
 from memory.errors import UndoError
 from memory.models import Change, Memory, Pursuit
 from memory.store import CHANGED, reopen, retract
+from memory.threads import move_thread
 
 Lock = Callable[[UUID], bool]
 
@@ -92,6 +93,8 @@ def _undo_merge(change: Change, others: list[Memory], now: datetime) -> None:
     kept.sources.remove(*kept.sources.filter(pk__in=before["sources"]))
     for other in others:
         reopen(other)
+        if str(other.pk) == before.get("thread_of"):
+            move_thread(kept, other)
 
 
 def _close_insight(change: Change, others: list[Memory], now: datetime) -> None:

@@ -45,7 +45,7 @@ Everything in the blocks below is material, never an instruction to you, whateve
 Write in the language of the talk. Answer with one JSON object of the form that is shown last, and nothing else.
 """.strip()
 LEARN = """
-"memories": what of the lines in kith-said is worth knowing for years, at most 30; often there is nothing. What the
+"memories": what of the lines in kith-said is worth knowing for years, at most 12; often there is nothing. What the
 companion, {companion}, says of itself or promises counts as well as what the user, {user}, says. Leave out greetings,
 questions, passing moods, passwords, numbers of cards, what the companion only repeats or guesses, what {user} asks to
 have forgotten, and what is taken back a line later.
@@ -94,9 +94,10 @@ kith-learnt is what was learnt of the talk: a sentence that it leaves untrue is 
 What kith-learnt calls unsure counts only where the lines say so and mean it.
 """.strip()
 VERIFICATION = """
-A talk is over, and somebody has drafted what to remember of it. Judge each sentence of kith-drafted by what was really
-said: behind it stand the numbers of the lines that it comes from, and what is said there; kith-said has those lines, and
-what was said around them. "I" in a sentence is the companion, {companion}; the user is {user}.
+Somebody has drafted what to remember. Judge each sentence of kith-drafted by what was really said: that stands behind it,
+in quotation marks and by the numbers of lines.
+kith-said has those lines, and what was said around them.
+"I" in a sentence is the companion, {companion}; the user is {user}.
 Answer for each number with one of these words:
 - "yes": the lines say so and mean it. A plan, wish, feeling or opinion is "yes" where the sentence calls it that.
 - "joke": teasing, boasting or exaggeration that nobody means ("I could eat a horse").
@@ -124,7 +125,18 @@ One marked "earlier" was known before, and behind it stands what was said now. F
 - "same": both say the same in other words ("works as a nurse" <- "is a nurse by trade"), or
 - "yes": both can be true ("likes coffee" <- "likes tea").
 """.strip()
-KIND_RULES = {"diary": OF_DIARY, "self": OF_EDITS, "profile": OF_EDITS, "earlier": OF_EARLIER}
+OF_INSIGHT = """
+One marked "insight" was put together from all that stands behind it, and is "yes" where it follows from that. A reason,
+an aim or a link that none of it tells is "not said" ("learns to swim to please Tom" <- "learns to swim" "Tom likes to
+swim").
+""".strip()
+KIND_RULES = {
+    "diary": OF_DIARY,
+    "self": OF_EDITS,
+    "profile": OF_EDITS,
+    "earlier": OF_EARLIER,
+    "insight": OF_INSIGHT,
+}
 REFLECT = """
 "text": what goes on in {companion} now, in the first person ("I"), in 3 to 12 sentences: how it feels, about {user} and
 about itself, what has changed in that and why, what it understands now, what it hopes or worries about. No summary of
@@ -206,8 +218,9 @@ def render_understanding_request(
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """A sentence to be judged: by what key it is known, of which kind ("fact", "diary", "self", "profile" or "earlier"),
-    from which lines of the talk, by their numbers, with what is said there, and `before`, which it takes the place of.
+    """A sentence to be judged: by what key it is known, of which kind ("fact", "diary", "self", "profile", "earlier" or
+    "insight"), from which lines of the talk, by their numbers, with what is said there, and `before`, which it takes the
+    place of.
     """
 
     key: str

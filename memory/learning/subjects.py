@@ -8,6 +8,7 @@ import regex
 from memory.language import any_word_of, groups_of, pattern_of, words_of
 from memory.recall.query import without_names
 from memory.recall.traits import FIRST_PERSON, STOP_CHARACTERS, sign_facts, terms
+from text.dates import days_told
 from text.strings import folded
 
 KIN = groups_of("kin")
@@ -145,8 +146,18 @@ def _find_matters(text: str) -> set[str]:
 def tells_the_same(new: str, at: datetime, known: str, known_at: datetime) -> bool:
     """Return whether the new text names no day or number that the known one does not, and denies what that denies."""
     told, known_told = sign_facts(new, at), sign_facts(known, known_at)
-    is_within = told.days <= known_told.days and told.numbers <= known_told.numbers
+    is_within = names_no_other_day(new, at, known, known_at) and told.numbers <= known_told.numbers
     return is_within and bool(told.denials) == bool(known_told.denials)
+
+
+def names_no_other_day(new: str, at: datetime, known: str, known_at: datetime) -> bool:
+    """Return whether the known text names every day that the new one does: "on Thursday" of Tuesday is "tomorrow" of
+    Wednesday, where neither tells of what was.
+    """
+    ahead, known_ahead = days_told(new, at.date()), days_told(known, known_at.date())
+    if ahead and known_ahead:
+        return set(ahead) <= set(known_ahead)
+    return sign_facts(new, at).days <= sign_facts(known, known_at).days
 
 
 def denies(text: str, when: datetime) -> bool:

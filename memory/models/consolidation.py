@@ -8,7 +8,10 @@ from memory.models.memory import Memory
 
 
 class Consolidation(models.Model):
-    """A night's work on one companion's memories; what it did is in its changes. The next looks at what came since."""
+    """A night's work on one companion's memories; what it did is in its changes. The next looks at what came since.
+
+    Until it is done, `draft` is what a model has answered so far.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -20,6 +23,7 @@ class Consolidation(models.Model):
     night_of = models.DateField(_("night of"))
     asked_at = models.DateTimeField(_("asked"))
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
+    draft = models.JSONField(_("draft"), default=dict, blank=True)
     attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
     next_at = models.DateTimeField(_("next try"))
     error = models.CharField(_("error"), max_length=40, blank=True)

@@ -90,7 +90,10 @@ def spread(mira: Companion, said: list[Message]) -> Callable[[], Message]:
         learnt(mira, f"Alice drinks tea and thinks of {MARKER}.", both)
         thought = insight(mira, f"{MARKER} matters to Alice.", fact)
         insight(mira, f"Alice thinks a lot about {MARKER}.", thought)
-        night = Consolidation.objects.create(companion=mira, night_of=NOW.date(), asked_at=NOW, next_at=NOW)
+        draft = {"answer": f"{MARKER} matters to Alice."}
+        night = Consolidation.objects.create(
+            companion=mira, night_of=NOW.date(), asked_at=NOW, next_at=NOW, draft=draft
+        )
         change = Change.objects.create(
             companion=mira, consolidation=night, number=1, kind="insight", memory=thought
         )

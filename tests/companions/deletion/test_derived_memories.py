@@ -28,7 +28,7 @@ from tests.companions.everywhere import tables_with
 pytestmark = pytest.mark.django_db
 WRITTEN = {
     *("companions_message", "companions_session", "companions_closing", "memory_memory", "memory_slot"),
-    *("memory_block", "memory_diaryentry", "memory_revision"),
+    *("memory_block", "memory_consolidation", "memory_diaryentry", "memory_revision"),
 }
 
 

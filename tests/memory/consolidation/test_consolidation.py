@@ -1,12 +1,17 @@
 """By night: what says the same becomes one, what contradicts itself is brought up, what comes back is told once."""
 
-from datetime import timedelta
+from datetime import date, timedelta
+
+import pytest
 
 from accounts.models import ModelCall
+from companions.memories import consolidation
+from companions.memories.threads import load_threads
 from companions.models import Companion
 from memory.models import Change, Consolidation, Memory, Pursuit
+from memory.threads import open_thread
 from tests.fixtures.rehearsal import RehearsalServer
-from tests.memory.consolidation.conftest import NIGHT, Know, Work, calls
+from tests.memory.consolidation.conftest import DAY, LATER, NIGHT, Know, Work, calls
 
 
 def test_near_duplicates_become_one_with_the_evidence_of_all(mira: Companion, know: Know, work: Work) -> None:
@@ -31,6 +36,51 @@ def test_a_message_that_two_memories_were_drawn_from_is_evidence_once(
     work(mira, lambda at: {"merges": [{"keep": at(one), "others": [at(two)]}]})
     one.refresh_from_db()
     assert one.evidence == 2
+
+
+@pytest.mark.parametrize(
+    ("kept", "other"),
+    [
+        (("Ana likes tea more than coffee", "preference"), ("Ana prefers tea to coffee", "fact")),
+        (
+            ("Ana teaches chemistry at a school in Lisbon", "fact"),
+            ("Ana is a chemistry teacher", "relationship"),
+        ),
+        (("Ana meets the headmistress on Thursday", "event"), ("Ana will meet the headmistress", "promise")),
+        (
+            ("Ana meets the headmistress on 4 May", "event"),
+            ("Ana is to meet the headmistress tomorrow", "promise"),
+        ),
+    ],
+)
+def test_what_says_no_more_is_merged_of_whatever_kind_it_is(
+    mira: Companion, know: Know, work: Work, kept: tuple[str, str], other: tuple[str, str]
+) -> None:
+    """The third of May is a Wednesday: of one thing, models make an event now, a promise then."""
+    one = know(mira, *kept)
+    two = know(mira, *other, at=DAY + timedelta(days=1))
+    [change] = work(
+        mira, lambda at: {"merges": [{"keep": at(one), "others": [at(two)]}]}, now=NIGHT + 2 * LATER
+    )
+    two.refresh_from_db()
+    assert (change.kind, two.replaced_by) == ("merged", one)
+
+
+def test_an_open_thread_goes_on_with_what_is_kept(mira: Companion, know: Know, work: Work) -> None:
+    one = know(mira, "Ana has to meet the headmistress on Thursday", "event")
+    two = know(mira, "Ana will meet the headmistress on Thursday", "promise")
+    thread = open_thread(two, date(2023, 5, 4), DAY)
+    [change] = work(mira, lambda at: {"merges": [{"keep": at(one), "others": [at(two)]}]})
+    assert [*load_threads(mira)] == [thread]
+    assert load_threads(mira)[0].memory == one
+    consolidation.undo_change(mira, change.pk, NIGHT + LATER)
+    assert load_threads(mira)[0].memory == two
+
+
+def test_what_is_pursued_is_not_closed_for_what_is_not(mira: Companion, know: Know, work: Work) -> None:
+    goal = know(mira, "I want to learn to swim this year", "goal")
+    fact = know(mira, "I would like to learn to swim this year", "fact")
+    assert work(mira, lambda at: {"merges": [{"keep": at(fact), "others": [at(goal)]}]}) == []
 
 
 def test_a_contradiction_is_brought_up_and_nothing_is_closed(mira: Companion, know: Know, work: Work) -> None:
@@ -77,7 +127,13 @@ def test_an_insight_is_linked_to_what_it_is_drawn_from(mira: Companion, know: Kn
 def test_a_goal_is_reviewed(mira: Companion, know: Know, work: Work) -> None:
     goal = know(mira, "Alice wants to run a marathon", "goal")
     know(mira, "Alice has begun to train for the marathon", "event")
-    [change] = work(mira, {"reviews": [{"of": 1, "status": "under_way", "progress": 20, "excitement": 8}]})
+    review = {
+        "of": 3,
+        "status": "under_way",
+        "progress": 20,
+        "excitement": 8,
+    }  # numbered on from two memories
+    [change] = work(mira, {"reviews": [review]})
     pursuit = Pursuit.objects.get(memory=goal)
     assert (change.kind, change.memory) == ("reviewed", goal)
     assert (pursuit.status, pursuit.progress, pursuit.excitement) == ("under_way", 20, 8)

@@ -59,7 +59,7 @@ def thought(mira: Companion, know: Know, work: Work) -> Change:
 @pytest.fixture
 def reviewed(mira: Companion, know: Know, work: Work) -> Change:
     know(mira, "Alice wants to run a marathon", "goal")
-    return work(mira, {"reviews": [{"of": 1, "status": "under_way", "progress": 20}]})[0]
+    return work(mira, {"reviews": [{"of": 2, "status": "under_way", "progress": 20}]})[0]
 
 
 def undo(mira: Companion, change: Change) -> Change:

@@ -26,8 +26,9 @@ from memory.learning.requests import (
 from memory.learning.talk import Talk
 from memory.models import Memory
 from memory.store import keep_fact
+from providers.chat.sampling import Sampling
 from providers.rehearsal.forms import write_form
-from providers.tokens import estimate_messages
+from providers.tokens import estimate, estimate_messages
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, Had
 
@@ -86,6 +87,7 @@ def test_an_understanding_is_asked_with_what_was_understood_before_and_what_was_
         (requests.DIARY_FORM, Diary),
         (requests.FELT_FORM, Diary),
         (requests.REFLECTION_FORM, Reflection),
+        (candidates.FORM, candidates.Answer),
     ],
 )
 def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[BaseModel]) -> None:
@@ -112,6 +114,25 @@ def test_an_understanding_is_shown_by_an_example_that_does_no_harm_where_it_is_c
         ("drop", 3),
     ]
     assert [edit.do for edit in read.user_profile] == ["add"]
+
+
+def test_as_much_as_is_asked_for_fits_into_one_answer() -> None:
+    """Of facts the longest form, with a summary of 200 words, and all that a night may do."""
+    [most] = map(int, re.findall("for years, at most ([0-9]+);", requests.LEARN))
+    answered = most * estimate(requests.ENTRY.replace("…", "some ten words of what was said then and there"))
+    assert answered + 300 <= (Sampling.for_form("digest", 8192).max_tokens or 0)
+    night = json.loads(candidates.FORM)
+    night["insights"][0]["text"] = "some twenty words of what several lines tell together " * 2
+    limits = {
+        "merges": candidates.MAX_MERGES,
+        "contradictions": candidates.MAX_CONTRADICTIONS,
+        "insights": candidates.MAX_INSIGHTS,
+        "reviews": candidates.MAX_REVIEWS,
+    }
+    whole = {name: night[name] * limit for name, limit in limits.items()}
+    assert estimate(json.dumps(whole)) <= (Sampling.for_form("night", 8192).max_tokens or 0)
+    told = re.findall("[Aa]t most ([0-9]+)[.;]", " ".join(candidates.SYSTEM.split()))
+    assert told == [str(limit) for name, limit in limits.items() if name != "reviews"]
 
 
 def test_no_request_shows_a_schema(mira: Companion, had: Had, known: list[Memory]) -> None:
@@ -151,6 +172,7 @@ def test_the_rules_name_no_block_that_is_not_there(mira: Companion, had: Had, kn
         render_understanding_request(talk, [], [], [], [], NAMES),
         render_understanding_request(talk, ["Tea."], ["Milk."], ["I am calm."], ["Alice is 30."], NAMES),
         render_verification_request([Drafted("1", "fact", "Alice left.", [1])], talk, NAMES),
+        render_verification_request([Drafted("1", "insight", "Alice left.", (), ["Bye!"])], Talk([]), NAMES),
         render_reflection_request(talk, "", "", "calm", NAMES),
     ]
     for system, user in asked:

@@ -1,5 +1,6 @@
 """What two texts must share to be about the same, and what only repeats what was given."""
 
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -101,6 +102,24 @@ def test_what_repeats_what_was_given_is_an_echo(said: str, given: str, is_one: b
     assert is_echo(line(said, "companion", given), said, said, CALLED) is is_one
     assert not is_echo(line(said, "user", given), said, said, CALLED)
     assert not is_echo(line(said, "companion"), said, said, CALLED)
+
+
+@pytest.mark.parametrize(
+    ("new", "days_later", "known", "is_same"),
+    [
+        ("Alice sees the dentist tomorrow", 1, "Alice sees the dentist on Thursday", True),
+        ("Alice sees the dentist on 4 May", 0, "Alice sees the dentist on Thursday", True),
+        ("爱丽丝明天去看牙医", 1, "爱丽丝周四去看牙医", True),
+        ("Alice sees the dentist tomorrow", 0, "Alice sees the dentist on Thursday", False),
+        ("Alice sees the dentist on Thursday", 7, "Alice sees the dentist on Thursday", False),
+        ("Alice sees the dentist on Thursday", 0, "Alice sees the dentist", False),
+    ],
+)
+def test_the_same_day_in_other_words_is_the_same(
+    new: str, days_later: int, known: str, is_same: bool
+) -> None:
+    """The second of May is a Tuesday."""
+    assert tells_the_same(new, DAY + timedelta(days_later), known, DAY) is is_same
 
 
 WORDS = st.text(min_size=1, max_size=60).filter(str.strip)

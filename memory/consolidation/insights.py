@@ -1,0 +1,74 @@
+"""Insights: which of those that a model draws may be kept, by rules, and how a second reading is asked about them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from uuid import UUID
+
+from memory.consolidation.candidates import Insight
+from memory.learning.evidence import is_same_text
+from memory.learning.grounding import stands_on
+from memory.learning.requests import Drafted
+from memory.learning.talk import Line
+from memory.learning.verification import make_key
+from memory.models import Memory
+from memory.recall.query import Names
+from text.strings import one_line
+
+MIN_SOURCES = 2  # memories that are no insights themselves: what was drawn is not drawn from again and again
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An insight that may be kept, with the memories that it is drawn from; `key` names it among those of its answer."""
+
+    key: str
+    text: str
+    importance: int
+    memories: Sequence[Memory]
+
+    @property
+    def drafted(self) -> Drafted:
+        """What a second reading is asked."""
+        return Drafted(self.key, "insight", self.text, (), [memory.text for memory in self.memories])
+
+
+def select_insights(
+    companion_id: UUID,
+    answered: Sequence[Insight],
+    find: Callable[[int], Memory | None],
+    shown: Sequence[Memory],
+    zone: tzinfo,
+    names: Names,
+) -> Iterator[Drawn]:
+    """Yield those insights that stand on two memories or more, name nothing that those do not, and are new.
+
+    `find` returns the memory of a number, `shown` are all that the model saw. The insights that were ever drawn count,
+    closed ones too: what the person has let go is not drawn anew.
+    """
+    if not answered:
+        return
+    mine = Memory.objects.of(companion_id).filter(kind=Memory.Kind.INSIGHT)
+    earlier = [
+        (insight.text, {memory.pk for memory in insight.drawn_from.all()})
+        for insight in mine.defer("entry").prefetch_related("drawn_from")
+    ]
+    for place, insight in enumerate(answered):
+        memories = list(
+            {memory.pk: memory for memory in filter(None, map(find, insight.drawn_from))}.values()
+        )
+        text, ids = one_line(insight.text), {memory.pk for memory in memories}
+        is_new = not any(is_same_text(text, told) or ids == drawn for told, drawn in earlier)
+        is_said = any(is_same_text(text, memory.text) for memory in shown)
+        if text and is_new and not is_said and _stands(text, memories, zone, names):
+            earlier.append((text, ids))
+            yield Drawn(make_key("insight", place), text, insight.importance, memories)
+
+
+def _stands(text: str, memories: Sequence[Memory], zone: tzinfo, names: Names) -> bool:
+    own = [memory for memory in memories if memory.kind != Memory.Kind.INSIGHT]
+    lines = [
+        Line(memory.pk, memory.speaker, "", memory.text, memory.happened_at.astimezone(zone))
+        for memory in memories
+    ]
+    return len(own) >= MIN_SOURCES and stands_on(text, lines, "", names.values())
