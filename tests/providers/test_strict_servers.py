@@ -53,6 +53,7 @@ async def test_what_is_wanted_of_the_answer_is_sent(rehearsal: RehearsalServer, 
         "stop": ["\nAna:", "<|im_end|>"],
         "dry_multiplier": 0.8,
         "dry_penalty_last_n": 2048,
+        "dry_sequence_breakers": ['"'],
     }
     await ask(make_chat(), sampling=Sampling(presence_penalty=0.0))
     assert not rehearsal.requests()[-1].keys() & SAMPLING.as_fields().keys()

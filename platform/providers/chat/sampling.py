@@ -8,8 +8,9 @@ from django.conf import settings
 
 MAX_STOPS = 4  # OpenAI takes no more
 STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
-# "Don't repeat yourself" looks among so many of the last tokens for what is said again; llama.cpp's 64 are few.
-DRY_TOKENS = 2048
+# "Don't repeat yourself" looks among so many of the last tokens for what is said again, and begins anew at a quotation
+# mark alone. By themselves llama.cpp's servers look at 64, and begin anew at each colon and line.
+DRY = {"dry_penalty_last_n": 2048, "dry_sequence_breakers": ['"']}
 FORM_TEMPERATURE = 0.3  # of an answer in a given form
 # Of such an answer, by what is asked for, and of any other.
 FORM_TOKENS = {"check": 300, "reflection": 800, "verification": 1000}
@@ -55,4 +56,4 @@ class Sampling:
             "stop": list(self.stop) or None,
         }
         kept = {name: value for name, value in fields.items() if value is not None}
-        return kept | ({"dry_penalty_last_n": DRY_TOKENS} if self.dry_multiplier else {})
+        return kept | (DRY if self.dry_multiplier else {})
