@@ -91,7 +91,7 @@ kith-profile is what it knows of {user} (P1, P2, …).
   No jokes, no praise, no moods of one evening, nothing that {user} asked to have forgotten. A sentence that begins with
   "I" rests on a line in which {companion} itself says so: what {user} only supposes or asks is none.
 kith-learnt is what was learnt of the talk: a sentence that it leaves untrue is changed or dropped.
-What kith-learnt calls unsure counts only where the lines say so and mean it.
+What is unsure in kith-learnt counts only where the lines mean it.
 """.strip()
 VERIFICATION = """
 Somebody has drafted what to remember. Judge each sentence of kith-drafted by what was really said: that stands behind it,
@@ -103,9 +103,9 @@ Answer for each number with one of these words:
 - "joke": teasing, boasting or exaggeration that nobody means ("I could eat a horse").
 - "irony": the opposite is meant ("Oh great, another meeting, I just love those").
 - "if": it is only imagined, or would be so if … ("If I won, I would buy a boat").
-- "role-play": it belongs to a game, a scene or a story that the two make up.
-- "quoted": the words of somebody else, of a song, a book or a headline.
-- "asked": it is only asked, or asked for; nobody says that it is so.
+- "role-play": it belongs to a game or a story that the two make up.
+- "quoted": the words of somebody else, a song, a book or a headline.
+- "asked": it is only asked, or asked for.
 - "taken back": a later line takes it back or corrects it.
 - "not said": somebody else is meant, a name, number, day or place is wrong, or any part of the sentence is not in the
   lines.
@@ -119,7 +119,7 @@ One marked "self" or "profile" may say again what the sentence after "instead of
 lines; of "self", in a line of {companion}'s own.
 """.strip()
 OF_EARLIER = """
-One marked "earlier" was known before, and behind it stands what was said now. For each of these answer
+One marked "earlier" was known before; behind it stands what was said now. Answer for it
 - "over": it cannot be true any more, for it has changed, ended or is done ("drinks five cups of coffee a day" <- "has not
   touched coffee for a month"), or
 - "same": both say the same in other words ("works as a nurse" <- "is a nurse by trade"), or
