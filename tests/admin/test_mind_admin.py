@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -10,6 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from providers.discovery.listing import USUAL_PORTS
+from providers.discovery.models import Kind
 from providers.models import Provider
 from providers.selection import get_provider
 from safety.models import AuditEntry
@@ -43,9 +46,10 @@ def press(desk: Client, deed: str, **fields: Any) -> str:
     return re.sub(r"\s+", " ", answer.content.decode())
 
 
-def test_the_page_lists_what_runs_on_this_machine(desk: Client) -> None:
+def test_the_page_lists_what_runs_on_this_machine(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reverse("admin:mind") == "/admin/mind/"  # as `make up` prints it
-    with serve(lm_studio(*STUDIO), port=1234):
+    with serve(lm_studio(*STUDIO)) as address:
+        monkeypatch.setitem(USUAL_PORTS, urlsplit(address).port, Kind.LM_STUDIO)
         shown = desk.get(reverse("admin:mind")).content.decode()
     assert "LM Studio" in shown
     assert re.search(r'<option value="llama-8b">llama-8b · 4,096 tokens · loaded</option>', shown)

@@ -57,6 +57,10 @@ class NothingThereError(ListingError):
     """No server listens at the address."""
 
 
+class SilentError(ListingError):
+    """What listens there did not answer in time."""
+
+
 async def find_servers(own_port: int, ports: Mapping[int, Kind] = USUAL_PORTS) -> list[Server]:
     """Return what answers on the usual ports of this machine, but for Kith itself; each is asked at the same time."""
     asked = (_look_at(port, kind) for port, kind in ports.items() if port != own_port)
@@ -70,7 +74,8 @@ async def _look_at(port: int, usual: Kind) -> Server | None:
     except NothingThereError:
         return None
     except ListingError as error:
-        return Server(usual, base_url, trouble=str(error.sentence))
+        kind = usual if isinstance(error, SilentError) else Kind.OTHER
+        return Server(kind, base_url, trouble=str(error.sentence))
 
 
 async def read_server(base_url: str, api_key: str = "", timeout_seconds: float = TIMEOUT_SECONDS) -> Server:
@@ -87,7 +92,7 @@ async def read_server(base_url: str, api_key: str = "", timeout_seconds: float =
         except (TimeoutError, httpx2.TimeoutException) as error:
             sentence = _("{place} did not answer within {seconds} seconds. It may still be loading a model.")
             seconds = f"{timeout_seconds:g}"
-            raise ListingError(
+            raise SilentError(
                 "timeout", format_lazy(sentence, place=_place(base_url), seconds=seconds)
             ) from error
         entries = _read_entries(listed.get("data", ""), "id")
