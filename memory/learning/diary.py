@@ -104,7 +104,8 @@ def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tz
         made_at=now,
     )
     day, began = entry.get_day(zone), ended.started_at
-    happened_at = began if began.astimezone(zone).date() == day else datetime.combine(day, NOON, zone)
+    noon = min(datetime.combine(day, NOON, zone), ended.ended_at)
+    happened_at = began if began.astimezone(zone).date() == day else noon
     entry.memory = Memory.objects.create(
         companion_id=companion_id,
         kind=Memory.Kind.DIARY,

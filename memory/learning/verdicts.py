@@ -163,12 +163,17 @@ class _Batch:
         return self._tell_again(entry, of, "")
 
     def _repeat(self, entry: Supported, of: Memory) -> dict[str, Any]:
-        """Tell again what says the same in other words; what names more, by person, day or number, takes its place."""
+        """Tell again what says the same in other words; what names more, by person, day or number, takes its place.
+
+        What is pinned, corrected by hand or pursued keeps its place.
+        """
         new = entry.learnt.text, self._happened_at(entry)
         known = of.text, of.happened_at.astimezone(self.zone)
         if self._names_no_more(*new, *known):
             return self._reinforce(entry, of)
-        if self._names_no_more(*known, *new):
+        is_pursued = of.kind in PURSUED and entry.learnt.kind not in PURSUED
+        is_held = of.is_pinned or of.edited_at is not None or is_pursued
+        if not is_held and self._names_no_more(*known, *new):
             return self._revise(entry, of)
         return self._add(entry, of, "another_telling")
 

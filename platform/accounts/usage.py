@@ -152,12 +152,12 @@ def charged(
         try:
             yield charge
         finally:
-            for call in calls:
-                if call.error:
-                    note_failure(call.provider, call.model, call.error, clock())
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
                 charge.calls = ModelCall.objects.bulk_create(rows)
+            for call in calls:
+                if call.error:
+                    note_failure(call.provider, call.model, call.error, clock())
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:

@@ -7,7 +7,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.validators import RegexValidator
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -23,7 +22,7 @@ from providers.discovery.models import Server
 from providers.discovery.probe import HELLO, Probe, probe_model, read_context
 from providers.errors import ProviderError
 from providers.failures import classify
-from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address
+from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
 from providers.selection import choose_chat, get_provider, is_set_by_environment
 from safety.audit import record
 from safety.models import AuditEntry
@@ -43,9 +42,7 @@ class MindForm(forms.Form):
         max_length=500,
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        validators=[
-            RegexValidator(r"\A[!-~]*\Z", _("A key has no blanks and only plain letters. Copy it again."))
-        ],
+        validators=[validate_key],
     )
     model = forms.CharField(
         label=_("Model"),
@@ -62,7 +59,10 @@ class MindForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Take the service's address where one was chosen."""
         fields = self.cleaned_data
-        fields["base_url"] = fields.get("service") or fields.get("base_url", "").rstrip("/")
+        service, address = fields.get("service", ""), fields.get("base_url", "").rstrip("/")
+        fields["base_url"] = service or address
+        if service and address not in {"", service}:
+            self.add_error("base_url", _("Choose a service, or give an address, not both."))
         if not fields["base_url"] and "base_url" not in self.errors:
             self.add_error("base_url", _("Choose a service, or give an address."))
         return fields
@@ -144,7 +144,12 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
             )
             record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
     except ValidationError as error:
-        form.add_error(None, error)
+        form.add_error(None, error.messages)
         return False
-    messages.success(request, _("%(model)s is the mind now.") % {"model": model})
+    if is_set_by_environment():
+        messages.warning(
+            request, _("%(model)s is kept, and waits: the environment sets another.") % {"model": model}
+        )
+    else:
+        messages.success(request, _("%(model)s is the mind now.") % {"model": model})
     return True

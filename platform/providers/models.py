@@ -3,8 +3,9 @@
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +14,9 @@ from database.encryption import decrypt, encrypt
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
 MAX_SLOTS = 1000
 SHOWN_CHARACTERS, MIN_SHOWN_OF = 4, 12  # of a key's end, where the key is long enough to stay secret
+
+# What a header can hold: a quotation mark or a blank that was copied along would fail every request.
+validate_key = RegexValidator(r"\A[!-~]*\Z", _("A key has no blanks and only plain letters. Copy it again."))
 
 
 def validate_address(address: str) -> None:
@@ -28,6 +32,10 @@ def validate_address(address: str) -> None:
                 "An address begins with http:// or https:// and names a host, such as http://127.0.0.1:11434/v1."
             )
         )
+    try:
+        httpx2.URL(address)
+    except (httpx2.InvalidURL, UnicodeError) as error:
+        raise ValidationError(_("The address has signs that no address has. Type it again.")) from error
     if parts.username is not None or parts.query or parts.fragment:
         raise ValidationError(_("An address ends with its path, such as /v1; a key has a field of its own."))
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Min
 
 from database.encryption import DecryptionError
@@ -44,21 +44,24 @@ class Cache:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._read_at = float("-inf")
-        self._known: Mapping[str, ChatProvider] = {}
+        self._known: Mapping[str, ChatProvider] | None = None
 
     def get(self) -> Mapping[str, ChatProvider]:
         """Return the first active provider of each capability, read anew where that may be and is due.
 
-        While the database is away, it is what was read before.
+        While the database is away, it is what was read before; the database's error where a transaction is lost by it.
         """
         now = self._clock()
         if now - self._read_at >= FRESH_SECONDS and not _is_in_loop():
             try:
                 self._known = read_active()
             except DATABASE_UNAVAILABLE as error:
+                if connection.in_atomic_block:  # the transaction is lost with it
+                    raise
                 log.warning("providers_not_read", error=type(error).__name__)
-            self._read_at = now
-        return self._known
+            if self._known is not None:
+                self._read_at = now
+        return self._known or {}
 
     def forget(self) -> None:
         """Read the database anew at the next call."""
@@ -127,14 +130,18 @@ def choose_chat(
 ) -> Provider:
     """Put this provider before all others of the talk, and return its row; ValidationError where a value will not do.
 
-    A row of this address and model is changed, and keeps its key where none is given.
+    A row of this address and model is changed, and keeps its key, context and slots where none are given.
     """
     row = Provider.objects.filter(
         capability=Capability.CHAT, base_url=base_url, model=model
     ).first() or Provider(capability=Capability.CHAT, base_url=base_url, model=model)
     others = Provider.objects.filter(capability=Capability.CHAT, is_active=True).exclude(pk=row.pk)
     first = others.aggregate(first=Min("order"))["first"]
-    row.name, row.context_tokens, row.slots, row.is_active = name, context_tokens, slots, True
+    row.name, row.is_active, row.last_error, row.last_error_at = name, True, "", None
+    row.context_tokens, row.slots = (
+        context_tokens or row.context_tokens,
+        row.slots if slots is None else slots,
+    )
     row.order = 0 if first is None else first - 1
     if api_key:
         row.api_key = api_key

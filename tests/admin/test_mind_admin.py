@@ -21,6 +21,7 @@ from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = pytest.mark.django_db
 SECRET = "sk-very-secret-key"
+OPENAI = "https://api.openai.com/v1"
 STUDIO = [
     {"id": "llama-8b", "type": "llm", "state": "loaded", "loaded_context_length": 4096},
     {"id": "nomic", "type": "embeddings", "state": "loaded"},
@@ -100,6 +101,8 @@ def test_an_addresss_models_are_listed_a_thousand_too(desk: Client) -> None:
     [
         ({"model": "m"}, "Choose a service, or give an address"),
         ({"base_url": "http://127.0.0.1:1/v1"}, "Name the model"),
+        ({"service": OPENAI, "base_url": "http://127.0.0.1:1/v1", "model": "m"}, "not both"),
+        ({"base_url": "http://a\x01b/v1", "model": "m"}, "signs that no address has"),
         ({"base_url": "file:///etc/passwd", "model": "m"}, "An address begins with"),
         ({"base_url": "http://127.0.0.1:1/v1", "model": "m", "api_key": "two words"}, "A key has no blanks"),
         ({"base_url": "http://127.0.0.1:1/v1", "model": "m", "api_key": "ключ"}, "A key has no blanks"),
@@ -138,6 +141,11 @@ def test_what_the_environment_sets_is_shown_as_what_wins(desk: Client, settings:
     shown = desk.get(reverse("admin:mind")).content.decode()
     assert "http://model.test/v1" in shown
     assert "the environment wins" in shown
+    with serve(llama_cpp("small", 4096)) as address:
+        fields = {"deed": "use", "base_url": f"{address}/v1", "model": "small"}
+        answer = desk.post(reverse("admin:mind"), fields, follow=True)
+    assert "small is kept, and waits" in answer.content.decode()
+    assert get_provider().model == "big"
 
 
 def test_only_operators_who_may_change_providers_come_in(client: Client, opal: User, alice: User) -> None:

@@ -11,6 +11,7 @@ import pytest
 from django.utils import timezone
 
 from companions.conversations.messages import Spoken
+from companions.memories.editing import set_private
 from companions.models import Companion, Message, Reply
 from companions.prompting.history import (
     align_window,
@@ -157,4 +158,9 @@ def test_the_next_turn_is_shown_what_was_done_and_goes_with_all_that_it_was_draw
         "user",
     ]
     assert "oolong" in str(second.prompt[2]["tool_calls"])
-    assert mira.memories.get(kind="fact").pk in second.shown
+    fact = mira.memories.get(kind="fact")
+    assert fact.pk in second.shown
+    set_private(fact, True, timezone.now())
+    third = turn_of(mira, "Good night.", timezone.now())
+    assert "tool" not in [line["role"] for line in third.prompt]
+    assert "likes oolong" not in str(third.prompt)

@@ -115,6 +115,7 @@ def test_the_chosen_one_comes_first_and_keeps_its_key() -> None:
     choose_chat("Other", "https://llm.example/v1", "small")
     again = choose_chat("Mine again", "https://llm.example/v1", "big")
     assert (again.pk, get_provider().id, get_provider().api_key) == (chosen.pk, chosen.pk, KEY)
+    assert get_provider().context_tokens == 32_000
     with pytest.raises(ValidationError, match="http://"):
         choose_chat("Wrong", "llm.example", "big")
     assert get_provider().id == chosen.pk

@@ -150,7 +150,8 @@ WITH_CALLS = [
 @pytest.mark.parametrize(
     "words",
     [ALTERNATING[0], "Tool call IDs should be alphanumeric strings with length 9!", "Unexpected role: tool",
-     "An assistant message with 'tool_calls' must be followed by tool messages", "tools are not supported"],
+     "An assistant message with 'tool_calls' must be followed by tool messages", "tools are not supported",
+     "The toolConfig field must be defined when using toolUse and toolResult content blocks."],
 )  # fmt: skip
 async def test_calls_of_the_talk_before_go_where_a_server_does_not_take_them(
     rehearsal: RehearsalServer, make_chat: Make, words: str

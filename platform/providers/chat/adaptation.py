@@ -53,6 +53,7 @@ ORDERS = {
         rf"{WANTED_ROLES}|\brole.{{0,20}}\btool\b|\btool\b.{{0,20}}\brole|\bonly (?:the )?user\b"
         r"|tool.?call.{0,12}\bids?\b|single tool.?call|number of (?:function|tool) calls"
         r"|tool_calls?\b.{0,40}(?:must|should|follow|preced)|(?:must|should|follow|preced).{0,40}tool_calls?\b"
+        r"|tool.?(?:use|calling|config)\b.{0,80}\b(?:without|must|defin)"  # where none are offered now
     ),
 }
 TOO_LONG = re.compile(

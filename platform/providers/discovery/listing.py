@@ -32,6 +32,7 @@ MAX_BYTES = 8_000_000
 MAX_MODELS = 5_000
 MAX_DETAILED = 50  # of Ollama's models, each of which is a request
 MAX_NAME_CHARACTERS = 200
+MAX_NUMBER = 2**53  # of tokens or bytes: what is more is no number of either
 USUAL_PORTS = {11434: Kind.OLLAMA, 1234: Kind.LM_STUDIO, 8080: Kind.LLAMA_CPP, 8000: Kind.VLLM}
 CONTEXT_FIELDS = (  # the first is what is in force
     "loaded_context_length",
@@ -280,4 +281,4 @@ def _as_fields(value: object) -> Fields:
 
 
 def _as_number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MAX_NUMBER else 0

@@ -213,7 +213,8 @@ def _has_called(answer: _Answer) -> bool:
     for call in answer.calls:
         with suppress(ValueError):
             arguments = json.loads(call.arguments)
-            if call.name == TOOL["function"]["name"] and "city" in arguments:  # type: ignore[index]
+            has_city = isinstance(arguments, dict) and "city" in arguments
+            if has_city and call.name == TOOL["function"]["name"]:  # type: ignore[index]
                 return True
     return False
 

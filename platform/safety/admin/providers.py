@@ -24,7 +24,7 @@ from database.encryption import DecryptionError
 from providers.clients import run_in_background
 from providers.errors import ProviderError
 from providers.failures import classify, note_failure
-from providers.models import Provider
+from providers.models import Provider, validate_key
 from providers.selection import (
     Capability,
     ChatProvider,
@@ -52,7 +52,11 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
     """A provider's row. Its key is written here and never read: left empty, it stays."""
 
     api_key = forms.CharField(
-        label=_("Key"), required=False, max_length=500, widget=UnfoldAdminPasswordWidget(render_value=False)
+        label=_("Key"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminPasswordWidget(render_value=False),
+        validators=[validate_key],
     )
     removes_key = forms.BooleanField(label=_("Remove the key"), required=False, widget=UnfoldBooleanWidget)
 

@@ -328,6 +328,16 @@ def test_what_is_read_as_the_same_stands_once_with_all_that_is_named(
     assert left == {"reinforced": {known}, "revised": {text}, "added": {known, text}}[outcome]
 
 
+def test_what_is_pinned_stays_where_the_same_is_told_with_more(mira: Companion, had: Had) -> None:
+    before = keep(mira, had, "Alice has a cat.", "I have a cat.")
+    Memory.objects.filter(pk=before.pk).update(is_pinned=True)
+    said = "I have a cat called Pixel."
+    talk = had(mira, said, at=DAY + timedelta(days=1))
+    new = learnt("Alice has a cat called Pixel.", 1, said)
+    assert outcomes(apply(mira, talk, new, repeated={0: [before]})) == [("added", "another_telling")]
+    assert not Memory.objects.get(pk=before.pk).closed_at
+
+
 def test_what_the_user_told_is_contradicted_only_by_the_user(mira: Companion, had: Had) -> None:
     cups = keep(mira, had, CUPS, "I drink five cups of coffee a day.")
     said = "I promise to hide your coffee."
