@@ -61,10 +61,10 @@ class MindForm(forms.Form):
         fields = self.cleaned_data
         service, address = fields.get("service", ""), fields.get("base_url", "").rstrip("/")
         fields["base_url"] = service or address
-        if service and address not in {"", service}:
-            self.add_error("base_url", _("Choose a service, or give an address, not both."))
         if not fields["base_url"] and "base_url" not in self.errors:
             self.add_error("base_url", _("Choose a service, or give an address."))
+        elif service and address not in {"", service}:
+            self.add_error("base_url", _("Choose a service, or give an address, not both."))
         return fields
 
     def require_model(self) -> bool:

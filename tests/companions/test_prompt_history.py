@@ -160,6 +160,7 @@ def test_the_next_turn_is_shown_what_was_done_and_goes_with_all_that_it_was_draw
     assert "oolong" in str(second.prompt[2]["tool_calls"])
     fact = mira.memories.get(kind="fact")
     assert fact.pk in second.shown
+    assert finish(second.reply, Reply.State.DONE, Said("Yes."), timezone.now(), held_by=process_name())
     set_private(fact, True, timezone.now())
     third = turn_of(mira, "Good night.", timezone.now())
     assert "tool" not in [line["role"] for line in third.prompt]
