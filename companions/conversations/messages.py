@@ -35,9 +35,7 @@ SPOKEN = WALK.format(
     " (SELECT id FROM memory_memory WHERE message_id = message.id), message.said_at,"
     " coalesce((SELECT emotions FROM companions_reply WHERE answer_id = message.id),"
     " (SELECT emotions FROM companions_waking WHERE id = message.waking_id), '[]')::text,"
-    " coalesce((SELECT tool_calls FROM companions_reply reply"
-    " JOIN companions_message asked ON asked.id = reply.message_id"
-    " WHERE reply.answer_id = message.id AND NOT asked.is_hidden), '[]')::text"
+    " coalesce((SELECT tool_calls FROM companions_reply WHERE answer_id = message.id), '[]')::text"
 )
 
 
@@ -90,8 +88,7 @@ def open_session(conversation: Conversation, now: datetime) -> Session:
 class Spoken(NamedTuple):
     """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long.
 
-    `emotions` are what its companion showed in it, each with its place in the text; `calls` are those of tools before
-    it, unless what it answered is hidden.
+    `emotions` are what its companion showed in it, each with its place in the text; `calls` are those of tools before it.
     """
 
     pk: UUID
