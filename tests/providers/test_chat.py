@@ -385,11 +385,14 @@ async def test_a_server_that_speaks_no_http_is_unavailable(make_chat: Make) -> N
     assert isinstance(error, ProviderUnavailable)
 
 
-async def test_broken_json_is_unavailable(rehearsal: RehearsalServer, make_chat: Make) -> None:
-    rehearsal.script({"events": ["data: {nonsense\n\n"]})
+async def test_broken_json_is_unavailable_and_tells_no_key(
+    rehearsal: RehearsalServer, make_chat: Make, api_key: str
+) -> None:
+    rehearsal.script({"events": [f"data: {{nonsense {api_key}\n\n"]})
     _, error = await broken(make_chat())
     assert isinstance(error, ProviderUnavailable)
     assert "{nonsense" in error.said
+    assert api_key not in f"{error.said} {error}"
 
 
 @pytest.mark.parametrize(

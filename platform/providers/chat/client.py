@@ -25,7 +25,7 @@ from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
 from providers.chat.stream import Deadline, StreamParser, read_events
 from providers.errors import ContextTooLong, ProviderError, ProviderUnavailable
-from providers.sdk_errors import SDK_ERRORS, translate_error
+from providers.sdk_errors import SDK_ERRORS, redact, translate_error
 from providers.tls import get_tls_context
 from providers.tokens import estimate_messages, neutralise_messages
 
@@ -112,6 +112,8 @@ class ChatClient:
                         yield event
                 break
             except ProviderError as error:
+                error.said = redact(error.said, self._api_key)  # what came may repeat what was sent
+                error.args = (error.said,)
                 if parser.has_begun:
                     error.usage = parser.count_usage(messages, body.get("tools", ()))
                     raise
