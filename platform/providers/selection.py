@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Min
 
 from database.encryption import DecryptionError
@@ -49,15 +49,13 @@ class Cache:
     def get(self) -> Mapping[str, ChatProvider]:
         """Return the first active provider of each capability, read anew where that may be and is due.
 
-        While the database is away, it is what was read before; the database's error where a transaction is lost by it.
+        While the database is away, it is what was read before.
         """
         now = self._clock()
         if now - self._read_at >= FRESH_SECONDS and not _is_in_loop():
             try:
                 self._known = read_active()
             except DATABASE_UNAVAILABLE as error:
-                if connection.in_atomic_block:  # the transaction is lost with it
-                    raise
                 log.warning("providers_not_read", error=type(error).__name__)
             if self._known is not None:
                 self._read_at = now
