@@ -156,11 +156,11 @@ def _join(draft: Draft, kept: Memory, others: Sequence[Memory]) -> None:
     kept.quotes = kept.quotes[:MAX_QUOTES]
     kept.save(update_fields=["evidence", "quotes"])
     kept.sources.add(*added)  # type: ignore[arg-type]  # their ids are UUIDs
-    threads_of = [other for other in others if move_thread(other, kept)]
+    was_open = next((other for other in others if other.has_open_thread and move_thread(other, kept)), None)
     for other in others:
         retract(other, draft.now, replaced_by=kept)
         draft.merged[other.pk] = kept
-    before["thread_of"] = str(threads_of[0].pk) if threads_of else None
+    before["thread_of"] = str(was_open.pk) if was_open else None
     became = {"evidence": kept.evidence, "quotes": len(kept.quotes)}
     draft.note(Change.Kind.MERGED, kept, others, {**before, "became": became, "others": len(others)})
 

@@ -8,8 +8,8 @@ from accounts.models import ModelCall
 from companions.memories import consolidation
 from companions.memories.threads import load_threads
 from companions.models import Companion
-from memory.models import Change, Consolidation, Memory, Pursuit
-from memory.threads import open_thread
+from memory.models import Change, Consolidation, Memory, Pursuit, Thread
+from memory.threads import close_thread, open_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import DAY, LATER, NIGHT, Know, Work, calls
 
@@ -75,6 +75,17 @@ def test_an_open_thread_goes_on_with_what_is_kept(mira: Companion, know: Know, w
     assert load_threads(mira)[0].memory == one
     consolidation.undo_change(mira, change.pk, NIGHT + LATER)
     assert load_threads(mira)[0].memory == two
+
+
+def test_the_open_thread_goes_on_though_another_is_settled(mira: Companion, know: Know, work: Work) -> None:
+    kept = know(mira, "Ana has to meet the headmistress on Thursday", "event")
+    told = know(mira, "Ana is to meet the headmistress on Thursday", "event")
+    promised = know(mira, "Ana will meet the headmistress on Thursday", "promise")
+    close_thread(open_thread(told, None, DAY), Thread.State.SETTLED, DAY)
+    thread = open_thread(promised, date(2023, 5, 4), DAY)
+    work(mira, lambda at: {"merges": [{"keep": at(kept), "others": [at(told), at(promised)]}]})
+    thread.refresh_from_db()
+    assert (thread.memory, thread.state) == (kept, Thread.State.OPEN)
 
 
 def test_what_is_pursued_is_not_closed_for_what_is_not(mira: Companion, know: Know, work: Work) -> None:
