@@ -183,8 +183,7 @@ def talk_tokens(tools: int) -> int:
 
 def memory_tokens() -> int:
     """Return how many tokens of the context all that is remembered may take: three sixteenths."""
-    most = get_provider().context_tokens * 3 // 16
-    return most
+    return get_provider().context_tokens * 3 // 16
 
 
 def change_window(pressure: float) -> int:

@@ -128,5 +128,4 @@ def leaves_no_room(companion: Companion, tools: int) -> bool:
     `tools` are the tokens of those that are offered.
     """
     left = talk_tokens(tools) - estimate(render_system(companion, NOTHING_PINNED, tools=tools))
-    least = get_provider().context_tokens // TALK_SHARE
-    return left < least
+    return left < get_provider().context_tokens // TALK_SHARE

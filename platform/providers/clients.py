@@ -80,10 +80,8 @@ def get_chat_client(provider: "ChatProvider") -> "ChatClient":
     from providers.chat.client import ChatClient, Timeouts  # the SDK takes most of a second to load
 
     timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=settings.CHAT_RETRIES)
-    chats, made_from = (
-        _of_running_loop().chats,
-        (provider.base_url, provider.model, provider.api_key, timeouts),
-    )
+    chats = _of_running_loop().chats
+    made_from = provider.base_url, provider.model, provider.api_key, timeouts
     if made_from not in chats:
         chats[made_from] = ChatClient(provider.base_url, provider.api_key, provider.model, timeouts)
     return chats[made_from]

@@ -15,14 +15,14 @@ import psutil
 from config.up.ports import LOOPBACK, find_free_port
 from config.up.processes import Program
 from config.up.terminal import UpError
+from providers.discovery.models import can_chat
 from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
 
 OLLAMA_PORT = 11434
 OLLAMA_TIMEOUT_SECONDS = 1.0
 CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # of the engine's model, where LLM_CONTEXT_TOKENS is not set
-DRY_MULTIPLIER = "0.8"  # of the engine's model: what files this small fall into is saying the same again
+DRY_MULTIPLIER = "0.8"  # of the engine's model: small ones often say the same again and again
 MEMORY_SHARE = 0.85  # of what is free now, at most
-NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank")  # for servers too old to say what a model is capable of
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _can_chat(port: int, name: str) -> bool:
     capabilities = _ask(port, "POST", "/api/show", {"model": name}).get("capabilities")
     if isinstance(capabilities, list):
         return "completion" in capabilities
-    return not any(part in name.lower() for part in NOT_FOR_CHAT)
+    return can_chat(name)  # the server is too old to say
 
 
 def _ask(port: int, method: str, path: str, body: Mapping[str, str] | None = None) -> dict[str, Any]:

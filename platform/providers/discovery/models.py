@@ -6,7 +6,7 @@ from enum import StrEnum
 
 # For servers that do not say what a model is for.
 NOT_FOR_CHAT = re.compile(
-    r"(?i)embed|\bbge-|minilm|rerank|whisper|\btts\b|transcri|dall-e|gpt-image|moderation|realtime"
+    r"(?i)embed|bge-|minilm|rerank|whisper|\btts\b|transcri|dall-e|gpt-image|moderation|realtime"
 )
 
 

@@ -1,5 +1,7 @@
 """What a model does when it is tried: a sentence with its times, and what it can do beside talking, found by asking.
 
+`try_provider` asks for the sentence alone, as a talk would; `probe_model` asks for all of it, of a model that may still
+have to be loaded.
 Everything is asked through the client that a talk is held with, so what works here works there.
 """
 
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageDraw, ImageFont
 from pydantic import BaseModel
@@ -25,10 +28,12 @@ from providers.chat.sampling import Sampling
 from providers.chat.structured import parse_answer
 from providers.discovery.listing import read_server
 from providers.errors import EmptyAnswer, MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.selection import ChatProvider
 from providers.tokens import estimate
 
 TIMEOUTS = Timeouts(connect_seconds=5.0, first_piece_seconds=180.0, silence_seconds=30.0, retries=2)
 TIMEOUT_SECONDS = 240.0  # of the sentence: a large model is first read from disk
+TRIAL_TIMEOUT_SECONDS = 60.0
 ABILITY_TIMEOUT_SECONDS = 60.0
 MAX_TOKENS = 1024
 MAX_CHARACTERS, MAX_ABILITY_CHARACTERS = 2_000, 400  # then a small model would only ramble on
@@ -71,6 +76,16 @@ class Probe:
     pictures: bool | None
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a provider said, and after how many seconds the first piece and the last came; or the error of its failure."""
+
+    text: str = ""
+    first_piece_seconds: float = 0.0
+    seconds: float = 0.0
+    error: ProviderError | None = None
+
+
 @dataclass
 class _Answer:
     text: str = ""
@@ -99,6 +114,22 @@ class _Answer:
                     self.first_piece_at = self.first_piece_at or now
 
 
+async def try_provider(
+    provider: ChatProvider, sentence: str, timeout_seconds: float = TRIAL_TIMEOUT_SECONDS
+) -> Trial:
+    """Say the sentence to it, once, and return what came of that; a piece of reasoning counts as the first one too."""
+    timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=0)
+    client = ChatClient(provider.base_url, provider.api_key, provider.model, timeouts)
+    began = perf_counter()
+    try:
+        answer = await _ask_sentence(client, sentence, timeout_seconds)
+    except ProviderError as error:
+        return Trial(seconds=perf_counter() - began, error=error)
+    finally:
+        await client.aclose()
+    return Trial(answer.text, answer.first_event_at - began, perf_counter() - began)
+
+
 async def probe_model(
     base_url: str, api_key: str, model: str, question: str, chance: random.Random = CHANCE
 ) -> Probe:
@@ -109,9 +140,7 @@ async def probe_model(
     client = ChatClient(base_url, api_key, model, TIMEOUTS)
     try:
         began = perf_counter()
-        spoken = await _ask(client, _say(question), TIMEOUT_SECONDS, MAX_CHARACTERS)
-        if not spoken.text.strip():
-            raise EmptyAnswer("The answer was empty")
+        spoken = await _ask_sentence(client, question, TIMEOUT_SECONDS)
         answers = [spoken]
 
         async def find_out(does: Callable[[_Answer], bool], messages: Messages, **parts: Any) -> bool | None:
@@ -150,6 +179,13 @@ async def _settle(finding: Awaitable[bool | None]) -> bool | None:
         return None if error.status in {401, 402, 403} else False
     except ProviderError:
         return False
+
+
+async def _ask_sentence(client: ChatClient, sentence: str, timeout_seconds: float) -> _Answer:
+    answer = await _ask(client, _say(sentence), timeout_seconds, MAX_CHARACTERS)
+    if not answer.text.strip():
+        raise EmptyAnswer("The answer was empty")
+    return answer
 
 
 async def _ask(

@@ -22,6 +22,7 @@ from accounts.admin import PlainLookups
 from accounts.models import User
 from database.encryption import DecryptionError
 from providers.clients import run_in_background
+from providers.discovery.probe import Trial, try_provider
 from providers.errors import ProviderError
 from providers.failures import classify, note_failure
 from providers.models import Provider, validate_key
@@ -34,7 +35,6 @@ from providers.selection import (
     is_set_by_environment,
     read_active,
 )
-from providers.trial import Trial, try_provider
 from safety.admin.private import moment
 from safety.audit import record
 from safety.models import AuditEntry
