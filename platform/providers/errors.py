@@ -2,7 +2,8 @@
 
 ProviderError
 ├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
-│   └── ProviderBusy      people talk with it all the while: what can wait is put off
+│   ├── ProviderBusy      people talk with it all the while: what can wait is put off
+│   └── ModelMissing      no provider in force has the model that was asked for
 ├── ProviderRefused       4xx: bad request, bad key: again will not help
 │   ├── AnswerWithheld    what was asked, or answered, is not to be said
 │   └── ContextTooLong    the prompt does not fit, however short its history
@@ -55,6 +56,14 @@ class ProviderBusy(ProviderUnavailable, PostponedError):
     """No slot of the server was free of talk for long enough."""
 
     code = "provider_busy"
+
+
+class ModelMissing(ProviderUnavailable):
+    code = "model_missing"
+    sentence = _(
+        "The model that answers here is not there just now. What you wrote is kept; whoever runs this Kith can bring it"
+        " back."
+    )
 
 
 class ProviderRefused(ProviderError):

@@ -1,4 +1,4 @@
-"""Which chat provider is in force: the environment's, else the database's first active one, else what `make up` found.
+"""Which chat providers are in force: the environment's, else the database's active ones, else what `make up` found.
 
 The database is read by whoever asks, at most once in FRESH_SECONDS in each process, so all of them follow a change within
 that time; an event loop, in which nothing may wait for it, goes by what its process has read last.
@@ -7,17 +7,20 @@ that time; an event loop, in which nothing may wait for it, goes by what its pro
 import asyncio
 import ipaddress
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Min
 
 from database.encryption import DecryptionError
 from database.queries import DATABASE_UNAVAILABLE
+from providers.errors import ModelMissing
 from providers.models import Provider
 
 log = structlog.get_logger(__name__)
@@ -38,23 +41,27 @@ class ChatProvider:
     id: int | None = None
 
 
+ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in order of fallback
+
+
 class Cache:
     """What this process has read of the database last."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._read_at = float("-inf")
-        self._known: Mapping[str, ChatProvider] | None = None
+        self._known: ActiveProviders | None = None
 
-    def get(self) -> Mapping[str, ChatProvider]:
-        """Return the first active provider of each capability, read anew where that may be and is due.
+    def get(self) -> ActiveProviders:
+        """Return the active providers, read anew where that may be and is due.
 
-        While the database is away, it is what was read before.
+        While the database is away, they are what was read before. A transaction that is under way outlives that.
         """
         now = self._clock()
-        if now - self._read_at >= FRESH_SECONDS and not _is_in_loop():
+        if now - self._read_at >= FRESH_SECONDS and not _is_in_loop() and not connection.needs_rollback:
             try:
-                self._known = read_active()
+                with transaction.atomic() if connection.in_atomic_block else nullcontext():
+                    self._known = read_active()
             except DATABASE_UNAVAILABLE as error:
                 log.warning("providers_not_read", error=type(error).__name__)
             if self._known is not None:
@@ -69,12 +76,34 @@ class Cache:
 _cache = Cache()
 
 
-def get_provider(capability: Capability = Capability.CHAT) -> ChatProvider:
-    """Return the provider in force: for work beside the talk that of the talk, where there is none of its own."""
+def get_provider(capability: Capability = Capability.CHAT, model: str | None = None) -> ChatProvider:
+    """Return the first provider in force, of that model where one is named; ModelMissing where none has it."""
+    providers = find_providers(capability, model)
+    if not providers:
+        raise ModelMissing(f"No active provider has the model {model}")
+    return providers[0]
+
+
+def find_providers(
+    capability: Capability = Capability.CHAT, model: str | None = None
+) -> Sequence[ChatProvider]:
+    """Return the providers in force in order of fallback, of that model alone where one is named: maybe none.
+
+    For work beside the talk those of the talk come after its own. What `make up` found stands in where the database has
+    none, or none of that model.
+    """
+    environment = get_environment_provider()
     if is_set_by_environment():
-        return get_environment_provider()
-    active = _cache.get()
-    return active.get(capability) or active.get(Capability.CHAT) or get_environment_provider()
+        candidates: Sequence[ChatProvider] = [environment]
+    else:
+        active = _cache.get()
+        capabilities = dict.fromkeys([capability, Capability.CHAT])
+        candidates = [provider for wanted in capabilities for provider in active.get(wanted, ())]
+    if model is None:
+        return candidates or [environment]
+    return [provider for provider in candidates if provider.model == model] or [
+        provider for provider in [environment] if provider.model == model
+    ]
 
 
 def follow_change() -> None:
@@ -97,10 +126,12 @@ def get_environment_provider() -> ChatProvider:
     )
 
 
-def read_active() -> dict[str, ChatProvider]:
-    """Return the first active provider of each capability (one query)."""
-    rows = Provider.objects.filter(is_active=True).order_by("capability", "-order", "-pk")
-    return {row.capability: describe(row) for row in rows}
+def read_active() -> ActiveProviders:
+    """Return the active providers of each capability (one query)."""
+    active: dict[str, list[ChatProvider]] = defaultdict(list)
+    for row in Provider.objects.filter(is_active=True).order_by("order", "pk"):
+        active[row.capability].append(describe(row))
+    return active
 
 
 def describe(row: Provider) -> ChatProvider:

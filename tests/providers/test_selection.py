@@ -12,8 +12,17 @@ from django.db import connection, connections, transaction
 
 from jobs.background import in_thread
 from jobs.sandbox import SOURCE_ROOT
+from providers.errors import ModelMissing
 from providers.models import Provider
-from providers.selection import FRESH_SECONDS, Cache, Capability, choose_chat, follow_change, get_provider
+from providers.selection import (
+    FRESH_SECONDS,
+    Cache,
+    Capability,
+    choose_chat,
+    find_providers,
+    follow_change,
+    get_provider,
+)
 from tests.fixtures.databases import address_of
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -59,6 +68,19 @@ def test_work_beside_the_talk_has_a_provider_of_its_own_or_the_talks() -> None:
 
 
 @pytest.mark.usefixtures("found")
+def test_providers_are_found_in_order_of_fallback_or_by_a_model() -> None:
+    for name, fields in {"b": {"order": 2}, "a": {}, "c": {"capability": Capability.BACKGROUND}}.items():
+        add(name, **fields)
+    assert [provider.model for provider in find_providers()] == ["m-a", "m-b"]
+    assert [provider.model for provider in find_providers(Capability.BACKGROUND)] == ["m-c", "m-a", "m-b"]
+    assert [provider.model for provider in find_providers(model="m-b")] == ["m-b"]
+    assert [provider.model for provider in find_providers(model="found")] == ["found"]
+    assert find_providers(model="m-c") == []
+    with pytest.raises(ModelMissing):
+        get_provider(model="m-c")
+
+
+@pytest.mark.usefixtures("found")
 def test_what_the_environment_sets_wins_and_no_database_is_asked(
     settings: Any, django_assert_num_queries: Any
 ) -> None:
@@ -66,6 +88,7 @@ def test_what_the_environment_sets_wins_and_no_database_is_asked(
     settings.CHAT_IS_FOUND = False
     with django_assert_num_queries(0):
         assert get_provider().model == get_provider(Capability.BACKGROUND).model == "found"
+        assert find_providers(model="m-a") == []
 
 
 @pytest.mark.usefixtures("found")
@@ -77,7 +100,7 @@ def test_the_database_is_read_once_in_a_while(django_assert_num_queries: Any) ->
     add("a")
     now += FRESH_SECONDS
     with django_assert_num_queries(1):
-        assert cache.get()[Capability.CHAT].model == "m-a"
+        assert cache.get()[Capability.CHAT][0].model == "m-a"
 
 
 @pytest.mark.usefixtures("found")
@@ -92,8 +115,8 @@ def test_while_the_database_does_not_answer_it_is_what_was_known() -> None:
         cursor.execute("SET LOCAL lock_timeout = '50ms'")
         with other.cursor() as holder:
             holder.execute("BEGIN; LOCK TABLE providers_provider IN ACCESS EXCLUSIVE MODE")
-        assert cache.get()[Capability.CHAT].model == "m-a"
-        transaction.set_rollback(True)
+        assert cache.get()[Capability.CHAT][0].model == "m-a"
+        cursor.execute("SELECT 1")  # the transaction goes on
     other.close()
 
 

@@ -121,11 +121,10 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        active = read_active()
         context = {
             "is_set_by_environment": is_set_by_environment(),
             "environment": get_environment_provider(),
-            "active": active.get(Capability.CHAT),
+            "active": next(iter(read_active().get(Capability.CHAT, ())), None),
         }
         response: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
         return response
