@@ -7,6 +7,7 @@ from companions.models.inner_state import InnerState
 from companions.models.job import Job
 from companions.models.life import Life
 from companions.models.message import Message
+from companions.models.mind import Mind
 from companions.models.portrait import Picture, Portrait
 from companions.models.prompt import Prompt
 from companions.models.reply import Reply
@@ -23,6 +24,7 @@ __all__ = [
     "Job",
     "Life",
     "Message",
+    "Mind",
     "Picture",
     "Portrait",
     "Prompt",

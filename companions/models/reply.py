@@ -50,6 +50,8 @@ class Reply(models.Model):
     lease_at = models.DateTimeField(_("lease renewed"), null=True, blank=True)
     code = models.CharField(_("error"), max_length=40, blank=True)
     template = models.CharField(_("prompt's template"), max_length=20, blank=True)
+    model = models.CharField(_("model"), max_length=200, blank=True)
+    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # the companion's own model was away
     created_at = models.DateTimeField(_("asked"))
     started_at = models.DateTimeField(_("started"), null=True, blank=True)
     first_piece_at = models.DateTimeField(_("first piece"), null=True, blank=True)

@@ -1,0 +1,44 @@
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.user import OwnedQuerySet
+from companions.models.companion import Companion
+from providers.models import MAX_CONTEXT_TOKENS, MIN_CONTEXT_TOKENS
+
+
+class Mind(models.Model):
+    """Which model speaks for a companion, how it chooses its words, and what is done while it is away.
+
+    `model` is the one with which its talk has begun, by the name that requests give it: no other answers in its place
+    unless `allows_stand_in`; empty until its first answer. `prompt_version` is that of Kith's prompts at that answer.
+    Of a change of the operator's the person is told, until they take it, or `declined_model` is its model, or
+    `asks_again_at` has not come. `sampling` has fields of `providers.chat.sampling.Sampling` that differ from the
+    preset's; what is left out is the preset's, and without one the installation's.
+    """
+
+    companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="mind")
+    model = models.CharField(_("model of the talk"), max_length=200, blank=True)
+    prompt_version = models.CharField(_("version of the prompts"), max_length=20, blank=True)
+    background_model = models.CharField(_("model beside the talk"), max_length=200, blank=True)
+    allows_stand_in = models.BooleanField(_("another may stand in while it is away"), default=False)
+    declined_model = models.CharField(_("model that was declined"), max_length=200, blank=True)
+    asks_again_at = models.DateTimeField(_("asks again"), null=True, blank=True)
+    preset = models.CharField(_("manner"), max_length=40, blank=True)
+    sampling = models.JSONField(_("how it chooses its words"), default=dict, blank=True)
+    context_tokens = models.PositiveIntegerField(
+        _("context tokens"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(MIN_CONTEXT_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
+        help_text=_("At most so many of those that the model reads; empty: all of them"),
+    )
+
+    objects = OwnedQuerySet["Mind"].as_manager()
+
+    class Meta:
+        verbose_name = _("mind")
+        verbose_name_plural = _("minds")
+
+    def __str__(self) -> str:
+        return f"{self.companion}: {self.model}"
