@@ -175,10 +175,21 @@ class ReplyAdmin(PrivateAdmin):
         *("short_id", "owner", "of_companion", "shown_state", "code"),
         *(moment("created_at", _("asked")), "first_piece", "took"),
     )
-    list_filter = ("state", "code", "created_at", "template")
+    list_filter = ("state", "code", "created_at", "template", "model", "is_stand_in")
     search_ids = ("pk", "companion", "message", "answer")
     fields = (
-        *("id", "owner", "of_companion", "state", "code", "continues", "template", "seq"),
+        *(
+            "id",
+            "owner",
+            "of_companion",
+            "state",
+            "code",
+            "continues",
+            "template",
+            "model",
+            "is_stand_in",
+            "seq",
+        ),
         *("lease_by", "lease_at", "is_stop_asked"),
     )
     private_template = "admin/companions/reply.html"

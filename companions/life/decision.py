@@ -13,12 +13,12 @@ from companions.conversations.emotion_tags import without_tags
 from companions.conversations.text_calls import QuotedCalls
 from companions.life.waking_answer import Words, is_silence, read_answer, read_calls
 from companions.life.waking_context import WakingContext, compose_prompt
+from companions.minds.choice import choose_provider
 from companions.models import Waking
 from companions.prompting.tool_lines import compose_tool_result
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
 from providers.errors import ProviderUnavailable
-from providers.selection import get_provider
 from providers.tokens import neutralise_messages
 from text.strings import shorten, storable
 
@@ -71,16 +71,18 @@ def _keep_words(context: WakingContext, words: Words) -> str:
 def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) -> Completion:
     with context.held():  # nothing is deleted between looking and writing down what was looked at
         context.prompt = compose_prompt(context, now)
-        is_rehearsed = get_provider().is_rehearsal
+        provider, _is_stand_in = choose_provider(context.companion)
         context.write(
-            prompt=neutralise_messages(context.prompt), shown=sorted(context.shown), is_rehearsed=is_rehearsed
+            prompt=neutralise_messages(context.prompt),
+            shown=sorted(context.shown),
+            is_rehearsed=provider.is_rehearsal,
         )
     left = until - monotonic()
     if left <= 0:
         raise ProviderUnavailable(f"The waking took longer than {settings.LIFE_WAKING_SECONDS:g} s")
     offered = [] if is_last else context.offers
     with charged(context.payer, ModelCall.Purpose.WAKING, context.lease.clock) as charge:
-        answer = complete(context.prompt, offered, timeout_seconds=left)
+        answer = complete(provider, context.prompt, offered, timeout_seconds=left)
     context.call_id = charge.calls[-1].pk if charge.calls else None
     return answer
 

@@ -36,6 +36,7 @@ from memory.learning.secrets import redacted
 from memory.learning.talk import Talk
 from providers.chat.structured import ask
 from providers.errors import MalformedError
+from providers.preference import preferring
 from providers.tokens import beginning
 from text.strings import cut_sentences
 
@@ -115,7 +116,9 @@ def _reflect(companion_id: UUID, lease: Lease, now: datetime) -> datetime | None
             return None
         if tomorrow := waits_until(material.companion.user, lease.clock()):
             return tomorrow
-        if _keep(material, write_draft(material, now), now):
+        with preferring(material.companion.preference):
+            draft = write_draft(material, now)
+        if _keep(material, draft, now):
             lease.held_row.update(reflect_attempts=0)
             return None
     return lease.clock() + RETRY_DELAY

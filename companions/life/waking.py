@@ -22,7 +22,7 @@ from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from providers.errors import ProviderBusy, ProviderError
-from providers.selection import get_provider
+from providers.preference import preferring
 from safety.outgoing import check_outgoing
 
 log = structlog.get_logger(__name__)
@@ -65,11 +65,16 @@ def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 
 def _go_on(waking_id: UUID, lease: Lease, now: datetime) -> None:
-    related = ("companion__user", "companion__life", "timer__message", "about__message")
+    related = ("companion__user", "companion__life", "companion__mind", "timer__message", "about__message")
     waking = Waking.objects.waiting().select_related(*related).filter(pk=waking_id).first()
     if waking is None:
         return
-    context = WakingContext(waking, waking.companion, lease)
+    with preferring(waking.companion.preference):
+        _think_over(WakingContext(waking, waking.companion, lease), now)
+
+
+def _think_over(context: WakingContext, now: datetime) -> None:
+    waking, lease = context.waking, context.lease
     reason = None if waking.steps or waking.text else find_skip_reason(waking, waking.companion, now)
     reminder = write_reminder(context) if reason == Reason.NO_TOKENS else ""
     if reason and not reminder:
@@ -199,7 +204,7 @@ def _post_message(companion: Companion, waking: Waking, text: str, now: datetime
         text=text,
         said_at=now,
         waking=waking,
-        is_rehearsed=get_provider().is_rehearsal and not is_notice,
+        is_rehearsed=waking.is_rehearsed and not is_notice,
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)

@@ -6,39 +6,74 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companions', '0023_understood_until'),
+        ("companions", "0023_understood_until"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Mind',
+            name="Mind",
             fields=[
-                ('companion', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='mind', serialize=False, to='companions.companion')),
-                ('model', models.CharField(blank=True, max_length=200, verbose_name='model of the talk')),
-                ('prompt_version', models.CharField(blank=True, max_length=20, verbose_name='version of the prompts')),
-                ('background_model', models.CharField(blank=True, max_length=200, verbose_name='model beside the talk')),
-                ('allows_stand_in', models.BooleanField(default=False, verbose_name='another may stand in while it is away')),
-                ('declined_model', models.CharField(blank=True, max_length=200, verbose_name='model that was declined')),
-                ('asks_again_at', models.DateTimeField(blank=True, null=True, verbose_name='asks again')),
-                ('preset', models.CharField(blank=True, max_length=40, verbose_name='manner')),
-                ('sampling', models.JSONField(blank=True, default=dict, verbose_name='how it chooses its words')),
-                ('context_tokens', models.PositiveIntegerField(blank=True, help_text='At most so many of those that the model reads; empty: all of them', null=True, validators=[django.core.validators.MinValueValidator(1024), django.core.validators.MaxValueValidator(10000000)], verbose_name='context tokens')),
+                (
+                    "companion",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="mind",
+                        serialize=False,
+                        to="companions.companion",
+                    ),
+                ),
+                ("model", models.CharField(blank=True, max_length=200, verbose_name="model of the talk")),
+                (
+                    "prompt_version",
+                    models.CharField(blank=True, max_length=20, verbose_name="version of the prompts"),
+                ),
+                (
+                    "background_model",
+                    models.CharField(blank=True, max_length=200, verbose_name="model beside the talk"),
+                ),
+                (
+                    "allows_stand_in",
+                    models.BooleanField(default=False, verbose_name="another may stand in while it is away"),
+                ),
+                (
+                    "declined_model",
+                    models.CharField(blank=True, max_length=200, verbose_name="model that was declined"),
+                ),
+                ("asks_again_at", models.DateTimeField(blank=True, null=True, verbose_name="asks again")),
+                ("preset", models.CharField(blank=True, max_length=40, verbose_name="manner")),
+                (
+                    "sampling",
+                    models.JSONField(blank=True, default=dict, verbose_name="how it chooses its words"),
+                ),
+                (
+                    "context_tokens",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="At most so many of those that the model reads; empty: all of them",
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(1024),
+                            django.core.validators.MaxValueValidator(10000000),
+                        ],
+                        verbose_name="context tokens",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'mind',
-                'verbose_name_plural': 'minds',
+                "verbose_name": "mind",
+                "verbose_name_plural": "minds",
             },
         ),
         migrations.AddField(
-            model_name='reply',
-            name='is_stand_in',
-            field=models.BooleanField(default=False, verbose_name='by a stand-in'),
+            model_name="reply",
+            name="is_stand_in",
+            field=models.BooleanField(default=False, verbose_name="by a stand-in"),
         ),
         migrations.AddField(
-            model_name='reply',
-            name='model',
-            field=models.CharField(blank=True, max_length=200, verbose_name='model'),
+            model_name="reply",
+            name="model",
+            field=models.CharField(blank=True, max_length=200, verbose_name="model"),
         ),
     ]

@@ -8,6 +8,7 @@ from accounts.models import User
 from accounts.models.user import OwnedQuerySet
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
+from providers.preference import NO_PREFERENCE, Preference
 from text.placeholders import expand_placeholders
 from text.strings import one_line
 
@@ -63,6 +64,12 @@ class Companion(models.Model):
         return expand_placeholders(text, char=one_line(self.name), user=user)
 
     @property
+    def preference(self) -> Preference:
+        """Which models it wants, and how much of their context; asks the database where its mind was not joined."""
+        mind = getattr(self, "mind", None)
+        return mind.preference if mind else NO_PREFERENCE
+
+    @property
     def policy(self) -> Policy:
         """The rule by which memories come to its mind, with its parameters."""
         try:
@@ -84,10 +91,10 @@ def lock(companion_id: uuid.UUID) -> bool:
 
 
 def hold(companion_id: uuid.UUID) -> Companion | None:
-    """Return the companion with its user and conversation, locked.
+    """Return the companion with its user, conversation and mind, locked.
 
     Locked first and read afterwards: what a locking query has joined is as it was before the lock was waited for.
     """
     if not lock(companion_id):
         return None
-    return Companion.objects.select_related("user", "conversation").get(pk=companion_id)
+    return Companion.objects.select_related("user", "conversation", "mind").get(pk=companion_id)

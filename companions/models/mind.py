@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from providers.models import MAX_CONTEXT_TOKENS, MIN_CONTEXT_TOKENS
+from providers.preference import Preference
 
 
 class Mind(models.Model):
@@ -42,3 +43,8 @@ class Mind(models.Model):
 
     def __str__(self) -> str:
         return f"{self.companion}: {self.model}"
+
+    @property
+    def preference(self) -> Preference:
+        """Return which models it wants, and how much of their context."""
+        return Preference(self.model, self.background_model, self.context_tokens)

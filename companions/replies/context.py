@@ -18,6 +18,7 @@ from accounts.usage import Payer
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
+from companions.minds.choice import choose_provider, get_current_provider
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import turn_prompt
@@ -46,7 +47,7 @@ from memory.recall.recall import (
 from memory.recall.traits import is_small_talk
 from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.chat.adaptation import merge_roles
-from providers.selection import ChatProvider, get_provider
+from providers.selection import ChatProvider
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 
@@ -88,6 +89,7 @@ class TurnContext:
 
     def __post_init__(self) -> None:
         self.companion, self.message = self.reply.companion, self.reply.message
+        self.provider = get_current_provider(self.companion)
 
     @property
     def whose(self) -> str:
@@ -156,10 +158,13 @@ def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
 def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> ModelCall:
     """Load, recall, compose, and record the first call. Nothing is deleted between loading and recording.
 
-    Raises LostOwnershipError.
+    Raises LostOwnershipError, and ModelMissing where nobody may answer.
     """
-    turn.provider = get_provider()
+    reply = turn.reply
+    turn.provider, reply.is_stand_in = choose_provider(turn.companion)
+    reply.model = turn.provider.model
     load_context(turn, now)
+    Reply.objects.filter(pk=reply.pk).update(model=reply.model, is_stand_in=reply.is_stand_in)
     recall_memories(turn, cue, vector, now)
     compose(turn)
     return record_call(turn, 1, now)

@@ -28,6 +28,7 @@ from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import load_session_mood
+from companions.minds.choice import keep_model
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
 from companions.models.companion import hold, lock
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
@@ -37,7 +38,7 @@ from jobs.background import enqueue
 from memory.emotion import reinforce
 from memory.models import Memory, Recalled
 from memory.store import correct
-from providers.selection import get_provider
+from providers.selection import get_provider, is_rehearsal
 from safety import notices
 
 log = structlog.get_logger(__name__)
@@ -172,7 +173,7 @@ def claim(reply_id: UUID, now: datetime) -> Reply | None:
         with transaction.atomic():
             if not free.update(**taken, template=TEMPLATE):
                 return None
-            related = ("companion__user", "companion__conversation", "message")
+            related = ("companion__user", "companion__conversation", "companion__mind", "message")
             return Reply.objects.select_related(*related).get(pk=reply_id)
     except IntegrityError:  # another process was quicker; the constraint reply_one_at_a_time holds
         return None
@@ -306,6 +307,8 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     # a short one ends before it is marked
     ended.first_piece_at = ended.first_piece_at or reply.first_piece_at
     ended.save()
+    if state == Reply.State.DONE:
+        keep_model(companion, ended)
     strengthen_shown(ended, now)
     adjust_window(ended)
     _enqueue_due_work(ended)
@@ -334,7 +337,7 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
             author=companion.name,
             text=text,
             said_at=now,
-            is_rehearsed=get_provider().is_rehearsal,
+            is_rehearsed=is_rehearsal(reply.model),
         ),
         now,
     )

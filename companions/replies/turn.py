@@ -5,6 +5,7 @@ A heartbeat renews leases, takes over what dead processes left, starts what wait
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import Awaitable
 from datetime import datetime
 from functools import partial
@@ -18,6 +19,7 @@ from django.utils import timezone
 
 from accounts.admission import at_work, places
 from companions.events import REDIS_UNAVAILABLE, Event, hub, render_ending, render_saved, tell_companion
+from companions.minds.choice import get_current_provider
 from companions.models import Companion, Reply
 from companions.replies.actions import STOPS
 from companions.replies.broadcast import Publisher, delete_stream
@@ -37,6 +39,8 @@ from companions.replies.lifecycle import (
     take_over,
 )
 from jobs.background import TASKS, in_thread, in_thread_with_retry, run_in_background
+from providers.preference import preferring
+from providers.selection import ChatProvider
 from providers.slots import note_pause, note_talks
 
 log = structlog.get_logger(__name__)
@@ -75,7 +79,8 @@ async def send(
 async def _take_up(started: Started, except_socket: str) -> None:
     """Tell of the message and make its reply, though the one who sent it may be gone."""
     saved = render_saved(started.message, started.reply)
-    await note_talks([started.message.companion_id])
+    companion = started.message.companion
+    await note_talks(get_current_provider(companion), [companion.pk])
     telling = tell_companion(started.message.companion_id, saved, except_socket)
     if started.has_turn and not Running.is_draining:
         await make(started.reply, timezone.now, telling)
@@ -107,16 +112,15 @@ async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = Non
         if telling:
             await telling
         return
-    with structlog.contextvars.bound_contextvars(
-        reply_id=str(reply.pk), companion_id=str(reply.companion_id)
-    ):
+    names = {"reply_id": str(reply.pk), "companion_id": str(reply.companion_id)}
+    with structlog.contextvars.bound_contextvars(**names), preferring(reply.companion.preference):
         generation = Running.generations[reply.pk] = Generation(TurnContext(reply), clock)
         state = State.FAILED
         try:
             if telling:
                 await telling
             else:
-                await note_talks([reply.companion_id])
+                await note_talks(generation.turn.provider, [reply.companion_id])
             generation.said.code = "internal_error"
             try:
                 state = await generation.run()
@@ -126,7 +130,7 @@ async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = Non
                 await _end(generation, state)
         finally:
             del Running.generations[reply.pk]
-            await note_pause(reply.companion_id)
+            await note_pause(generation.turn.provider, reply.companion_id)
     waiting = Reply.objects.waiting().filter(companion=reply.companion_id).order_by("created_at")
     if next_id := await in_thread_with_retry(waiting.values_list("pk", flat=True).first):
         spawn(next_id, clock)
@@ -188,7 +192,11 @@ async def beat_on(clock: Clock) -> None:
 async def beat(clock: Clock, *, has_missed: bool = False) -> None:
     """Beat once. After a missed beat nothing is taken over: others may have missed theirs, and renew first."""
     await renew_leases(clock())
-    await note_talks({generation.turn.companion.pk for generation in Running.generations.values()})
+    talks: dict[ChatProvider, set[UUID]] = defaultdict(set)
+    for generation in Running.generations.values():
+        talks[generation.turn.provider].add(generation.turn.companion.pk)
+    for provider, companions in talks.items():
+        await note_talks(provider, companions)
     if not has_missed:
         for reply_id in await in_thread(take_over, clock()):
             run_in_background(end_lost(reply_id, clock))

@@ -34,6 +34,7 @@ from memory.learning.contradictions import group_by_place
 from memory.learning.diary import ClosedSession, Written, keep_session
 from memory.learning.verdicts import learn
 from memory.models import Memory
+from providers.preference import preferring
 
 log = structlog.get_logger(__name__)
 
@@ -65,12 +66,18 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
     for attempt in range(MAX_DRAFTS + 1):
         if end(closing_id, now):
             return
-        related = ("session__companion__user", "companion__user", "companion__conversation")
+        related = (
+            "session__companion__user",
+            "companion__user",
+            "companion__conversation",
+            "companion__mind",
+        )
         closing = Closing.objects.open().select_related(*related).filter(pk=closing_id).first()
         if attempt == MAX_DRAFTS or closing is None or is_being_answered(closing.session, closing.until_at):
             break
-        if not _draft(closing, lease, now):
-            return
+        with preferring(closing.companion.preference):
+            if not _draft(closing, lease, now):
+                return
     lease.release(lease.clock() + RETRY_DELAY)
 
 

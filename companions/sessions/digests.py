@@ -39,6 +39,7 @@ from memory.learning.verdicts import learn
 from memory.learning.verification import list_facts, make_key, verify
 from providers.chat.structured import ask
 from providers.errors import ProviderUnavailable
+from providers.preference import preferring
 
 log = structlog.get_logger(__name__)
 
@@ -69,7 +70,7 @@ def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
         return
     row = Session.objects.filter(pk=session_id, ended_at=None)
     lease = Lease.take(row, "digest_at", clock or (lambda: now))
-    session = row.select_related("companion__user", "companion__conversation").first()
+    session = row.select_related("companion__user", "companion__conversation", "companion__mind").first()
     if lease is None or session is None:
         return
     with note_failures(lease, partial(_note_failure, session, lease)):
@@ -77,8 +78,9 @@ def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
         is_whole = len(_load_unlearnt(session)) >= DIGEST_MESSAGES
         if is_whole and not is_being_answered(session):
             tomorrow = waits_until(session.companion.user, lease.clock())
-            if tomorrow is None and learn_batch(session, now):
-                lease.held_row.update(digest_attempts=0)
+            with preferring(session.companion.preference):
+                if tomorrow is None and learn_batch(session, now):
+                    lease.held_row.update(digest_attempts=0)
         lease.release(tomorrow)
 
 

@@ -24,6 +24,7 @@ from memory.learning.talk import Talk
 from memory.learning.verification import verify
 from memory.models import Consolidation, Memory, Pursuit
 from providers.chat.structured import ask
+from providers.preference import preferring
 from providers.selection import Capability, get_provider
 from providers.tokens import estimate
 
@@ -67,13 +68,14 @@ def consolidate(
 def _draft_and_write(lease: Lease, now: datetime, lock: Lock) -> datetime | None:
     """Return when it is to be gone on with; None where it is done, gone, or another's."""
     for _try in range(MAX_DRAFTS):
-        run = lease.held_row.select_related("companion__user").first()
+        run = lease.held_row.select_related("companion__user", "companion__mind").first()
         if run is None:
             return None
-        found = load_candidates(run)
-        if found and (tomorrow := waits_until(run.companion.user, lease.clock())):
-            return tomorrow
-        answered = _ask(run, found, lease) if found else None
+        with preferring(run.companion.preference):
+            found = load_candidates(run)
+            if found and (tomorrow := waits_until(run.companion.user, lease.clock())):
+                return tomorrow
+            answered = _ask(run, found, lease) if found else None
         if found and answered is None:
             return None
         if _write(run, found, answered, now, lock):

@@ -22,6 +22,7 @@ from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
 from providers.errors import ProviderBusy, ProviderError
+from providers.preference import preferring
 from providers.selection import Capability, get_provider
 from providers.tokens import estimate, split
 from text.strings import quoted, storable
@@ -56,7 +57,9 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     lease = Lease.take(Document.objects.filter(pk=document_id), "next_at", lambda: now)
     if lease is None:
         return 0
-    document = Document.objects.select_related("companion__user").filter(pk=document_id).first()
+    document = (
+        Document.objects.select_related("companion__user", "companion__mind").filter(pk=document_id).first()
+    )
     waiting = list(Page.objects.waiting().filter(document=document_id).order_by("number")[:MAX_PAGES])
     if document is None or not waiting:
         lease.release(None)
@@ -66,12 +69,13 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     ):  # the other half of the day's tokens is for talk
         _row(document).update(next_at=tomorrow, error=NO_TOKENS)
         return 0
-    limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
-    pages = choose_fitting(waiting, *limits)
     payer = Payer(document.companion.user_id, document.companion_id)
     try:
-        with charged(payer, ModelCall.Purpose.GISTS) as charge:
-            answer = structured.ask("gists", render_request(pages, *limits), Gists)
+        with preferring(document.companion.preference):
+            limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
+            pages = choose_fitting(waiting, *limits)
+            with charged(payer, ModelCall.Purpose.GISTS) as charge:
+                answer = structured.ask("gists", render_request(pages, *limits), Gists)
     except ProviderBusy:
         _row(document).update(next_at=now + RETRY_DELAY)
         return 0

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from jobs.background import one_per_loop
 from providers.errors import ProviderBusy
-from providers.selection import ChatProvider, get_provider
+from providers.selection import ChatProvider
 
 LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
 LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours
@@ -65,17 +65,16 @@ async def _eval(provider: ChatProvider, script: str, *arguments: object) -> bool
 # -- talks
 
 
-async def note_talks(whose: Iterable[object], seconds: float = LEASE_SECONDS) -> None:
-    """Keep a slot for each of these talks, by their companions' ids, for so many seconds from now."""
-    provider = get_provider()
+async def note_talks(provider: ChatProvider, whose: Iterable[object], seconds: float = LEASE_SECONDS) -> None:
+    """Keep a slot of the provider for each of these talks, by their companions' ids, for so many seconds from now."""
     if provider.slots and (ids := list(whose)):
         with suppress(*UNAVAILABLE):
             await _eval(provider, NOTE_TALKS, seconds, *ids)
 
 
-async def note_pause(whose: object) -> None:
+async def note_pause(provider: ChatProvider, whose: object) -> None:
     """Keep the talk's slot only for the little while in which its person may go on."""
-    await note_talks([whose], settings.LLM_QUIET_SECONDS)
+    await note_talks(provider, [whose], settings.LLM_QUIET_SECONDS)
 
 
 # -- calls in the background

@@ -17,6 +17,7 @@ from companions.models import (
     ForgetProposal,
     Job,
     Message,
+    Mind,
     Picture,
     Portrait,
     Prompt,
@@ -295,6 +296,7 @@ def scene(alice: User) -> Scene:
     message = ask(companion, f"Do you remember my {MARKER}?", NOON)
     fact = keep_fact(companion.pk, f"Alice keeps a {MARKER}.", NOON, NOON, source_ids=[message.pk])
     reply, recall, call = answer(companion, message, fact)
+    Mind.objects.create(companion=companion, model="qwen3:8b", sampling={"stop": [MARKER]})
     Job.objects.create(companion=companion, kind="import_log", total=3, error=f"Line 1 says {MARKER}")
     grow(companion, message, fact)
     sound(companion, message, reply)

@@ -15,7 +15,7 @@ from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall,
 from providers.chat.sampling import Sampling
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
-from providers.selection import ChatProvider, get_provider
+from providers.selection import ChatProvider
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
@@ -38,20 +38,21 @@ class Completion:
 
 
 def complete(
+    provider: ChatProvider,
     messages: Messages,
     tools: Messages = (),
     *,
     sampling: Sampling | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Completion:
-    """Return the talk's model's answer to the messages; the calling thread waits for it, and for a pause in the talk.
+    """Return the provider's answer to the messages; the calling thread waits for it, and for a pause in the talk.
 
     Of the tool calls the first TOOL_CALLS are given, as the model wrote them. Raises ProviderUnavailable, also where the
     answer does not end in time, ProviderRefused, and MalformedError where it has no end.
     """
     sampling = sampling or Sampling.for_talk(())
     with metered_completion(
-        get_provider(), messages, tools, timeout_seconds=timeout_seconds, sampling=sampling
+        provider, messages, tools, timeout_seconds=timeout_seconds, sampling=sampling
     ) as completion:
         completion.calls = completion.calls[: settings.TOOL_CALLS]
         return completion
