@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 import structlog
@@ -22,6 +22,7 @@ from database.encryption import DecryptionError
 from database.queries import DATABASE_UNAVAILABLE
 from providers.errors import ModelMissing
 from providers.models import Provider
+from providers.preference import get_preference
 
 log = structlog.get_logger(__name__)
 Capability = Provider.Capability
@@ -77,7 +78,14 @@ _cache = Cache()
 
 
 def get_provider(capability: Capability = Capability.CHAT, model: str | None = None) -> ChatProvider:
-    """Return the first provider in force, of that model where one is named; ModelMissing where none has it."""
+    """Return the first provider in force, of that model where one is named; ModelMissing where none has it.
+
+    Where none is named, it is one of the preferred model, if there is one.
+    """
+    preference = get_preference()
+    preferred = preference.chat_model if capability == Capability.CHAT else preference.background_model
+    if model is None and preferred and (liked := find_providers(capability, preferred)):
+        return liked[0]
     providers = find_providers(capability, model)
     if not providers:
         raise ModelMissing(f"No active provider has the model {model}")
@@ -100,10 +108,25 @@ def find_providers(
         capabilities = dict.fromkeys([capability, Capability.CHAT])
         candidates = [provider for wanted in capabilities for provider in active.get(wanted, ())]
     if model is None:
-        return candidates or [environment]
-    return [provider for provider in candidates if provider.model == model] or [
-        provider for provider in [environment] if provider.model == model
-    ]
+        return _limit_context(candidates or [environment])
+    return _limit_context(
+        [provider for provider in candidates if provider.model == model]
+        or [provider for provider in [environment] if provider.model == model]
+    )
+
+
+def _limit_context(providers: Sequence[ChatProvider]) -> Sequence[ChatProvider]:
+    """Return the providers with at most the context that is preferred."""
+    most = get_preference().context_tokens
+    if most is None:
+        return providers
+    return [replace(provider, context_tokens=min(provider.context_tokens, most)) for provider in providers]
+
+
+def is_rehearsal(model: str) -> bool:
+    """Return whether it is the rehearsal model, which is no language model."""
+    environment = get_environment_provider()
+    return environment.is_rehearsal and environment.model == model
 
 
 def follow_change() -> None:

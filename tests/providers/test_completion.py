@@ -7,6 +7,7 @@ import pytest
 from providers.chat.completion import MAX_CHARACTERS, complete
 from providers.chat.events import ToolCall
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.selection import get_provider
 from providers.tokens import metered
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -28,7 +29,7 @@ def test_it_gives_what_is_said_and_thought_and_which_tools_are_called(rehearsal:
     calls = [{"id": "1", "name": "think", "arguments": {"text": "Hm."}}]
     rehearsal.script({"answer": "Let me see.", "thought": "Well", "tool_calls": calls})
     with metered() as counted:
-        completion = complete(MESSAGES, TOOLS)
+        completion = complete(get_provider(), MESSAGES, TOOLS)
     assert (completion.text, completion.thought) == ("Let me see.", "Well")
     assert completion.calls == [ToolCall("1", "think", '{"text": "Hm."}')]
     (request,) = rehearsal.requests()
@@ -44,14 +45,14 @@ def test_it_gives_what_is_said_and_thought_and_which_tools_are_called(rehearsal:
 
 def test_without_tools_none_are_offered(rehearsal: RehearsalServer) -> None:
     rehearsal.script({"answer": "Yes."})
-    assert complete(MESSAGES).text == "Yes."
+    assert complete(get_provider(), MESSAGES).text == "Yes."
     assert "tools" not in rehearsal.requests()[0]
 
 
 def test_of_a_flood_of_calls_the_first_are_given(rehearsal: RehearsalServer, settings: Any) -> None:
     calls = [{"id": f"{n}", "name": "think", "arguments": "nonsense"} for n in range(100)]
     rehearsal.script({"tool_calls": calls})
-    given = complete(MESSAGES, TOOLS).calls
+    given = complete(get_provider(), MESSAGES, TOOLS).calls
     assert [one.id for one in given] == [f"{n}" for n in range(settings.TOOL_CALLS)]
     assert given[0].arguments == "nonsense"
 
@@ -72,7 +73,7 @@ def test_what_is_no_answer_is_an_error_and_is_counted(
 ) -> None:
     rehearsal.script(step)
     with metered() as counted, pytest.raises(error):
-        complete(MESSAGES, TOOLS)
+        complete(get_provider(), MESSAGES, TOOLS)
     assert [type(one.error) for one in counted] == [error]
     assert len(rehearsal.requests()) == 1
 
@@ -80,14 +81,14 @@ def test_what_is_no_answer_is_an_error_and_is_counted(
 def test_one_that_hangs_is_left_when_its_time_is_up(rehearsal: RehearsalServer) -> None:
     rehearsal.script({"answer": "one two", "hang_after": 1})
     with pytest.raises(ProviderUnavailable, match=r"within 0\.5 s"):
-        complete(MESSAGES, TOOLS, timeout_seconds=0.5)
+        complete(get_provider(), MESSAGES, TOOLS, timeout_seconds=0.5)
 
 
 def test_a_server_that_knows_no_tools_is_asked_without(rehearsal: RehearsalServer) -> None:
     rehearsal.script({"refuses": ["tools"]}, {"answer": "Yes."})
-    assert complete(MESSAGES, TOOLS).text == "Yes."
+    assert complete(get_provider(), MESSAGES, TOOLS).text == "Yes."
 
 
 async def test_whoever_stands_in_an_event_loop_can_ask(rehearsal: RehearsalServer) -> None:
     rehearsal.script({"answer": "Yes."})
-    assert complete(MESSAGES).text == "Yes."
+    assert complete(get_provider(), MESSAGES).text == "Yes."

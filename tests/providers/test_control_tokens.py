@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from providers.chat.client import ChatClient
 from providers.chat.completion import complete
 from providers.chat.structured import ask
+from providers.selection import get_provider
 from providers.tokens import CONTROL_TOKEN_START, neutralise, neutralise_messages
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -145,7 +146,7 @@ def test_no_token_leaves_in_the_background(rehearsal: RehearsalServer, settings:
     rehearsal.script({"answer": '{"word": "x"}', "task": "any"}, {"answer": "Well."})
     messages = [{"role": "user", "content": ALL}]
     ask("gists", messages, Word)
-    complete(messages)
+    complete(get_provider(), messages)
     sent = [{**request, "stop": []} for request in rehearsal.requests()]
     assert len(sent) == 2
     assert not CONTROL_TOKEN_START.search(json.dumps(sent, ensure_ascii=False))

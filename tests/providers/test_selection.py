@@ -179,7 +179,7 @@ import django
 django.setup()
 from providers.chat.completion import complete
 while True:
-    print(complete([{"role": "user", "content": "Who are you?"}]).text, flush=True)
+    print(complete(get_provider(), [{"role": "user", "content": "Who are you?"}]).text, flush=True)
     time.sleep(0.1)
 """
 

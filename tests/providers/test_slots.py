@@ -58,11 +58,11 @@ async def redis(settings: Any) -> AsyncIterator[Redis]:
 
 
 async def test_a_call_waits_until_the_talk_has_paused(calls: Calls) -> None:
-    await note_talks(["mira"])
+    await note_talks(get_provider(), ["mira"])
     waiting = asyncio.create_task(run_in_pause(calls.call, get_provider()))
     await asyncio.sleep(0.8)
     assert calls.begun == 0
-    await note_pause("mira")
+    await note_pause(get_provider(), "mira")
     await calls.until(lambda: calls.begun == 1)
     calls.may_end.set()
     await waiting
@@ -81,7 +81,7 @@ async def test_one_call_at_a_time_is_made(calls: Calls) -> None:
 
 async def test_a_server_of_two_slots_serves_a_talk_and_a_call(calls: Calls, settings: Any) -> None:
     settings.LLM_SLOTS = 2
-    await note_talks(["mira"])
+    await note_talks(get_provider(), ["mira"])
     waiting = [asyncio.create_task(run_in_pause(calls.call, get_provider())) for _ in range(2)]
     await calls.until(lambda: calls.begun == 1)
     await asyncio.sleep(0.8)
@@ -94,9 +94,9 @@ async def test_a_server_of_two_slots_serves_a_talk_and_a_call(calls: Calls, sett
 async def test_a_call_gives_way_to_a_talk_and_is_made_anew(calls: Calls) -> None:
     waiting = asyncio.create_task(run_in_pause(calls.call, get_provider()))
     await calls.until(lambda: calls.begun == 1)
-    await note_talks(["mira"])
+    await note_talks(get_provider(), ["mira"])
     await calls.until(lambda: calls.under_way == 0)
-    await note_pause("mira")
+    await note_pause(get_provider(), "mira")
     await calls.until(lambda: calls.begun == 2)
     calls.may_end.set()
     await waiting
@@ -104,7 +104,7 @@ async def test_a_call_gives_way_to_a_talk_and_is_made_anew(calls: Calls) -> None
 
 
 async def test_who_talks_without_end_is_answered_and_the_call_put_off(calls: Calls) -> None:
-    await note_talks(["mira"], 60)
+    await note_talks(get_provider(), ["mira"], 60)
     with pytest.raises(ProviderBusy):
         await run_in_pause(calls.call, get_provider(), wait_seconds=0.6)
     assert calls.begun == 0
@@ -138,7 +138,7 @@ async def test_a_cancelled_call_leaves_its_slot(calls: Calls, redis: Redis) -> N
 
 async def test_without_redis_nobody_waits(calls: Calls, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    await note_talks(["mira"])
+    await note_talks(get_provider(), ["mira"])
     calls.may_end.set()
     await run_in_pause(calls.call, get_provider())
     assert calls.ended == 1
@@ -177,11 +177,11 @@ async def test_a_call_that_was_never_made_is_not_recorded(settings: Any) -> None
         "model": "none",
         "is_rehearsal": False,
     }
-    await note_talks(["mira"], 60)
+    await note_talks(get_provider(), ["mira"], 60)
 
     def ask() -> list[Metered]:
         with metered() as calls, pytest.raises(ProviderBusy):
-            complete([{"role": "user", "content": "Hello"}], timeout_seconds=0.3)
+            complete(get_provider(), [{"role": "user", "content": "Hello"}], timeout_seconds=0.3)
         return calls
 
     assert await asyncio.to_thread(ask) == []
@@ -200,14 +200,14 @@ async def test_what_was_broken_off_for_a_talk_is_counted(
 
     def ask() -> list[Metered]:
         with metered() as calls, nullcontext() if goes_on else pytest.raises(ProviderBusy):
-            complete(prompt, timeout_seconds=20.0 if goes_on else 1.2)
+            complete(get_provider(), prompt, timeout_seconds=20.0 if goes_on else 1.2)
         return calls
 
     asking = asyncio.create_task(asyncio.to_thread(ask))
     while not rehearsal.requests():
         await asyncio.sleep(0.02)
     await asyncio.sleep(0.05)
-    await note_talks(["mira"], 1.5 if goes_on else 60)
+    await note_talks(get_provider(), ["mira"], 1.5 if goes_on else 60)
     (call,) = await asking
     assert call.is_estimated
     whole = (7, 5) if goes_on else (0, 0)
