@@ -1,4 +1,4 @@
-"""A companion keeps the model with which its talk has begun: no other answers in its place unless its person allows it."""
+"""A companion keeps the model with which its talk began: no other answers in its place unless its person allows it."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
