@@ -9,12 +9,13 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import User
+from config.engine_admin import FileForm, describe_engines, find_files, get_models_folder
 from providers.clients import run_in_background
 from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import ListingError, find_servers, read_server
@@ -23,7 +24,7 @@ from providers.discovery.probe import HELLO, Probe, probe_model, read_context
 from providers.errors import ProviderError
 from providers.failures import classify
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
-from providers.selection import choose_chat, get_provider, is_set_by_environment
+from providers.selection import choose_chat, describe, get_provider, is_set_by_environment
 from safety.audit import record
 from safety.models import AuditEntry
 
@@ -86,7 +87,7 @@ class Outcome:
 
 @sensitive_post_parameters("api_key")
 def mind_desk(request: HttpRequest) -> HttpResponse:
-    """Answer with the page; a POST does what its `deed` names: list, try or use."""
+    """Answer with the page; a POST does what its `deed` names: list, try, try_engine or use."""
     if not request.user.has_perm("providers.change_provider"):
         raise PermissionDenied
     form, outcome = MindForm(request.POST or None), None
@@ -94,7 +95,12 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
         case "list" if form.is_valid():
             outcome = _list(form.cleaned_data)
         case "try" if form.require_model():
-            outcome = _try(form.cleaned_data)
+            fields = form.cleaned_data
+            outcome = _try(fields["base_url"], fields["api_key"], fields["model"])
+        case "try_engine":
+            engines = Provider.objects.exclude(engine_file="")
+            row = describe(get_object_or_404(engines, pk=request.POST.get("provider") or None))
+            form, outcome = MindForm(), _try(row.base_url, row.api_key, row.model)
         case "use" if form.require_model() and _use(request, form):
             return redirect("admin:mind")
     context = {"form": form, "outcome": outcome, "context_tokens": settings.CONTEXT_TOKENS}
@@ -107,6 +113,10 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
         "is_set_by_environment": is_set_by_environment(),
         "servers": run_in_background(find_servers(settings.PORT)),
         "max_in_select": MAX_IN_SELECT,
+        "files": find_files(request.GET.get("path", "")),
+        "file_form": FileForm(request.GET or None),
+        "models_folder": get_models_folder(),
+        **describe_engines(),
     }
     return TemplateResponse(request, "admin/mind.html", context)
 
@@ -121,8 +131,8 @@ def _list(fields: dict[str, Any]) -> Outcome:
         return Outcome(trouble=str(error.sentence))
 
 
-def _try(fields: dict[str, Any]) -> Outcome:
-    probing = probe_model(fields["base_url"], fields["api_key"], fields["model"], str(HELLO))
+def _try(base_url: str, key: str, model: str) -> Outcome:
+    probing = probe_model(base_url, key, model, str(HELLO))
     try:
         return Outcome(probe=run_in_background(probing))
     except ProviderError as error:

@@ -329,6 +329,7 @@ CHAT = {
     "model": env.str("LLM_MODEL", ""),
     "is_rehearsal": env.bool("KITH_REHEARSAL", False),
 }
+ENGINE_KEY = env.str("KITH_ENGINE_KEY", "")  # of this run, by `make up`, which alone runs engines
 CHAT_IS_FOUND = env.bool("KITH_CHAT_FOUND", False)  # by `make up`: a provider of the admin's comes before it
 #: `LLM_CONNECT_SECONDS`, `LLM_FIRST_PIECE_SECONDS`, `LLM_SILENCE_SECONDS`, `LLM_RETRIES` | `5`, `120`, `60`, `2` |
 #:   patience with the model

@@ -3,7 +3,8 @@
 ProviderError
 ├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
 │   ├── ProviderBusy      people talk with it all the while: what can wait is put off
-│   └── ModelMissing      no provider in force has the model that was asked for
+│   ├── ModelMissing      no provider in force has the model that was asked for
+│   └── ModelLoading      its server has only begun: soon it will answer
 ├── ProviderRefused       4xx: bad request, bad key: again will not help
 │   ├── AnswerWithheld    what was asked, or answered, is not to be said
 │   └── ContextTooLong    the prompt does not fit, however short its history
@@ -63,6 +64,15 @@ class ModelMissing(ProviderUnavailable):
     sentence = _(
         "The model that answers here is not there just now. What you wrote is kept; whoever runs this Kith can bring it"
         " back."
+    )
+
+
+class ModelLoading(ProviderUnavailable):
+    """llama.cpp's server says so until it has read the model from disk."""
+
+    code = "model_loading"
+    sentence = _(
+        "The model is still being loaded. What you wrote is kept; please try again in a minute or two."
     )
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from database.encryption import decrypt, encrypt
 
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
-MAX_SLOTS = 1000
+MAX_SLOTS, MAX_THREADS = 1000, 1024
 SHOWN_CHARACTERS, MIN_SHOWN_OF = 4, 12  # of a key's end, where the key is long enough to stay secret
 
 # What a header can hold: a quotation mark or a blank that was copied along would fail every request.
@@ -41,7 +41,7 @@ def validate_address(address: str) -> None:
 
 
 class Provider(models.Model):
-    """A server of OpenAI's chat completions, and a model on it.
+    """A server of OpenAI's chat completions, and a model on it; or a model's file, which Kith's own engine runs.
 
     Of each capability the first active one by `order` is asked, where the environment sets none; see
     `providers.selection`. `sealed_key` is its key, encrypted; empty where it wants none. `last_error` is how it last
@@ -78,10 +78,24 @@ class Provider(models.Model):
     base_url = models.CharField(
         _("address"),
         max_length=200,
+        blank=True,
         validators=[validate_address],
         help_text=_("Of OpenAI's form, usually up to /v1: http://127.0.0.1:11434/v1"),
     )
     model = models.CharField(_("model"), max_length=200, help_text=_("As the server names it"))
+    engine_file = models.CharField(
+        _("file"),
+        max_length=1000,
+        blank=True,
+        help_text=_("A model in GGUF on this machine, run by Kith's own engine; there is no address then"),
+    )
+    threads = models.PositiveIntegerField(
+        _("threads"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_THREADS)],
+        help_text=_("With how many threads the engine computes; empty: one less than there are cores"),
+    )
     sealed_key = models.BinaryField(_("key, encrypted"), blank=True, default=b"", editable=False)
     order = models.IntegerField(_("order"), default=0, help_text=_("The lowest number is asked"))
     is_active = models.BooleanField(_("active"), default=True)
@@ -115,6 +129,11 @@ class Provider(models.Model):
                 fields=["capability", "base_url", "model"],
                 name="provider_once",
                 violation_error_message=_("There is a provider with this address and model already."),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(base_url="") ^ models.Q(engine_file=""),
+                name="provider_has_a_server_or_a_file",
+                violation_error_message=_("A provider has an address, or a file, and not both."),
             ),
         ]
 

@@ -8,7 +8,7 @@ import aiohttp
 import httpx2
 import openai
 
-from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
+from providers.errors import ModelLoading, ProviderError, ProviderRefused, ProviderUnavailable
 
 SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
 # Everything that the SDK and the clients below it raise when a call fails.
@@ -31,6 +31,8 @@ def extract_message(body: object) -> str:
 
 def make_error(status: int | None, message: str) -> ProviderError:
     """Return the error for an HTTP status, or for one given inside a stream."""
+    if status == 503 and "loading model" in message.lower():
+        return ModelLoading(message, status=status)
     # A redirect that may not be followed is a refusal too.
     is_refusal = status is not None and 300 <= status < 500 and status not in TEMPORARY_REFUSALS
     return (ProviderRefused if is_refusal else ProviderUnavailable)(message, status=status)

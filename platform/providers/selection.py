@@ -20,6 +20,8 @@ from django.db.models import Min
 
 from database.encryption import DecryptionError
 from database.queries import DATABASE_UNAVAILABLE
+from providers.engine.registry import NOT_STARTED, read_running
+from providers.engine.rows import want_engines
 from providers.errors import ModelMissing
 from providers.models import Provider
 from providers.preference import get_preference
@@ -27,6 +29,9 @@ from providers.preference import get_preference
 log = structlog.get_logger(__name__)
 Capability = Provider.Capability
 FRESH_SECONDS = 2.0
+ENGINE_DRY_MULTIPLIER = (
+    0.8  # small models, as people run them by themselves, often say the same again and again
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class ChatProvider:
     slots: int
     is_rehearsal: bool = False
     id: int | None = None
+    dry_multiplier: float | None = None
 
 
 ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in order of fallback
@@ -130,8 +136,9 @@ def is_rehearsal(model: str) -> bool:
 
 
 def follow_change() -> None:
-    """Have this process follow a change of the rows with its commit; the others do within FRESH_SECONDS."""
+    """Have this process and the engines follow a change of the rows with its commit; others do within FRESH_SECONDS."""
     transaction.on_commit(_cache.forget)
+    transaction.on_commit(lambda: want_engines(are_waiting=is_set_by_environment()))
 
 
 def is_set_by_environment() -> bool:
@@ -158,16 +165,29 @@ def read_active() -> ActiveProviders:
 
 
 def describe(row: Provider) -> ChatProvider:
-    """Return how the row's provider is asked; without its key where KITH_ENCRYPTION_KEY no longer opens it."""
+    """Return how the row's provider is asked; without its key where KITH_ENCRYPTION_KEY no longer opens it.
+
+    Kith's own engine has an address and a key of this run.
+    """
+    context = row.context_tokens or settings.CONTEXT_TOKENS
+    if row.engine_file:
+        engine = read_running(settings.KITH_HOME).get(row.pk, NOT_STARTED)
+        return ChatProvider(
+            engine.base_url,
+            row.model,
+            settings.ENGINE_KEY,
+            context,
+            row.slots or 1,
+            id=row.pk,
+            dry_multiplier=ENGINE_DRY_MULTIPLIER,
+        )
     try:
         key = row.api_key
     except DecryptionError:
         log.warning("provider_key_not_opened", provider=row.pk)
         key = ""
     slots = count_slots(row.base_url) if row.slots is None else row.slots
-    return ChatProvider(
-        row.base_url, row.model, key, row.context_tokens or settings.CONTEXT_TOKENS, slots, id=row.pk
-    )
+    return ChatProvider(row.base_url, row.model, key, context, slots, id=row.pk)
 
 
 @transaction.atomic
@@ -179,10 +199,13 @@ def choose_chat(
     api_key: str = "",
     context_tokens: int | None = None,
     slots: int | None = None,
+    engine_file: str = "",
+    threads: int | None = None,
 ) -> Provider:
     """Put this provider before all others of the talk, and return its row; ValidationError where a value will not do.
 
-    A row of this address and model is changed, and keeps its key, context and slots where none are given.
+    A row of this address and model is changed, and keeps its key, context and slots where none are given. One that Kith's
+    own engine runs has a file and no address.
     """
     row = Provider.objects.filter(
         capability=Capability.CHAT, base_url=base_url, model=model
@@ -194,6 +217,7 @@ def choose_chat(
         context_tokens or row.context_tokens,
         row.slots if slots is None else slots,
     )
+    row.engine_file, row.threads = engine_file, threads
     row.order = 0 if first is None else first - 1
     if api_key:
         row.api_key = api_key

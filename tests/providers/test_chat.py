@@ -11,7 +11,7 @@ import pytest
 from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
 from providers.clients import aclose_clients, get_chat_client
-from providers.errors import ProviderRefused, ProviderUnavailable
+from providers.errors import ModelLoading, ProviderRefused, ProviderUnavailable
 from providers.selection import get_provider
 from providers.tokens import estimate_answer, estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
@@ -156,6 +156,17 @@ async def test_a_server_that_does_not_stream_is_understood(
     rehearsal.script({"error": {"status": 200, "body": body}})
     events = await heard(make_chat())
     assert (text(events), thoughts(events)) == ("All at once", "Hm.")
+
+
+async def test_a_model_that_is_being_loaded_is_waited_for(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    loading = {"status": 503, "body": {"error": {"message": "Loading model", "code": 503}}}
+    rehearsal.script({"error": loading, "repeat": 2}, {"answer": "I am here."})
+    assert text(await heard(make_chat())) == "I am here."
+    rehearsal.script({"error": loading, "repeat": 9})
+    with pytest.raises(ModelLoading):
+        await heard(make_chat(first_piece_seconds=1.5))
 
 
 async def test_tool_calls_are_put_together_from_their_pieces(

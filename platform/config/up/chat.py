@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import secrets
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -10,19 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from config.up.engines import engine_program
 from config.up.ports import LOOPBACK, find_free_port
 from config.up.processes import Program
 from config.up.terminal import UpError
 from providers.discovery.models import can_chat
-from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
+from providers.engine.gguf import ModelFileError, read_model_file
+from providers.engine.plan import measure_room, plan_engine, require_chat
+from providers.engine.registry import Health, WantedEngine, read_health
 
 OLLAMA_PORT = 11434
 OLLAMA_TIMEOUT_SECONDS = 1.0
-CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # of the engine's model, where LLM_CONTEXT_TOKENS is not set
 DRY_MULTIPLIER = "0.8"  # of the engine's model: small ones often say the same again and again
-MEMORY_SHARE = 0.85  # of what is free now, at most
 
 
 @dataclass(frozen=True)
@@ -71,31 +69,33 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
 
 
 def _choose_file(environment: Mapping[str, str]) -> ChosenChat:
-    """Return Kith's own engine with the model file of LLM_FILE."""
+    """Return Kith's own engine with the model file of LLM_FILE; KITH_ENGINE_KEY is this run's."""
     if environment.get("LLM_BASE_URL"):
         raise UpError("LLM_FILE and LLM_BASE_URL are both set: choose one, Kith's own engine or a server.")
     try:
         model = read_model_file(Path(environment["LLM_FILE"]).expanduser().resolve())
-        slots = _read_count(environment, "LLM_SLOTS") or 1
-        context = _choose_context(model, _read_count(environment, "LLM_CONTEXT_TOKENS"), slots)
+        require_chat(model)
+        wanted = {
+            "slots": _read_count(environment, "LLM_SLOTS"),
+            "context_tokens": _read_count(environment, "LLM_CONTEXT_TOKENS"),
+        }
+        plan = plan_engine(model, measure_room(), **wanted)
     except ModelFileError as error:
         raise UpError(f"LLM_FILE: {error}") from error
     name = environment.get("LLM_MODEL") or model.path.stem
-    port, key = find_free_port(), secrets.token_urlsafe(24)
-    command = [sys.executable, "-m", "providers.engine", "--file", str(model.path), "--port", str(port)]
-    command += ["--name", name, "--context", str(context), "--slots", str(slots)]
+    port, key = find_free_port(), environment["KITH_ENGINE_KEY"]
+    engine = WantedEngine(str(model.path), name, plan.context_tokens, plan.slots, plan.threads)
     return ChosenChat(
-        f"Chat model: {model.name} by Kith's own engine, {context:,} tokens of context.",
+        f"Chat model: {model.name} by Kith's own engine, {plan.context_tokens:,} tokens of context.",
         {
             "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
             "LLM_API_KEY": key,
             "LLM_MODEL": name,
-            "LLM_CONTEXT_TOKENS": str(context),
+            "LLM_CONTEXT_TOKENS": str(plan.context_tokens),
             "LLM_DRY_MULTIPLIER": environment.get("LLM_DRY_MULTIPLIER", DRY_MULTIPLIER),
-            "KITH_ENGINE_KEY": key,
         },
-        Program("engine", command),
-        lambda: _ask(port, "GET", "/health").get("status") == "ok",
+        engine_program("engine", engine, port),
+        lambda: read_health(port) is Health.READY,
     )
 
 
@@ -105,23 +105,6 @@ def _read_count(environment: Mapping[str, str], name: str) -> int:
     if not text.isdecimal():
         raise UpError(f"{name} is {text!r}; it must be a whole number.")
     return int(text)
-
-
-def _choose_context(model: ModelFile, wanted: int, slots: int) -> int:
-    """Return the tokens of context of each slot: as many as are wanted (0: any), as the model was made for, and as memory
-    is there for.
-    """
-    room = psutil.virtual_memory().available * MEMORY_SHARE
-    context = wanted or CONTEXT_TOKENS
-    context = min(context, model.context_tokens or context)
-    while not wanted and context > MIN_CONTEXT_TOKENS and model.estimate_bytes(context * slots) > room:
-        context //= 2
-    if (needed := model.estimate_bytes(context * slots)) > room:
-        raise ModelFileError(
-            f"{model.path} needs about {needed / 1e9:.1f} GB of memory with {context:,} tokens of context, and"
-            f" {room / 1e9:.1f} GB are free for it. Choose a smaller file, or set LLM_CONTEXT_TOKENS lower."
-        )
-    return context
 
 
 def _can_chat(port: int, name: str) -> bool:

@@ -2,7 +2,8 @@
 
 Tables are brought up to date, static files are collected where they changed, the built-in embedder's graph is
 written, and on the first run (nobody is staff) an operator's account is made, whose password is shown this once.
-Where no model is chosen yet, the page that does it is named.
+Engines are started for the model files that were put in force. Where no model is chosen yet, the page that does it is
+named.
 """
 
 import hashlib
@@ -59,6 +60,14 @@ def make_operator() -> None:
     say(f"An operator's account was made. Shown only now:\n  {OPERATOR}\n  {printed.getvalue().strip()}")
 
 
+def start_engines() -> None:
+    """Tell `make up` which engines the providers in the database want."""
+    from providers.engine.rows import want_engines  # which loads models
+    from providers.selection import is_set_by_environment
+
+    want_engines(are_waiting=is_set_by_environment())
+
+
 def ask_for_mind() -> None:
     """Say where a model is chosen, while none is."""
     from providers.selection import get_provider  # which loads models
@@ -75,6 +84,7 @@ def main() -> None:
     collect_static()
     write_graph()
     make_operator()
+    start_engines()
     ask_for_mind()
 
 

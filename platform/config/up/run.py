@@ -1,6 +1,7 @@
 """The whole of `make up`, stage after stage."""
 
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from config.up.chat import choose_chat
+from config.up.engines import Engines
 from config.up.home import load_secrets, write_private_file
 from config.up.ports import LOOPBACK, is_free, is_healthy
 from config.up.processes import Program, die_with_parent
@@ -83,32 +85,36 @@ class Run:
 
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.home)
+        self.engines = Engines(self.supervisor, self._start)
 
     def start(self) -> None:
         """Bring everything up; returns when Kith answers, raises UpError where it cannot."""
         self.supervisor.end_orphans()
         if not is_free(self.port):
             raise UpError(f"Port {self.port} is in use by another program; choose another: make up PORT=8001")
-        secrets = load_secrets(self.home)
+        kept = load_secrets(self.home)
         self.environment |= {
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "KITH_HOME": str(self.home),
             "PORT": str(self.port),
             "PYTHONPATH": str(ROOT / "platform"),
+            "KITH_ENGINE_KEY": secrets.token_urlsafe(24),
         }
-        self.environment |= {name: secrets[name] for name in PASSED_ON if not os.environ.get(name)}
-        for store in choose_stores(os.environ, self.home, secrets):
+        self.environment |= {name: kept[name] for name in PASSED_ON if not os.environ.get(name)}
+        for store in choose_stores(os.environ, self.home, kept):
             say(f"Starting {store.program.name} ...")
             self.supervisor.start(store.program)
             self._wait_for(store.program.name, store.is_ready)
             self.environment |= store.environment
-        chosen = choose_chat(os.environ)
+        chosen = choose_chat(os.environ | self.environment)
         say(chosen.line)
         self.environment |= chosen.environment
         if chosen.program is not None:
             self._start(chosen.program)
         write_private_file(self.home / RUNNING_FILE, self.environment)
+        self.engines.forget()
         self._prepare()
+        self.engines.look()
         say("Starting web and worker ...")
         for program in (web_program(self.port), worker_program(with_beat=True)):
             self._start(program)
@@ -125,12 +131,15 @@ class Run:
         """Keep everything running until StoppedError."""
         while True:
             self.supervisor.watch()
+            self.engines.look()
             self.stop.wait(LOOK_SECONDS)
 
     def end(self) -> None:
         """Stop everything: first who speaks with people, last who keeps the data."""
         (self.home / RUNNING_FILE).unlink(missing_ok=True)
-        self.supervisor.stop(("web",), ("worker", "rehearsal", "engine"), ("redis", "postgres"))
+        self.engines.forget()
+        engines = (name for name in self.supervisor.watched if name.startswith("engine"))
+        self.supervisor.stop(("web",), ("worker", "rehearsal", *engines), ("redis", "postgres"))
 
     def _prepare(self) -> None:
         """Run config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""

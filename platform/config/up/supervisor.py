@@ -179,6 +179,11 @@ class Supervisor:
                 say(f"{watched.tail.name} is started again.")
                 self._record()
 
+    def discard(self, name: str) -> None:
+        """End a child and keep it running no longer."""
+        self.watched.pop(name).child.stop()
+        self._record()
+
     def stop(self, *groups: tuple[str, ...]) -> None:
         """End the children group after group, those of one group together."""
         for names in groups:

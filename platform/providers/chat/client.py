@@ -24,12 +24,13 @@ from providers.chat.adaptation import (
 from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
 from providers.chat.stream import Deadline, StreamParser, read_events
-from providers.errors import ContextTooLong, ProviderError, ProviderUnavailable
+from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, redact, translate_error
 from providers.tls import get_tls_context
 from providers.tokens import estimate_messages, neutralise_messages
 
 MAX_BACKOFF_SECONDS = 8.0
+LOADING_SECONDS = 1.0  # between two questions whether a model is loaded by now
 PROBE_TIMEOUT_SECONDS = 2.0
 ROOM_SECONDS = 600.0  # so long a prompt is as short as the server last wanted it; then it is sent whole again
 CHANCE = random.SystemRandom()
@@ -180,7 +181,12 @@ class ChatClient:
             raise translate_error(error, self._api_key) from error
 
     def _backoff(self, error: ProviderError, tries: int) -> float | None:
-        """Return the seconds until the next try; None where trying again is of no use or not wanted so soon."""
+        """Return the seconds until the next try; None where trying again is of no use or not wanted so soon.
+
+        A model that is being loaded is waited for, however often that takes.
+        """
+        if isinstance(error, ModelLoading):
+            return LOADING_SECONDS
         if not isinstance(error, ProviderUnavailable) or tries >= self._timeouts.retries:
             return None
         if error.retry_after_seconds > MAX_BACKOFF_SECONDS:

@@ -30,11 +30,17 @@ class Sampling:
     dry_multiplier: float | None = None
 
     @classmethod
-    def for_talk(cls, names: Iterable[str]) -> Self:
-        """Return that of an answer in a talk: by settings.SAMPLING, up to a line in which another of these speaks."""
+    def for_talk(cls, names: Iterable[str], dry_multiplier: float | None = None) -> Self:
+        """Return that of an answer in a talk: by settings.SAMPLING, up to a line in which another of these speaks.
+
+        `dry_multiplier` is the provider's own, where the settings have none.
+        """
         turns = [f"\n{' '.join(name.split())}:" for name in names if len(name.strip()) > 1]
         stop = tuple([*turns, *STOPS][:MAX_STOPS])
-        return cls(max_tokens=settings.ANSWER_TOKENS, stop=stop, **settings.SAMPLING)
+        values = settings.SAMPLING
+        if values["dry_multiplier"] is None:
+            values = values | {"dry_multiplier": dry_multiplier}
+        return cls(max_tokens=settings.ANSWER_TOKENS, stop=stop, **values)
 
     @classmethod
     def for_form(cls, task: str, context_tokens: int) -> Self:

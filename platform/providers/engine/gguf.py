@@ -11,6 +11,9 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
 MAGIC = b"GGUF"
 VERSIONS = {2, 3}
 MAX_ENTRIES = 100_000  # of metadata, or tensors
@@ -29,7 +32,18 @@ BLOCKS = {
 
 
 class ModelFileError(Exception):
-    """Why a file is no model that can be run, in one sentence for the operator."""
+    """Why a file is no model that can be run, in one sentence for the operator: English in logs, translated on pages.
+
+    `sentence` names its values as `%(path)s`.
+    """
+
+    def __init__(self, sentence: str, **values: object) -> None:
+        super().__init__(sentence % values)
+        self._sentence, self._values = sentence, values
+
+    def translate(self) -> str:
+        """Return the sentence in the language that is in force; Django's settings are needed for it."""
+        return gettext(self._sentence) % self._values
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +66,50 @@ class ModelFile:
 def read_model_file(path: Path) -> ModelFile:
     """Return what the file says of itself; ModelFileError where it is missing, is no GGUF, or is cut short."""
     try:
+        if path.is_dir():
+            raise ModelFileError(
+                _("%(path)s is a folder. Name the file in it that ends in .gguf."), path=path
+            )
+        if path.exists() and not path.is_file():  # to open a pipe would wait for whoever writes to it
+            raise ModelFileError(_("%(path)s is no file."), path=path)
         with path.open("rb") as file:
             size = path.stat().st_size
             if file.read(4) != MAGIC:
-                raise ModelFileError(f"{path} is no model file in GGUF: it does not begin as one.")
+                raise ModelFileError(
+                    _("%(path)s is no model file in GGUF: it does not begin as one."), path=path
+                )
             try:
                 return _read(_Reader(file, size), path, size)
             except (struct.error, EOFError, OverflowError, UnicodeDecodeError) as error:
                 raise ModelFileError(
-                    f"{path} is cut short or damaged: fetch it again. Its head cannot be read."
+                    _("%(path)s is cut short or damaged: fetch it again. Its head cannot be read."), path=path
                 ) from error
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
+        raise ModelFileError(
+            _("%(path)s cannot be read: %(reason)s."), path=path, reason=error.strerror
+        ) from error
 
 
 def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
     version = reader.number("I")
     if version not in VERSIONS:
-        raise ModelFileError(f"{path} is a GGUF of version {version}; Kith's engine reads versions 2 and 3.")
+        raise ModelFileError(
+            _("%(path)s is a GGUF of version %(version)s; Kith's engine reads versions 2 and 3."),
+            path=path,
+            version=version,
+        )
     tensors, entries = reader.count(), reader.count()
     said: dict[str, Any] = {}
-    for _ in range(entries):
+    for _entry in range(entries):
         key = reader.text()
         said[key] = reader.value(reader.number("I"))
     end = _find_end(reader, tensors, _find_number(said, "general.alignment") or ALIGNMENT)
     if size < end:
-        raise ModelFileError(f"{path} is cut short: {end - size:,} bytes are missing. Fetch it again.")
+        raise ModelFileError(
+            _("%(path)s is cut short: %(count)s bytes are missing. Fetch it again."),
+            path=path,
+            count=f"{end - size:,}",
+        )
     architecture = str(said.get("general.architecture", ""))
     return ModelFile(
         path=path,
@@ -93,13 +125,13 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
 def _find_end(reader: "_Reader", tensors: int, alignment: int) -> int:
     """Return where the last tensor ends, as far as its size is known."""
     end = 0
-    for _ in range(tensors):
+    for _tensor in range(tensors):
         reader.text()
         dimensions = reader.number("I")
         if dimensions > MAX_DIMENSIONS:
             raise EOFError
         weights = 1
-        for _ in range(dimensions):
+        for _dimension in range(dimensions):
             weights *= reader.number("Q")
         block, block_bytes = BLOCKS.get(reader.number("I"), (1, 0))
         end = max(end, reader.number("Q") + weights // block * block_bytes)
@@ -166,7 +198,7 @@ class _Reader:
             if each in SCALARS:
                 self._file.seek(length * struct.calcsize(f"<{SCALARS[each]}"), 1)
             else:
-                for _ in range(length):
+                for _element in range(length):
                     self.value(each)
             return [length]
         if kind not in SCALARS:

@@ -62,7 +62,10 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Provider
-        fields = ("name", "capability", "base_url", "model", "order", "is_active", "context_tokens", "slots")
+        fields = (
+            *("name", "capability", "base_url", "model", "order", "is_active"),
+            *("context_tokens", "slots", "threads"),
+        )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -108,12 +111,15 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     )
     list_filter = ("capability", "is_active")
     fieldsets = (
-        (None, {"fields": ("name", "capability", "base_url", "model", "api_key", "removes_key")}),
+        (
+            None,
+            {"fields": ("name", "capability", "base_url", "engine_file", "model", "api_key", "removes_key")},
+        ),
         (_("When it is asked"), {"fields": ("order", "is_active")}),
-        (_("What it can do"), {"fields": ("context_tokens", "slots")}),
+        (_("What it can do"), {"fields": ("context_tokens", "slots", "threads")}),
         (_("last error"), {"fields": ("last_error", "last_error_at")}),
     )
-    readonly_fields = ("last_error", "last_error_at")
+    readonly_fields = ("engine_file", "last_error", "last_error_at")
     list_before_template = "admin/providers/in_force.html"
     actions = ("try_selected",)
     show_full_result_count = False

@@ -1,0 +1,269 @@
+"""Model files on the operators' page "Which mind?": what each one is, one put in force, and how Kith's engines stand."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.models import User
+from config.up.engines import get_name
+from config.up.supervisor import last_line
+from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
+from providers.engine.plan import EnginePlan, measure_room, plan_engine, require_chat
+from providers.engine.registry import Health, read_health, read_running
+from providers.models import MAX_CONTEXT_TOKENS, MAX_SLOTS, MAX_THREADS, MIN_CONTEXT_TOKENS, Provider
+from providers.selection import choose_chat, follow_change, is_set_by_environment
+from safety.audit import record
+from safety.models import AuditEntry
+
+MAX_FILES = 50  # that are listed
+
+
+class FileForm(forms.Form):
+    """A model's file, and how it is to be run; what is left empty is chosen."""
+
+    path = forms.CharField(
+        label=_("Another file's path"),
+        max_length=1000,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "/…/model.gguf"}),
+    )
+    context_tokens = forms.IntegerField(
+        label=_("Context tokens of each request"),
+        min_value=MIN_CONTEXT_TOKENS,
+        max_value=MAX_CONTEXT_TOKENS,
+        required=False,
+    )
+    slots = forms.IntegerField(label=_("Requests at once"), min_value=1, max_value=MAX_SLOTS, required=False)
+    threads = forms.IntegerField(label=_("Threads"), min_value=1, max_value=MAX_THREADS, required=False)
+
+    def get_plan_wishes(self) -> dict[str, int]:
+        """Return what of a plan is wished for; 0 where it is to be chosen."""
+        return {name: self.cleaned_data[name] or 0 for name in ("context_tokens", "slots", "threads")}
+
+
+@dataclass
+class FoundFile:
+    """A file as the page shows it: the model in it and how it would be run, or what is wrong with it."""
+
+    path: Path
+    model: ModelFile | None = None
+    plan: EnginePlan | None = None
+    trouble: str = ""
+
+    @property
+    def needed_bytes(self) -> int:
+        if self.model is None or self.plan is None:
+            return 0
+        return self.model.estimate_bytes(self.plan.context_tokens * self.plan.slots)
+
+
+@dataclass
+class ShownEngine:
+    """A provider that an engine of Kith's own is to serve, and how that stands; `words` are its last, where it ended."""
+
+    row: Provider
+    state: str
+    log: Path
+    words: str = ""
+
+
+# -- files
+
+
+def get_models_folder() -> Path:
+    return Path(settings.KITH_HOME / "models")
+
+
+def find_files(path: str = "") -> list[FoundFile]:
+    """Return the model files in Kith's folder, and before them the one of that path, where one is given."""
+    named = [_resolve(path)] if path.strip() and "\0" not in path else []
+    lying = sorted(get_models_folder().rglob("*.gguf"))[:MAX_FILES]
+    return [_look_at(path) for path in dict.fromkeys([*named, *lying])]
+
+
+def _resolve(path: str) -> Path:
+    """Return the file of a path as it was typed: in the folder of models where it names no other."""
+    try:
+        return (get_models_folder() / Path(path.strip()).expanduser()).resolve()
+    except (OSError, RuntimeError):  # a home of nobody, or links in a circle
+        return get_models_folder() / path.strip()
+
+
+def _look_at(path: Path) -> FoundFile:
+    found = FoundFile(path)
+    try:
+        found.model = read_model_file(path)
+        require_chat(found.model)
+        found.plan = plan_engine(found.model, _measure_room_alone())
+    except ModelFileError as error:
+        found.trouble = error.translate()
+    return found
+
+
+def _list_engine_rows() -> list[Provider]:
+    return list(Provider.objects.filter(is_active=True).exclude(engine_file="").order_by("order", "pk"))
+
+
+def _measure_room_alone() -> int:
+    """Return how many bytes there would be for a model if no engine ran.
+
+    The weights of those that do are mapped from their files and count as free; their contexts do not.
+    """
+    running = read_running(settings.KITH_HOME)
+    return measure_room() + sum(
+        _estimate(row) - _measure_weights(row) for row in _list_engine_rows() if row.pk in running
+    )
+
+
+def _estimate(row: Provider) -> int:
+    try:
+        return read_model_file(Path(row.engine_file)).estimate_bytes(
+            (row.context_tokens or 0) * (row.slots or 1)
+        )
+    except ModelFileError:  # it does not run either
+        return 0
+
+
+def _measure_weights(row: Provider) -> int:
+    try:
+        return int(Path(row.engine_file).stat().st_size * 1.05)
+    except OSError:
+        return 0
+
+
+# -- what is done
+
+
+def _require_right(request: HttpRequest) -> None:
+    if not request.user.has_perm("providers.change_provider"):
+        raise PermissionDenied
+
+
+@require_POST
+def use_file(request: HttpRequest) -> HttpResponse:
+    """Put a model file in force; engines for which there is no memory beside it are stopped."""
+    _require_right(request)
+    form = FileForm(request.POST)
+    if not settings.ENGINE_KEY:
+        messages.error(
+            request, _("Only a Kith that was started by make up runs an engine. Start it so first.")
+        )
+    elif not form.is_valid():
+        for field, errors in form.errors.items():
+            messages.error(request, f"{form.fields[field].label}: {errors[0]}")
+    else:
+        path = _resolve(form.cleaned_data["path"])
+        try:
+            model = read_model_file(path)
+            require_chat(model)
+            plan = plan_engine(model, _measure_room_alone(), **form.get_plan_wishes())
+            stopped = _put_in_force(cast(User, request.user), model, plan)
+        except ModelFileError as error:
+            messages.error(request, error.translate())
+        except ValidationError as error:
+            messages.error(request, " ".join(error.messages))
+        else:
+            _tell(request, model, stopped)
+    return redirect("admin:mind")
+
+
+@transaction.atomic
+def _put_in_force(user: User, model: ModelFile, plan: EnginePlan) -> list[Provider]:
+    """Make the model that of the talk; return the providers whose engines have to end for it."""
+    row = choose_chat(
+        model.name[:80],
+        "",
+        model.path.stem[:200],
+        context_tokens=plan.context_tokens,
+        slots=plan.slots,
+        engine_file=str(model.path),
+        threads=plan.threads,
+    )
+    record(user, AuditEntry.Deed.CHANGED, Provider, row.pk)
+    others = [other for other in _list_engine_rows() if other.pk != row.pk]
+    needed = model.estimate_bytes(plan.context_tokens * plan.slots) + sum(map(_estimate, others))
+    if needed <= _measure_room_alone():
+        return []
+    for other in others:
+        _stop(user, other)
+    return others
+
+
+def _tell(request: HttpRequest, model: ModelFile, stopped: list[Provider]) -> None:
+    values = {"model": model.path.stem}
+    if is_set_by_environment():
+        messages.warning(request, _("%(model)s is kept, and waits: the environment sets another.") % values)
+    else:
+        messages.success(request, _("%(model)s is the mind now, as soon as it is loaded.") % values)
+    for other in stopped:
+        messages.warning(
+            request,
+            _("%(model)s was stopped: there is no memory for both.") % {"model": other.model},
+        )
+
+
+def _stop(user: User, row: Provider) -> None:
+    row.is_active = False
+    row.save(update_fields=["is_active"])
+    record(user, AuditEntry.Deed.CHANGED, Provider, row.pk)
+    follow_change()
+
+
+# -- engines
+
+
+@require_POST
+def stop_engine(request: HttpRequest, id: int) -> HttpResponse:
+    """Take a file's provider out of force, and end its engine with that."""
+    _require_right(request)
+    with transaction.atomic():
+        row = get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id)
+        _stop(cast(User, request.user), row)
+    messages.success(request, _("%(model)s was stopped.") % {"model": row.model})
+    return redirect("admin:mind")
+
+
+@require_GET
+def show_engines(request: HttpRequest) -> HttpResponse:
+    """Answer with how the engines stand, for a page that asks again."""
+    _require_right(request)
+    return TemplateResponse(request, "admin/mind_engines.html", describe_engines())
+
+
+def describe_engines() -> dict[str, Any]:
+    """Return what the page tells of Kith's own engines."""
+    engines = [_describe_engine(row) for row in _list_engine_rows()]
+    return {
+        "engines": engines,
+        "engine_ids": [engine.row.pk for engine in engines],
+        "are_changing": any(
+            engine.state in {"starting", "installing", "loading", "failed"} for engine in engines
+        ),
+        "is_supervised": bool(settings.ENGINE_KEY),
+    }
+
+
+def _describe_engine(row: Provider) -> ShownEngine:
+    log = settings.KITH_HOME / "logs" / f"{get_name(row.pk)}.log"
+    if not settings.ENGINE_KEY:
+        return ShownEngine(row, "unsupervised", log)
+    if is_set_by_environment():
+        return ShownEngine(row, "waiting", log)
+    engine = read_running(settings.KITH_HOME).get(row.pk)
+    health = read_health(engine.port) if engine else Health.NOTHING
+    if health is not Health.NOTHING:
+        return ShownEngine(row, health.value, log)
+    words = last_line(log)
+    if engine and engine.ends:
+        return ShownEngine(row, "failed", log, words)
+    return ShownEngine(row, "installing" if words.startswith("Installing") else "starting", log)

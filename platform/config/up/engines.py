@@ -1,0 +1,94 @@
+"""Kith's own engines, one process for each model file that is wanted: started, restarted and ended while Kith runs.
+
+`python -m config.up.engines` and what providers.engine takes: install the engine where that is wanted, then be it.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from config.up.install import VENV, InstallError, install, say
+from config.up.ports import find_free_port
+from config.up.processes import Program
+from config.up.supervisor import Supervisor
+from providers.engine.registry import (
+    RunningEngine,
+    WantedEngine,
+    get_running_path,
+    get_wanted_path,
+    read_wanted,
+    write_running,
+)
+
+REQUIREMENTS = "requirements-engine.txt"
+
+
+def engine_program(name: str, engine: WantedEngine, port: int) -> Program:
+    """Return llama.cpp's server on the model file, at that port of this machine alone."""
+    command = [sys.executable, "-m", "config.up.engines", f"--file={engine.file}", f"--name={engine.name}"]
+    command += [f"--port={port}", f"--context={engine.context_tokens}"]
+    command += [f"--slots={engine.slots}", f"--threads={engine.threads}"]
+    return Program(name, command)
+
+
+@dataclass
+class Engines:
+    """The engines that providers want; `look` is called a few times a second, and `start` starts a program."""
+
+    supervisor: Supervisor
+    start: Callable[[Program], None]
+    wanted: dict[int, WantedEngine] = field(default_factory=dict)
+    running: dict[int, RunningEngine] = field(default_factory=dict)
+    _seen: tuple[int, int] | None = None  # of the file: which it is, and when it was written
+
+    def look(self) -> None:
+        """Follow what is wanted now, those first that make room, and tell how the engines stand."""
+        home, before = self.supervisor.home, dict(self.running)
+        if (seen := _identify(get_wanted_path(home))) != self._seen:
+            self._seen, wanted = seen, read_wanted(home)
+            for id in [id for id, engine in self.wanted.items() if wanted.get(id) != engine]:
+                self.supervisor.discard(get_name(id))
+                del self.running[id]
+            for id in wanted.keys() - self.running.keys():
+                self.running[id] = RunningEngine(find_free_port())
+                self.start(engine_program(get_name(id), wanted[id], self.running[id].port))
+            self.wanted = wanted
+        for id, engine in self.running.items():
+            self.running[id] = RunningEngine(engine.port, self.supervisor.watched[get_name(id)].ends)
+        if self.running != before:
+            write_running(home, self.running)
+
+    def forget(self) -> None:
+        """Forget what an earlier run, or this one, wanted and started."""
+        for path in (get_wanted_path(self.supervisor.home), get_running_path(self.supervisor.home)):
+            path.unlink(missing_ok=True)
+
+
+def get_name(id: int) -> str:
+    """Return the name of a provider's engine among the processes, and of its log."""
+    return f"engine-{id}"
+
+
+def _identify(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def main(arguments: list[str]) -> int:
+    """Return 1 after a line that says why the engine cannot be installed; else become the engine."""
+    if Path(sys.prefix) == VENV:  # else somebody else installs what Kith needs
+        try:
+            install(REQUIREMENTS)
+        except InstallError as error:
+            say(str(error))
+            return 1
+    os.execv(sys.executable, [sys.executable, "-m", "providers.engine", *arguments])  # noqa: S606
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Kith's own engines, between those who want them and `make up`, which runs them: two small files in Kith's home.
+
+`engines.json` says which files are to be run, each for a provider by its id; it is written from the database.
+`engines-running.json` says on which port each one is served, and how often it ended; `make up` writes it.
+"""
+
+import http.client
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+LOOPBACK = "127.0.0.1"
+HEALTH_TIMEOUT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEngine:
+    """A model file, the name that requests give it, and how it is run."""
+
+    file: str
+    name: str
+    context_tokens: int
+    slots: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunningEngine:
+    """The port that an engine was given, and how often it ended since it last ran steadily."""
+
+    port: int
+    ends: int = 0
+
+    @property
+    def base_url(self) -> str:
+        return f"http://{LOOPBACK}:{self.port}/v1"
+
+
+NOT_STARTED = RunningEngine(port=1)  # where nothing listens: whoever asks is refused at once
+
+
+class Health(Enum):
+    """What answers on an engine's port."""
+
+    NOTHING = "nothing"
+    LOADING = "loading"
+    READY = "ready"
+
+
+def get_wanted_path(home: Path) -> Path:
+    return home / "engines.json"
+
+
+def get_running_path(home: Path) -> Path:
+    return home / "engines-running.json"
+
+
+def read_wanted(home: Path) -> dict[int, WantedEngine]:
+    """Return which engines are to run, by their providers' ids."""
+    return {int(id): WantedEngine(**fields) for id, fields in _read(get_wanted_path(home)).items()}
+
+
+def write_wanted(home: Path, engines: Mapping[int, WantedEngine]) -> None:
+    """Say which engines are to run, and no others."""
+    _write(get_wanted_path(home), {str(id): asdict(engine) for id, engine in engines.items()})
+
+
+def read_running(home: Path) -> dict[int, RunningEngine]:
+    """Return which engines were started, by their providers' ids."""
+    return {int(id): RunningEngine(**fields) for id, fields in _read(get_running_path(home)).items()}
+
+
+def write_running(home: Path, engines: Mapping[int, RunningEngine]) -> None:
+    """Say which engines were started, and no others."""
+    _write(get_running_path(home), {str(id): asdict(engine) for id, engine in engines.items()})
+
+
+def read_health(port: int) -> Health:
+    """Return what answers on the port within HEALTH_TIMEOUT_SECONDS."""
+    with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=HEALTH_TIMEOUT_SECONDS)) as connection:
+        try:
+            connection.request("GET", "/health")
+            is_ready = connection.getresponse().status == http.client.OK
+        except ConnectionRefusedError:
+            return Health.NOTHING
+        except (OSError, http.client.HTTPException):
+            return Health.LOADING
+    return Health.READY if is_ready else Health.LOADING
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with suppress(FileNotFoundError):
+        return dict(json.loads(path.read_text()))
+    return {}
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    """Replace the file, whole or not at all; it names files of the operator's, so that only this user may read it."""
+    descriptor, new = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(content, file)
+    Path(new).replace(path)

@@ -1,0 +1,91 @@
+"""From a bare start to a real answer: `make up`, the page that it names, a model's file, Kith's own engine, the talk."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.fixtures.model_files import find_model
+from tests.fixtures.up import ROOT, Up
+
+pytestmark = pytest.mark.browser
+
+SLOW_SECONDS = 600.0
+SLOW_MS = SLOW_SECONDS * 1000
+CALLS = """
+import json
+from accounts.models import ModelCall
+print(json.dumps(list(ModelCall.objects.filter(purpose="answer").values_list("model", "outcome"))))
+"""
+
+
+@pytest.fixture
+def up() -> Iterator[Up]:
+    """Kith on a bare folder; Postgres may be another user there."""
+    with tempfile.TemporaryDirectory(prefix="kith-") as folder:
+        made = Up(Path(folder).resolve() / "home")
+        made.environment |= {"LLM_FIRST_PIECE_SECONDS": str(SLOW_SECONDS), "LLM_SILENCE_SECONDS": "300"}
+        try:
+            yield made.start()
+        finally:
+            for process in made.left():
+                process.kill()
+
+
+class Hand:
+    """A person's hand, which counts its taps."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.taps = page, 0
+
+    def tap(self, place: Locator) -> None:
+        self.taps += 1
+        place.click()
+
+
+def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser) -> None:
+    page = browser.new_page(locale="en-GB", reduced_motion="reduce")
+    page.set_default_timeout(SLOW_MS)
+    hand, began = Hand(page), time.monotonic()
+    address = re.search(r"Which mind\? Operators choose it at (\S+)", up.said)
+    login = re.search(r"(operator@kith\.local)\n  (\S+)", up.said)
+    assert address
+    assert login
+    page.goto(address[1])
+    page.locator("input[type=email], input[name=username]").fill(login[1])
+    page.locator("input[type=password]").fill(login[2])
+    hand.tap(page.locator("form button[type=submit], form input[type=submit]").first)
+
+    page.get_by_label("Another file's path").fill(str(find_model()))
+    hand.tap(page.get_by_role("button", name="Look at it"))
+    expect(page.get_by_text("tokens of context")).to_be_visible()
+    hand.tap(page.get_by_role("button", name="Use this mind").first)
+    expect(page.get_by_text("Kith's own engine has it loaded")).to_be_visible(timeout=SLOW_MS)
+    loaded = time.monotonic() - began
+
+    page.goto(f"http://127.0.0.1:{up.port}/companions/new/")
+    hand.tap(page.get_by_role("link", name="Wren"))
+    hand.tap(page.get_by_role("button", name="Make this companion"))
+    expect(page.locator("#send")).to_be_enabled(timeout=SLOW_MS)
+    page.locator("#message").fill("Good evening. What do you like about autumn?")
+    hand.tap(page.locator("#send"))
+    expect(page.locator(".said-by-person .words").last).to_contain_text("autumn", timeout=SLOW_MS)
+    answers = page.locator("#turns .said-by-companion .words")
+    expect(answers).to_have_count(2, timeout=SLOW_MS)
+    expect(answers.last).not_to_be_empty(timeout=SLOW_MS)
+    expect(page.locator("[data-reply]")).to_have_count(0, timeout=SLOW_MS)
+    seconds = time.monotonic() - began
+    said = answers.last.inner_text()
+    shell = [sys.executable, "manage.py", "shell", "-v0", "-c", CALLS]
+    done = subprocess.run(shell, env=up.environment, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == [[find_model().stem, "done"]]
+    sys.stdout.write(
+        f"{hand.taps} taps, loaded after {loaded:.0f} s, answered after {seconds:.0f} s: {said}\n"
+    )
