@@ -368,6 +368,8 @@ LLM_SLOTS = env.int("LLM_SLOTS", None)
 LLM_QUIET_SECONDS = env.float("LLM_QUIET_SECONDS", 15.0)
 
 
+#: `EMBEDDING_FILE` | none | an embedding model's file in GGUF, which `make up` runs by an engine of Kith's own in
+#:   place of a server
 #: `EMBEDDING_BASE_URL`, `EMBEDDING_API_KEY`, `EMBEDDING_MODEL` | built in | any OpenAI-compatible embedding
 #: `EMBEDDING_QUERY_PREFIX`, `EMBEDDING_DOCUMENT_PREFIX` | none | what the model wants before a question, and before
 #:   what is remembered

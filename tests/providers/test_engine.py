@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -19,6 +19,7 @@ from providers.chat.sampling import Sampling
 from providers.discovery.listing import read_server
 from providers.discovery.models import Kind
 from providers.discovery.probe import probe_model
+from providers.embedding.remote import RemoteEmbedder
 from providers.errors import ProviderRefused
 from tests.fixtures.gguf import write_gguf
 from tests.fixtures.model_files import find_model
@@ -27,18 +28,19 @@ KEY = "a-key-of-this-run"
 PATIENT = Timeouts(connect_seconds=5, first_piece_seconds=60, silence_seconds=60, retries=0)
 
 
-def start_engine(file: Path, port: int, log: Path) -> "subprocess.Popen[bytes]":
+def start_engine(file: Path, port: int, log: Path, *more: str) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "providers.engine", "--file", str(file), "--port", str(port)]
-    command += ["--name", "small", "--context", "2048", "--threads", "1"]
+    command += ["--name", "small", "--context", "2048", "--threads", "1", *more]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "platform"), "KITH_ENGINE_KEY": KEY}
     with log.open("wb") as said:
         return subprocess.Popen(command, env=environment, stdout=said, stderr=said)
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    port, log = find_free_port(), tmp_path_factory.mktemp("engine") / "log"
-    with start_engine(find_model(), port, log) as process:
+@contextmanager
+def serving(log: Path, *more: str) -> Iterator[str]:
+    """The address of an engine that has loaded the small model."""
+    port = find_free_port()
+    with start_engine(find_model(), port, log, *more) as process:
         deadline = time.monotonic() + 90
         while not is_ready(port):
             assert process.poll() is None, log.read_text()
@@ -46,6 +48,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             time.sleep(0.1)
         yield f"http://127.0.0.1:{port}/v1"
         process.terminate()
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("engine") / "log") as address:
+        yield address
 
 
 def is_ready(port: int) -> bool:
@@ -98,3 +106,14 @@ async def test_the_engine_is_found_as_llama_cpp_and_probed(engine: str) -> None:
     assert probe.tokens_per_second > 0
     assert (probe.context_tokens, probe.pictures) == (2048, False)
     assert probe.json is not None  # what so small a model makes of a form differs from time to time
+
+
+def test_a_model_embeds_and_what_means_the_same_lies_near(tmp_path: Path) -> None:
+    with serving(tmp_path / "log", "--embedding") as address:
+        embedder = RemoteEmbedder(address, KEY, "small")
+        long = "She sings in a choir on Mondays. " * 60  # in several windows
+        cat, kitten, tax, whole = embedder.embed_documents(
+            ["The cat sleeps on the sofa.", "A kitten naps on the couch.", "VAT is due in March.", long]
+        )
+        assert (cat @ kitten) > (cat @ tax)
+        assert whole.shape == (embedder.width,)

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from config.up.chat import choose_chat
+from config.up.embedding import choose_embedding
 from config.up.ports import find_free_port
 from config.up.terminal import UpError
 from tests.fixtures.gguf import SAID, write_gguf
@@ -129,3 +130,22 @@ def test_a_model_file_that_cannot_be_run_is_refused_at_once(tmp_path: Path) -> N
             choose_chat({"LLM_FILE": str(cut.with_name("vast.gguf")), name: "many"})
     with pytest.raises(UpError, match="both set"):
         choose_chat({"LLM_FILE": str(cut), "LLM_BASE_URL": "http://127.0.0.1:1/v1"})
+
+
+def test_an_embedding_models_file_is_run_by_an_engine_of_kiths_own(tmp_path: Path) -> None:
+    assert choose_embedding({}) is None
+    said = {"general.architecture": "bert", "bert.context_length": 512}
+    file = {
+        "EMBEDDING_FILE": str(write_gguf(tmp_path / "small.gguf", said)),
+        "KITH_ENGINE_KEY": "of-this-run",
+    }
+    chosen = choose_embedding(file)
+    assert chosen is not None
+    assert chosen.program is not None
+    assert {"--embedding", "--context=512"} <= set(chosen.program.command)
+    assert chosen.environment["EMBEDDING_MODEL"] == "small"
+    assert chosen.environment["EMBEDDING_API_KEY"] == "of-this-run"
+    with pytest.raises(UpError, match="both set"):
+        choose_embedding(file | {"EMBEDDING_BASE_URL": "http://127.0.0.1:1/v1"})
+    with pytest.raises(UpError, match=r"EMBEDDING_FILE: .*cannot be read"):
+        choose_embedding({"EMBEDDING_FILE": str(tmp_path / "none.gguf")})

@@ -24,7 +24,7 @@ DRY_MULTIPLIER = "0.8"  # of the engine's model: small ones often say the same a
 
 
 @dataclass(frozen=True)
-class ChosenChat:
+class ChosenModel:
     """The choice in one line for the person, in variables for the children, and what has to be started for it.
 
     `is_ready` tells whether it answers by now; None where that need not be waited for.
@@ -36,7 +36,7 @@ class ChosenChat:
     is_ready: Callable[[], bool] | None = None
 
 
-def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_PORT) -> ChosenChat:
+def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_PORT) -> ChosenModel:
     """Return what is configured, else Ollama's first model that can chat, else the rehearsal model.
 
     UpError where LLM_FILE is no model that this machine can run.
@@ -45,16 +45,16 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
     if environment.get("LLM_FILE"):
         return _choose_file(environment)
     if environment.get("LLM_BASE_URL"):
-        return ChosenChat(f"Chat model: {model or 'its first model'} at {environment['LLM_BASE_URL']}")
+        return ChosenModel(f"Chat model: {model or 'its first model'} at {environment['LLM_BASE_URL']}")
     listed = _ask(ollama_port, "GET", "/v1/models").get("data") or []
     names = [each["id"] for each in listed if isinstance(each, dict) and isinstance(each.get("id"), str)]
     is_found = {} if model else {"KITH_CHAT_FOUND": "1"}
     model = model or next((name for name in names if _can_chat(ollama_port, name)), None)
     if names and model:
         address = {"LLM_BASE_URL": f"http://{LOOPBACK}:{ollama_port}/v1", "LLM_MODEL": model}
-        return ChosenChat(f"Chat model: {model} of Ollama.", address | is_found)
+        return ChosenModel(f"Chat model: {model} of Ollama.", address | is_found)
     port = find_free_port()
-    return ChosenChat(
+    return ChosenModel(
         "Chat model: none is configured and no Ollama answers, so the rehearsal model replies. It is not a language\n"
         "  model: it repeats what it is given. Set LLM_BASE_URL and LLM_MODEL, or start Ollama, for a real one, or\n"
         "  add a provider in the admin.",
@@ -68,7 +68,7 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
     )
 
 
-def _choose_file(environment: Mapping[str, str]) -> ChosenChat:
+def _choose_file(environment: Mapping[str, str]) -> ChosenModel:
     """Return Kith's own engine with the model file of LLM_FILE; KITH_ENGINE_KEY is this run's."""
     if environment.get("LLM_BASE_URL"):
         raise UpError("LLM_FILE and LLM_BASE_URL are both set: choose one, Kith's own engine or a server.")
@@ -85,7 +85,7 @@ def _choose_file(environment: Mapping[str, str]) -> ChosenChat:
     name = environment.get("LLM_MODEL") or model.path.stem
     port, key = find_free_port(), environment["KITH_ENGINE_KEY"]
     engine = WantedEngine(str(model.path), name, plan.context_tokens, plan.slots, plan.threads)
-    return ChosenChat(
+    return ChosenModel(
         f"Chat model: {model.name} by Kith's own engine, {plan.context_tokens:,} tokens of context.",
         {
             "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",

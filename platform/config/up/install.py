@@ -115,7 +115,7 @@ def main(arguments: list[str]) -> int:
         make_venv()
         install("requirements.txt")
         install_weights()
-        if os.environ.get("LLM_FILE"):
+        if os.environ.get("LLM_FILE") or os.environ.get("EMBEDDING_FILE"):
             install("requirements-engine.txt")
         provide_programs(VOICE)
         if "--dev" in arguments:

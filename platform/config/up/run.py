@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from config.up.chat import choose_chat
+from config.up.embedding import choose_embedding
 from config.up.engines import Engines
 from config.up.home import load_secrets, write_private_file
 from config.up.ports import LOOPBACK, is_free, is_healthy
@@ -106,11 +107,14 @@ class Run:
             self.supervisor.start(store.program)
             self._wait_for(store.program.name, store.is_ready)
             self.environment |= store.environment
-        chosen = choose_chat(os.environ | self.environment)
-        say(chosen.line)
-        self.environment |= chosen.environment
-        if chosen.program is not None:
-            self._start(chosen.program)
+        told = os.environ | self.environment
+        models = [model for model in (choose_chat(told), choose_embedding(told)) if model]
+        for model in models:
+            say(model.line)
+            self.environment |= model.environment
+        for model in models:
+            if model.program is not None:
+                self._start(model.program)
         write_private_file(self.home / RUNNING_FILE, self.environment)
         self.engines.forget()
         self._prepare()
@@ -119,9 +123,10 @@ class Run:
         for program in (web_program(self.port), worker_program(with_beat=True)):
             self._start(program)
         self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
-        if chosen.program is not None and chosen.is_ready is not None and not chosen.is_ready():
-            say("Loading the model ...")
-            self._wait_for(chosen.program.name, chosen.is_ready, LOAD_SECONDS)
+        for model in models:
+            if model.program is not None and model.is_ready is not None and not model.is_ready():
+                say("Loading the model ...")
+                self._wait_for(model.program.name, model.is_ready, LOAD_SECONDS)
         say(f"Logs are in {self.home / 'logs'}.")
         if not os.environ.get("EMAIL_URL"):
             say(f"E-mail is not sent but kept in {self.home / 'mail'} (set EMAIL_URL to send it).")

@@ -21,9 +21,10 @@ def main() -> int:
     parser.add_argument("--context", type=int, required=True, help="tokens of each request")
     parser.add_argument("--slots", type=int, default=1, help="requests that are answered at once")
     parser.add_argument("--threads", type=int, default=0, help="0 leaves one core to the rest")
+    parser.add_argument("--embedding", action="store_true", help="embed texts; it does not chat then")
     options = parser.parse_args()
     try:
-        read_model_file(options.file)
+        model = read_model_file(options.file)
     except ModelFileError as error:
         return _refuse(str(error))
     try:
@@ -38,6 +39,11 @@ def main() -> int:
     wanted.n_ctx, wanted.n_parallel = options.context * options.slots, options.slots
     wanted.cpuparams.n_threads = options.threads or max((os.cpu_count() or 1) - 1, 1)
     wanted.use_jinja, wanted.ui = True, False
+    if options.embedding:
+        wanted.embedding = True
+        wanted.n_batch = wanted.n_ubatch = wanted.n_ctx  # each text is computed in one piece
+        if not model.has_pooling:
+            wanted.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     try:

@@ -57,6 +57,7 @@ class ModelFile:
     context_tokens: int  # 0 where it does not say
     context_token_bytes: int  # what each token of the context takes beside the weights
     has_template: bool  # of a chat
+    has_pooling: bool  # it says how the vector of a text is made of those of its tokens
 
     def estimate_bytes(self, context_tokens: int) -> int:
         """Return about how much memory it takes with a context of so many tokens."""
@@ -119,6 +120,7 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
         context_tokens=_find_number(said, f"{architecture}.context_length"),
         context_token_bytes=_count_context_bytes(said, architecture),
         has_template=bool(said.get("tokenizer.chat_template")),
+        has_pooling=f"{architecture}.pooling_type" in said,
     )
 
 

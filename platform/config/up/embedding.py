@@ -1,0 +1,45 @@
+"""The embedding model that Kith's own engine runs, where EMBEDDING_FILE names one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from config.up.chat import ChosenModel
+from config.up.engines import engine_program
+from config.up.ports import LOOPBACK, find_free_port
+from config.up.terminal import UpError
+from providers.engine.gguf import ModelFileError, read_model_file
+from providers.engine.plan import measure_room, plan_engine
+from providers.engine.registry import Health, WantedEngine, read_health
+
+CONTEXT_TOKENS = 2048  # longer texts are embedded in windows of fewer
+
+
+def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
+    """Return Kith's own engine with the model of EMBEDDING_FILE; None where none is set.
+
+    KITH_ENGINE_KEY is this run's. UpError where the file is no model that this machine can run.
+    """
+    if not environment.get("EMBEDDING_FILE"):
+        return None
+    if environment.get("EMBEDDING_BASE_URL"):
+        raise UpError(
+            "EMBEDDING_FILE and EMBEDDING_BASE_URL are both set: choose one, Kith's own engine or a server."
+        )
+    try:
+        model = read_model_file(Path(environment["EMBEDDING_FILE"]).expanduser().resolve())
+        plan = plan_engine(model, measure_room(), context_tokens=CONTEXT_TOKENS)
+    except ModelFileError as error:
+        raise UpError(f"EMBEDDING_FILE: {error}") from error
+    name = environment.get("EMBEDDING_MODEL") or model.path.stem
+    port = find_free_port()
+    engine = WantedEngine(str(model.path), name, plan.context_tokens, plan.slots, plan.threads)
+    return ChosenModel(
+        f"Embedding model: {model.name} by Kith's own engine.",
+        {
+            "EMBEDDING_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
+            "EMBEDDING_API_KEY": environment["KITH_ENGINE_KEY"],
+            "EMBEDDING_MODEL": name,
+        },
+        engine_program("engine-embedding", engine, port, is_embedding=True),
+        lambda: read_health(port) is Health.READY,
+    )
