@@ -1,6 +1,9 @@
 """Model files on the operators' page "Which mind?": what each one is, one put in force, and how Kith's engines stand."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +22,7 @@ from accounts.models import User
 from config.up.engines import get_name
 from config.up.supervisor import last_line
 from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
-from providers.engine.plan import EnginePlan, measure_room, plan_engine, require_chat
+from providers.engine.plan import CONTEXT_TOKENS, EnginePlan, measure_room, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
 from providers.models import MAX_CONTEXT_TOKENS, MAX_SLOTS, MAX_THREADS, MIN_CONTEXT_TOKENS, Provider
 from providers.selection import choose_chat, follow_change, is_set_by_environment
@@ -88,7 +91,8 @@ def find_files(path: str = "") -> list[FoundFile]:
     """Return the model files in Kith's folder, and before them the one of that path, where one is given."""
     named = [_resolve(path)] if path.strip() and "\0" not in path else []
     lying = sorted(get_models_folder().rglob("*.gguf"))[:MAX_FILES]
-    return [_look_at(path) for path in dict.fromkeys([*named, *lying])]
+    room = _measure_room_alone()
+    return [_look_at(path, room) for path in dict.fromkeys([*named, *lying])]
 
 
 def _resolve(path: str) -> Path:
@@ -99,15 +103,31 @@ def _resolve(path: str) -> Path:
         return get_models_folder() / path.strip()
 
 
-def _look_at(path: Path) -> FoundFile:
+def _look_at(path: Path, room_bytes: int) -> FoundFile:
     found = FoundFile(path)
     try:
-        found.model = read_model_file(path)
-        require_chat(found.model)
-        found.plan = plan_engine(found.model, _measure_room_alone())
+        found.model = _read_chat_model(path)
+        found.plan = plan_engine(found.model, room_bytes)
     except ModelFileError as error:
         found.trouble = error.translate()
     return found
+
+
+def _read_chat_model(path: Path) -> ModelFile:
+    """Return what the file says of itself; ModelFileError where it holds no model for a talk."""
+    try:
+        written = path.stat().st_mtime_ns
+    except OSError:
+        written = 0
+    model = _read_once(path, written)
+    require_chat(model)
+    return model
+
+
+@lru_cache(maxsize=MAX_FILES)
+def _read_once(path: Path, written: int) -> ModelFile:
+    """Return what the file says of itself: read once, since the words of a large vocabulary take most of a second."""
+    return read_model_file(path)
 
 
 def _list_engine_rows() -> list[Provider]:
@@ -121,24 +141,18 @@ def _measure_room_alone() -> int:
     """
     running = read_running(settings.KITH_HOME)
     return measure_room() + sum(
-        _estimate(row) - _measure_weights(row) for row in _list_engine_rows() if row.pk in running
+        model.context_token_bytes * tokens
+        for row, model, tokens in _read_engine_models()
+        if row.pk in running
     )
 
 
-def _estimate(row: Provider) -> int:
-    try:
-        return read_model_file(Path(row.engine_file)).estimate_bytes(
-            (row.context_tokens or 0) * (row.slots or 1)
-        )
-    except ModelFileError:  # it does not run either
-        return 0
-
-
-def _measure_weights(row: Provider) -> int:
-    try:
-        return int(Path(row.engine_file).stat().st_size * 1.05)
-    except OSError:
-        return 0
+def _read_engine_models() -> Iterator[tuple[Provider, ModelFile, int]]:
+    """Yield the providers that engines are to serve, their models, and the tokens of all their contexts."""
+    for row in _list_engine_rows():
+        with suppress(ModelFileError):  # that does not run
+            model = _read_chat_model(Path(row.engine_file))
+            yield row, model, (row.context_tokens or CONTEXT_TOKENS) * (row.slots or 1)
 
 
 # -- what is done
@@ -164,8 +178,7 @@ def use_file(request: HttpRequest) -> HttpResponse:
     else:
         path = _resolve(form.cleaned_data["path"])
         try:
-            model = read_model_file(path)
-            require_chat(model)
+            model = _read_chat_model(path)
             plan = plan_engine(model, _measure_room_alone(), **form.get_plan_wishes())
             stopped = _put_in_force(cast(User, request.user), model, plan)
         except ModelFileError as error:
@@ -190,10 +203,10 @@ def _put_in_force(user: User, model: ModelFile, plan: EnginePlan) -> list[Provid
         threads=plan.threads,
     )
     record(user, AuditEntry.Deed.CHANGED, Provider, row.pk)
-    others = [other for other in _list_engine_rows() if other.pk != row.pk]
-    needed = model.estimate_bytes(plan.context_tokens * plan.slots) + sum(map(_estimate, others))
-    if needed <= _measure_room_alone():
+    engines = list(_read_engine_models())
+    if sum(model.estimate_bytes(tokens) for _row, model, tokens in engines) <= _measure_room_alone():
         return []
+    others = [other for other in _list_engine_rows() if other.pk != row.pk]
     for other in others:
         _stop(user, other)
     return others

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
 
 from accounts.models import User
 from config.engine_admin import FileForm, describe_engines, find_files, get_models_folder
@@ -87,7 +88,7 @@ class Outcome:
 
 @sensitive_post_parameters("api_key")
 def mind_desk(request: HttpRequest) -> HttpResponse:
-    """Answer with the page; a POST does what its `deed` names: list, try, try_engine or use."""
+    """Answer with the page; a POST does what its `deed` names: list, try or use."""
     if not request.user.has_perm("providers.change_provider"):
         raise PermissionDenied
     form, outcome = MindForm(request.POST or None), None
@@ -97,10 +98,6 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
         case "try" if form.require_model():
             fields = form.cleaned_data
             outcome = _try(fields["base_url"], fields["api_key"], fields["model"])
-        case "try_engine":
-            engines = Provider.objects.exclude(engine_file="")
-            row = describe(get_object_or_404(engines, pk=request.POST.get("provider") or None))
-            form, outcome = MindForm(), _try(row.base_url, row.api_key, row.model)
         case "use" if form.require_model() and _use(request, form):
             return redirect("admin:mind")
     context = {"form": form, "outcome": outcome, "context_tokens": settings.CONTEXT_TOKENS}
@@ -119,6 +116,17 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
         **describe_engines(),
     }
     return TemplateResponse(request, "admin/mind.html", context)
+
+
+@require_POST
+def try_engine(request: HttpRequest, id: int) -> HttpResponse:
+    """Answer with what the model of Kith's own engine does, for a part of the page."""
+    if not request.user.has_perm("providers.change_provider"):
+        raise PermissionDenied
+    provider = describe(get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id))
+    outcome = _try(provider.base_url, provider.api_key, provider.model)
+    context = {"outcome": outcome, "context_tokens": settings.CONTEXT_TOKENS}
+    return TemplateResponse(request, "admin/mind_outcome.html", context)
 
 
 def _list(fields: dict[str, Any]) -> Outcome:

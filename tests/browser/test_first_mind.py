@@ -33,7 +33,7 @@ def up() -> Iterator[Up]:
         made = Up(Path(folder).resolve() / "home")
         made.environment |= {"LLM_FIRST_PIECE_SECONDS": str(SLOW_SECONDS), "LLM_SILENCE_SECONDS": "300"}
         try:
-            yield made.start()
+            yield made.start(SLOW_SECONDS)
         finally:
             for process in made.left():
                 process.kill()
