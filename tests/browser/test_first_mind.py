@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.fixtures.model_files import find_model
 from tests.fixtures.up import ROOT, Up
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 
 SLOW_SECONDS = 600.0
 SLOW_MS = SLOW_SECONDS * 1000

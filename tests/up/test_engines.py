@@ -20,7 +20,7 @@ from providers.engine.registry import (
 from tests.fixtures.gguf import write_gguf
 from tests.fixtures.model_files import find_model
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(900)]
 SMALL = WantedEngine(str(find_model()), "small", 1024, 1, 1)
 
 
