@@ -179,8 +179,9 @@ def use_file(request: HttpRequest) -> HttpResponse:
         path = _resolve(form.cleaned_data["path"])
         try:
             model = _read_chat_model(path)
-            plan = plan_engine(model, _measure_room_alone(), **form.get_plan_wishes())
-            stopped = _put_in_force(cast(User, request.user), model, plan)
+            room = _measure_room_alone()
+            plan = plan_engine(model, room, **form.get_plan_wishes())
+            stopped = _put_in_force(cast(User, request.user), model, plan, room)
         except ModelFileError as error:
             messages.error(request, error.translate())
         except ValidationError as error:
@@ -191,8 +192,8 @@ def use_file(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _put_in_force(user: User, model: ModelFile, plan: EnginePlan) -> list[Provider]:
-    """Make the model that of the talk; return the providers whose engines have to end for it."""
+def _put_in_force(user: User, model: ModelFile, plan: EnginePlan, room_bytes: int) -> list[Provider]:
+    """Make the model that of the talk; stop the engines for which the room is too small then, and return their rows."""
     row = choose_chat(
         model.name[:80],
         "",
@@ -204,7 +205,7 @@ def _put_in_force(user: User, model: ModelFile, plan: EnginePlan) -> list[Provid
     )
     record(user, AuditEntry.Deed.CHANGED, Provider, row.pk)
     engines = list(_read_engine_models())
-    if sum(model.estimate_bytes(tokens) for _row, model, tokens in engines) <= _measure_room_alone():
+    if sum(model.estimate_bytes(tokens) for _row, model, tokens in engines) <= room_bytes:
         return []
     others = [other for other in _list_engine_rows() if other.pk != row.pk]
     for other in others:

@@ -3,6 +3,8 @@
 import re
 from datetime import datetime
 
+from django.db.models import Q
+
 from providers.errors import ContextTooLong, EmptyAnswer, MalformedError, ProviderBusy, ProviderError
 from providers.models import Provider
 
@@ -45,7 +47,7 @@ def classify(error: ProviderError) -> Failure:
 
 
 def note_failure(base_url: str, model: str, error: ProviderError, now: datetime) -> None:
-    """Note the error at the database's provider of that address and model, if there is one."""
+    """Note the error at the database's provider of that address and model, if there is one, or of that model's file."""
     if not isinstance(error, ProviderBusy):
-        failed = Provider.objects.filter(base_url=base_url, model=model)
+        failed = Provider.objects.filter(Q(base_url=base_url) | ~Q(engine_file=""), model=model)
         failed.update(last_error=classify(error), last_error_at=now)

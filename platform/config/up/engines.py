@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from config.up.install import VENV, InstallError, install, say
+from config.up.install import VENV, InstallError, install
 from config.up.ports import find_free_port
 from config.up.processes import Program
 from config.up.supervisor import Supervisor
+from config.up.terminal import say
 from providers.engine.registry import (
     RunningEngine,
     WantedEngine,
@@ -53,6 +54,7 @@ class Engines:
                 self.supervisor.discard(get_name(id))
                 del self.running[id]
             for id in wanted.keys() - self.running.keys():
+                say(f"Starting an engine for {wanted[id].name} ...")
                 self.running[id] = RunningEngine(find_free_port())
                 self.start(engine_program(get_name(id), wanted[id], self.running[id].port))
             self.wanted = wanted

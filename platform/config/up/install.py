@@ -6,6 +6,7 @@ A step whose file is unchanged since it last succeeded costs nothing.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -61,12 +62,22 @@ def make_venv() -> None:
 
 
 def install(name: str, *flags: str) -> None:
-    """Install what the file of that name lists, unless this was done; raises InstallError with pip's own words."""
+    """Install what the file of that name lists, unless this was done; raises InstallError with pip's own words.
+
+    Whoever wants it too meanwhile waits.
+    """
     source, stamp = ROOT / name, VENV / "installed" / name
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
-    if stamp.exists() and stamp.read_text() == digest:
-        return
-    say(f"Installing {name} into .venv ...")
+    with (VENV / "install.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not stamp.exists() or stamp.read_text() != digest:
+            _install(source, *flags)
+            stamp.parent.mkdir(exist_ok=True)
+            stamp.write_text(digest)
+
+
+def _install(source: Path, *flags: str) -> None:
+    say(f"Installing {source.name} into .venv ...")
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-compile"]
     done = _run([*pip, *flags, "-r", str(source)])
     with LOG.open("a") as log:
@@ -74,9 +85,7 @@ def install(name: str, *flags: str) -> None:
     if done.returncode:
         errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR:")]
         why = errors[0].removeprefix("ERROR: ") if errors else _last_line(done.stdout)
-        raise InstallError(f"pip could not install {name}: {why} (all it said: {LOG})")
-    stamp.parent.mkdir(exist_ok=True)
-    stamp.write_text(digest)
+        raise InstallError(f"pip could not install {source.name}: {why} (all it said: {LOG})")
 
 
 def install_weights() -> None:
