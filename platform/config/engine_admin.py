@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
+import psutil
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -20,7 +21,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import User
 from config.up.engines import get_name
-from config.up.supervisor import last_line
+from config.up.supervisor import RECORDS_FILE, find_recorded, last_line
 from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
 from providers.engine.plan import CONTEXT_TOKENS, EnginePlan, measure_room, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
@@ -72,12 +73,16 @@ class FoundFile:
 
 @dataclass
 class ShownEngine:
-    """A provider that an engine of Kith's own is to serve, and how that stands; `words` are its last, where it ended."""
+    """A provider that an engine of Kith's own is to serve, and how that stands.
+
+    `words` are its last, where it ended; `percent` is how much of the model it has loaded, about.
+    """
 
     row: Provider
     state: str
     log: Path
     words: str = ""
+    percent: int = 0
 
 
 # -- files
@@ -276,8 +281,17 @@ def _describe_engine(row: Provider) -> ShownEngine:
     engine = read_running(settings.KITH_HOME).get(row.pk)
     health = read_health(engine.port) if engine else Health.NOTHING
     if health is not Health.NOTHING:
-        return ShownEngine(row, health.value, log)
+        return ShownEngine(row, health.value, log, percent=_measure_loaded(row))
     words = last_line(log)
     if engine and engine.ends:
         return ShownEngine(row, "failed", log, words)
     return ShownEngine(row, "installing" if words.startswith("Installing") else "starting", log)
+
+
+def _measure_loaded(row: Provider) -> int:
+    """Return how much of the file the engine holds in memory, in percent: by what its process has there."""
+    process = find_recorded(settings.KITH_HOME / RECORDS_FILE, get_name(row.pk))
+    if process is not None:
+        with suppress(psutil.Error, OSError, ZeroDivisionError):
+            return min(process.memory_info().rss * 100 // Path(row.engine_file).stat().st_size, 99)
+    return 0

@@ -1,5 +1,6 @@
 """Model files on the page "Which mind?": what each one is, what is refused, what puts one in force, how engines stand."""
 
+import json
 import os
 import re
 import threading
@@ -15,6 +16,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from config.up.ports import find_free_port
+from config.up.supervisor import RECORDS_FILE
 from providers.engine.registry import RunningEngine, read_wanted, write_running
 from providers.models import Provider
 from providers.selection import get_provider
@@ -43,6 +45,12 @@ def look(desk: Client, **query: str) -> str:
 def use(desk: Client, path: Path, **fields: int) -> str:
     answer = desk.post(reverse("admin:mind_file"), {"path": str(path), **fields}, follow=True)
     return answer.content.decode()
+
+
+def write_records(home: Path, pid: int) -> None:
+    """Record a process, far larger than the file, as the engine that serves it."""
+    name = f"engine-{Provider.objects.get().pk}"
+    (home / RECORDS_FILE).write_text(json.dumps([[name, pid, psutil.Process(pid).create_time()]]))
 
 
 def write_large(path: Path) -> Path:
@@ -189,7 +197,8 @@ def test_how_an_engine_stands_is_told_until_it_answers(desk: Client, models: Pat
     write_running(home, {id: RunningEngine(closed)})
     assert "is being installed" in see()
     write_running(home, {id: RunningEngine(loading_port)})
-    assert "is being loaded" in see()
+    write_records(home, os.getpid())
+    assert "It is being loaded (99 % by now)" in see()
     log.write_text("llama.cpp cannot run it <here>.\n")
     write_running(home, {id: RunningEngine(closed, ends=1)})
     assert "llama.cpp cannot run it &lt;here&gt;." in see()

@@ -81,6 +81,9 @@ def _short(line: str) -> str:
     return line if len(line) <= SAID_CHARACTERS else line[: SAID_CHARACTERS - 1] + "…"
 
 
+RECORDS_FILE = "processes.json"
+
+
 class Record(NamedTuple):
     """One process: its id alone would soon be another's."""
 
@@ -99,10 +102,7 @@ def write_records(path: Path, children: Iterable[Child]) -> None:
 
 def end_recorded(path: Path) -> list[str]:
     """End every recorded process that still runs; return their names."""
-    records: list[Record] = []
-    with suppress(FileNotFoundError, ValueError, TypeError):  # a file that was cut off names nobody
-        records = [Record(*row) for row in json.loads(path.read_text())]
-    left = {process: record.name for record in records if (process := _find_process(record))}
+    left = {process: record.name for record in _read_records(path) if (process := _find_process(record))}
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in [process for process in left if process.is_running()]:
             with suppress(psutil.NoSuchProcess):
@@ -110,6 +110,17 @@ def end_recorded(path: Path) -> list[str]:
         psutil.wait_procs(list(left), timeout=5)
     path.unlink(missing_ok=True)
     return list(left.values())
+
+
+def find_recorded(path: Path, name: str) -> psutil.Process | None:
+    """Return the recorded process of that name, if it still runs."""
+    return next((_find_process(record) for record in _read_records(path) if record.name == name), None)
+
+
+def _read_records(path: Path) -> list[Record]:
+    with suppress(FileNotFoundError, ValueError, TypeError):  # a file that was cut off names nobody
+        return [Record(*row) for row in json.loads(path.read_text())]
+    return []
 
 
 def _find_process(record: Record) -> psutil.Process | None:
@@ -199,7 +210,7 @@ class Supervisor:
 
     @property
     def _records(self) -> Path:
-        return self.home / "processes.json"
+        return self.home / RECORDS_FILE
 
     def _record(self) -> None:
         write_records(self._records, [watched.child for watched in self.watched.values()])
