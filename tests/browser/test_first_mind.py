@@ -59,9 +59,9 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     assert address
     assert login
     page.goto(address[1])
-    page.locator("input[type=email], input[name=username]").fill(login[1])
-    page.locator("input[type=password]").fill(login[2])
-    hand.tap(page.locator("form button[type=submit], form input[type=submit]").first)
+    page.locator("input[name=login]").fill(login[1])
+    page.locator("input[name=password]").fill(login[2])
+    hand.tap(page.get_by_role("button", name="Sign in"))
 
     page.get_by_label("Another file's path").fill(str(find_model()))
     hand.tap(page.get_by_role("button", name="Look at it"))
