@@ -157,7 +157,8 @@ class Transfer:
             validator=self.row.validator,
             failure="",
         )
-        connection.close_if_unusable_or_obsolete()  # a download takes hours, and needs it for milliseconds
+        if not connection.in_atomic_block:  # a download takes hours, and needs it for milliseconds
+            connection.close_if_unusable_or_obsolete()
         if not has_room(0, self.margin_bytes):
             raise TransferError(Failure.DISK_FULL)
 
