@@ -25,7 +25,6 @@ from providers.downloads.operations import (
     resume_download,
     start_download,
 )
-from providers.downloads.storage import open_folder
 from safety.audit import record
 from safety.models import AuditEntry
 
@@ -52,8 +51,6 @@ def describe_downloads() -> dict[str, Any]:
     """Return what the section "Fetch a model" shows; models of the catalogue that are fetched stand there once."""
     rows, memory_bytes = list(Download.objects.all()), psutil.virtual_memory().total
     known = {row.url for row in rows}
-    for row in rows:
-        row.is_missing = row.state == Download.State.DONE and not (open_folder() / row.file_name).exists()
     return {
         "address_form": AddressForm(),
         "downloads": rows,

@@ -6,6 +6,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from providers.downloads.storage import open_folder
+
 
 class Download(models.Model):
     """A model's file that is fetched, or was: then it lies in the models folder as `file_name`.
@@ -88,6 +90,11 @@ class Download(models.Model):
     def is_received(self) -> bool:
         """Return whether all of the file has come: then it is being checked."""
         return self.total_bytes is not None and self.received_bytes >= self.total_bytes
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether the file was there once and is no longer."""
+        return self.state == self.State.DONE and not (open_folder() / self.file_name).exists()
 
 
 class PinnedDigest(models.Model):
