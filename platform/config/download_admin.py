@@ -87,12 +87,12 @@ def _do(request: HttpRequest) -> None:
     if deed == "fetch":
         form = AddressForm(request.POST)
         if not form.is_valid():
-            raise DownloadError(" ".join(error for errors in form.errors.values() for error in errors))
+            raise DownloadError(" ".join(str(error) for errors in form.errors.values() for error in errors))
         fields = form.cleaned_data
         model = find_model(fields["url"])
         name, sha256 = (model.name, model.sha256) if model else ("", fields["sha256"])
-        row = start_download(fields["url"], now, name=name, sha256=sha256)
-        record(cast(User, request.user), Deed.CHANGED, Download, row.pk)
+        started = start_download(fields["url"], now, name=name, sha256=sha256)
+        record(cast(User, request.user), Deed.CHANGED, Download, started.pk)
         return
     number = request.POST.get("download", "")
     row = Download.objects.filter(pk=number).first() if number.isdecimal() else None

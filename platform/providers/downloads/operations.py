@@ -35,7 +35,7 @@ def start_download(url: str, now: datetime, *, name: str = "", sha256: str = "")
         )
     try:
         with transaction.atomic():
-            row = Download.objects.create(
+            row: Download = Download.objects.create(
                 url=url,
                 name=name or file_name,
                 file_name=file_name,
