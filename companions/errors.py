@@ -4,6 +4,7 @@ CompanionsError(code, detail)
 ├── TextError            what was sent is empty, too long, or no text
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
+├── MindError            a model that is not there, or a value for one that will not do, by its `field`
 ├── ForgetProposalError  a proposal to forget that has ended, or of which nothing was chosen
 ├── ReplyStateError      the reply is not in a state for that
 ├── PortraitError        a seed, a feature or an emotion that there is none of
@@ -31,6 +32,12 @@ class ConflictError(CompanionsError):
 
 class LimitError(CompanionsError):
     status = 409
+
+
+class MindError(CompanionsError):
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__("bad_value", detail)
+        self.field, self.more = field, {"field": field}
 
 
 class ForgetProposalError(CompanionsError):

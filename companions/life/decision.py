@@ -13,11 +13,13 @@ from companions.conversations.emotion_tags import without_tags
 from companions.conversations.text_calls import QuotedCalls
 from companions.life.waking_answer import Words, is_silence, read_answer, read_calls
 from companions.life.waking_context import WakingContext, compose_prompt
-from companions.minds.choice import choose_provider
+from companions.minds.choice import choose_provider, get_mind
+from companions.minds.presets import compute_sampling
 from companions.models import Waking
 from companions.prompting.tool_lines import compose_tool_result
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
+from providers.chat.sampling import Sampling
 from providers.errors import ProviderUnavailable
 from providers.tokens import neutralise_messages
 from text.strings import shorten, storable
@@ -81,8 +83,9 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
     if left <= 0:
         raise ProviderUnavailable(f"The waking took longer than {settings.LIFE_WAKING_SECONDS:g} s")
     offered = [] if is_last else context.offers
+    sampling = Sampling.for_talk((), chosen=compute_sampling(get_mind(context.companion)))
     with charged(context.payer, ModelCall.Purpose.WAKING, context.lease.clock) as charge:
-        answer = complete(provider, context.prompt, offered, timeout_seconds=left)
+        answer = complete(provider, context.prompt, offered, sampling=sampling, timeout_seconds=left)
     context.call_id = charge.calls[-1].pk if charge.calls else None
     return answer
 

@@ -1,6 +1,6 @@
 """What a turn is made from: loaded before the model is asked, and recorded as it is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -18,7 +18,8 @@ from accounts.usage import Payer
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
-from companions.minds.choice import choose_provider, get_current_provider
+from companions.minds.choice import choose_provider, get_current_provider, get_mind
+from companions.minds.presets import compute_sampling
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import turn_prompt
@@ -63,13 +64,14 @@ class TurnContext:
     """A reply on its way, with what it is made from.
 
     `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
-    come from; `provider` answers it in all its rounds; `mood` goes from -1 to 1.
+    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it; `mood` goes from -1 to 1.
     """
 
     reply: Reply
     companion: Companion = field(init=False)
     message: Message = field(init=False)
     provider: ChatProvider = field(init=False)
+    sampling: Mapping[str, Any] = field(default_factory=dict)
     history: list[Spoken] = field(default_factory=list)
     summary: str = ""
     summarised: list[UUID] = field(default_factory=list)
@@ -162,6 +164,7 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     """
     reply = turn.reply
     turn.provider, reply.is_stand_in = choose_provider(turn.companion)
+    turn.sampling = compute_sampling(get_mind(turn.companion))
     reply.model = turn.provider.model
     load_context(turn, now)
     Reply.objects.filter(pk=reply.pk).update(model=reply.model, is_stand_in=reply.is_stand_in)

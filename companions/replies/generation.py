@@ -174,7 +174,8 @@ class Generation:
         before, felt, self.quoted = self.said.text, len(self.said.emotions), QuotedCalls(prompt)
         gap = self.gap
         self.cleaner = self._make_cleaner()
-        sampling = Sampling.for_talk([self.names.person], self.turn.provider.dry_multiplier)
+        provider, names = self.turn.provider, [self.names.person]
+        sampling = Sampling.for_talk(names, provider.dry_multiplier, self.turn.sampling)
         try:
             async with aclosing(
                 get_chat_client(self.turn.provider).stream(prompt, offered, sampling=sampling)

@@ -24,13 +24,17 @@ REFUSALS = {
         r"|\btools?\b.{0,60}(?:extra inputs|not permitted)|tool.use\b.{0,20}support"
         r"|requires? --(?:jinja|enable-auto-tool-choice)"
     ),
-    "max_tokens": re.compile(r"(?i)\bmax_tokens\b"),
-    "max_completion_tokens": re.compile(r"(?i)\bmax_completion_tokens\b"),
-    "temperature": re.compile(r"(?i)\btemperature\b"),
-    "top_p": re.compile(r"(?i)\btop_p\b"),
     "presence_penalty": re.compile(r"(?i)\bpresence.?penalty\b|\bpenalt(?:y|ies)\b"),
     "frequency_penalty": re.compile(r"(?i)\bfrequency.?penalty\b|\bpenalt(?:y|ies)\b"),
     "stop": re.compile(r"(?i)['\"`]stop['\"`]|\bstop[ _-]?(?:words?|strings?|sequences?|tokens?)\b|: stop\b"),
+    **{
+        name: re.compile(rf"(?i)\b{name}\b")
+        for name in (
+            *("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "seed"),
+            *("repetition_penalty", "repeat_penalty"),
+            *("dry_multiplier", "dry_penalty_last_n", "dry_sequence_breakers"),
+        )
+    },
 }
 WANTED_ROLES = (
     r"(?i)alternat|(?:start|begin)s? with (?:a |the )?['\"`]?user|first (?:non-system )?message (?:must|should|role)"

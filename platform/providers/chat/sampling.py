@@ -1,12 +1,14 @@
 """How a chat model is to choose its words, how long it may go on, and where it has to stop."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Self
 
 from django.conf import settings
 
 MAX_STOPS = 4  # OpenAI takes no more
+MAX_OWN_STOPS = 2  # of those that are chosen for one companion
 STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
 # "Don't repeat yourself" looks among so many of the last tokens for what is said again, and begins anew at a quotation
 # mark alone. By themselves llama.cpp's servers look at 64, and begin anew at each colon and line.
@@ -15,6 +17,7 @@ FORM_TEMPERATURE = 0.3  # of an answer in a given form
 # Of such an answer, by what is asked for, and of any other.
 FORM_TOKENS = {"check": 300, "reflection": 800, "verification": 1000}
 MOST_FORM_TOKENS = 2048
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +31,29 @@ class Sampling:
     frequency_penalty: float | None = None
     stop: tuple[str, ...] = ()
     dry_multiplier: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    seed: int | None = None
 
     @classmethod
-    def for_talk(cls, names: Iterable[str], dry_multiplier: float | None = None) -> Self:
-        """Return that of an answer in a talk: by settings.SAMPLING, up to a line in which another of these speaks.
+    def for_talk(
+        cls, names: Iterable[str], dry_multiplier: float | None = None, chosen: Mapping[str, Any] = NOTHING
+    ) -> Self:
+        """Return that of an answer in a talk: up to a line in which another of these speaks.
 
-        `dry_multiplier` is the provider's own, where the settings have none.
+        `chosen` are fields that go before settings.SAMPLING; `dry_multiplier` is the provider's own, where neither has
+        one. An answer is never longer than the installation has it, and of Kith's own stops those are left out that the
+        chosen ones leave no place.
         """
         turns = [f"\n{' '.join(name.split())}:" for name in names if len(name.strip()) > 1]
-        stop = tuple([*turns, *STOPS][:MAX_STOPS])
-        values = settings.SAMPLING
+        stop = [*turns, *chosen.get("stop", ())[:MAX_OWN_STOPS], *STOPS][:MAX_STOPS]
+        most = settings.ANSWER_TOKENS
+        values = {**settings.SAMPLING, **chosen, "stop": tuple(stop)}
+        values["max_tokens"] = min(chosen.get("max_tokens", most), most)
         if values["dry_multiplier"] is None:
-            values = values | {"dry_multiplier": dry_multiplier}
-        return cls(max_tokens=settings.ANSWER_TOKENS, stop=stop, **values)
+            values["dry_multiplier"] = dry_multiplier
+        return cls(**values)
 
     @classmethod
     def for_form(cls, task: str, context_tokens: int) -> Self:
@@ -51,7 +64,7 @@ class Sampling:
         )
 
     def as_fields(self) -> dict[str, Any]:
-        """Return the fields of a request."""
+        """Return the fields of a request; that against repetition by both of the names that servers have for it."""
         fields = {
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
@@ -59,6 +72,11 @@ class Sampling:
             "presence_penalty": self.presence_penalty or None,
             "frequency_penalty": self.frequency_penalty or None,
             "dry_multiplier": self.dry_multiplier or None,
+            "top_k": self.top_k,
+            "min_p": self.min_p,
+            "repetition_penalty": self.repetition_penalty,
+            "repeat_penalty": self.repetition_penalty,
+            "seed": self.seed,
             "stop": list(self.stop) or None,
         }
         kept = {name: value for name, value in fields.items() if value is not None}

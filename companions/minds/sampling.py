@@ -1,0 +1,134 @@
+"""What may be chosen for one companion of how its model picks its words, within which bounds, and the check of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from companions.errors import MindError
+from providers.chat.sampling import MAX_OWN_STOPS
+from providers.models import MAX_CONTEXT_TOKENS, MIN_CONTEXT_TOKENS
+from text.strings import is_storable
+
+MAX_STOP_CHARACTERS = 40
+STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number of `providers.chat.sampling.Sampling`; `hint` says in a line what it does."""
+
+    name: str
+    least: float
+    most: float
+    step: float
+    label: str | Promise
+    hint: str | Promise
+
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.step, int)
+
+    def check(self, value: Any) -> float:
+        """Return the number; MindError where it is none, or out of bounds."""
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or (self.is_whole and value % 1):
+            wrong = _("%(name)s: write a whole number.") if self.is_whole else _("%(name)s: write a number.")
+            raise MindError(self.name, wrong % {"name": self.label})
+        if not self.least <= value <= self.most:
+            bounds = {"name": self.label, "least": f"{self.least:g}", "most": f"{self.most:,g}"}
+            raise MindError(self.name, _("%(name)s goes from %(least)s to %(most)s.") % bounds)
+        return int(value) if self.is_whole else float(value)
+
+
+PARAMETERS = {
+    parameter.name: parameter
+    for parameter in (
+        Parameter(
+            "temperature", 0.0, 2.0, 0.05,
+            gettext_lazy("Daring (temperature)"),
+            gettext_lazy("Low: the likeliest words, sober and alike. High: more surprising, and at last muddled."),
+        ),
+        Parameter(
+            "top_p", 0.05, 1.0, 0.05,
+            gettext_lazy("Share of words (top-p)"),
+            gettext_lazy("Lower leaves out unlikely words; 1 leaves out none."),
+        ),
+        Parameter(
+            "min_p", 0.0, 1.0, 0.01,
+            gettext_lazy("Least likelihood (min-p)"),
+            gettext_lazy("Leaves out words that are much less likely than the best. 0.05 suits much daring; 0: off."),
+        ),
+        Parameter(
+            "top_k", 0, 1000, 1,
+            gettext_lazy("Number of words (top-k)"),
+            gettext_lazy("Only so many of the likeliest words are in question; 0: off."),
+        ),
+        Parameter(
+            "repetition_penalty", 0.5, 2.0, 0.05,
+            gettext_lazy("Against repeating words"),
+            gettext_lazy("Above 1 it avoids words that stand there already. From 1.2 on sentences suffer."),
+        ),
+        Parameter(
+            "frequency_penalty", -2.0, 2.0, 0.1,
+            gettext_lazy("Against favourite words"),
+            gettext_lazy("Higher avoids a word the more, the oftener it came."),
+        ),
+        Parameter(
+            "presence_penalty", -2.0, 2.0, 0.1,
+            gettext_lazy("Towards new subjects"),
+            gettext_lazy("Higher turns sooner to what has not been spoken of."),
+        ),
+        Parameter(
+            "dry_multiplier", 0.0, 5.0, 0.1,
+            gettext_lazy("Against repeating phrases (DRY)"),
+            gettext_lazy("For small models that go round in circles: 0.8. Few servers know it; 0: off."),
+        ),
+        Parameter(
+            "max_tokens", 16, 32_768, 1,
+            gettext_lazy("Longest answer"),
+            gettext_lazy("In tokens, about three quarters as many words. What is longer is cut off."),
+        ),
+        Parameter(
+            "seed", 0, 2**31 - 1, 1,
+            gettext_lazy("Seed of chance"),
+            gettext_lazy("With a fixed number the same question gets the same answer, also when it is asked again."),
+        ),
+    )
+}  # fmt: skip
+
+
+def check_sampling(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is chosen, without what is left open (None); MindError names the first field that will not do."""
+    chosen: dict[str, Any] = {}
+    for name, value in values.items():
+        if name in PARAMETERS:
+            if value is not None:
+                chosen[name] = PARAMETERS[name].check(value)
+        elif name != STOP:
+            raise MindError(name, _("There is no such value as %(name)s.") % {"name": name[:40]})
+        elif value:
+            chosen[STOP] = _check_stops(value)
+    return chosen
+
+
+def check_context(tokens: Any) -> None:
+    """Raise MindError where no companion can read so many tokens at once."""
+    is_number = isinstance(tokens, int) and not isinstance(tokens, bool)
+    if not is_number or not MIN_CONTEXT_TOKENS <= tokens <= MAX_CONTEXT_TOKENS:
+        bounds = {"least": f"{MIN_CONTEXT_TOKENS:,}", "most": f"{MAX_CONTEXT_TOKENS:,}"}
+        wrong = _("What it reads at once is a whole number of tokens from %(least)s to %(most)s.")
+        raise MindError("context_tokens", wrong % bounds)
+
+
+def _check_stops(stops: object) -> list[str]:
+    if not isinstance(stops, list | tuple) or len(stops) > MAX_OWN_STOPS:
+        raise MindError(STOP, _("Stop strings: at most %(most)s.") % {"most": MAX_OWN_STOPS})
+    for stop in stops:
+        if not isinstance(stop, str) or not 0 < len(stop) <= MAX_STOP_CHARACTERS or not is_storable(stop):
+            wrong = _("Stop strings: each is a text of 1 to %(most)s characters.")
+            raise MindError(STOP, wrong % {"most": MAX_STOP_CHARACTERS})
+    return list(stops)
