@@ -149,6 +149,7 @@ BODIES: dict[str, object] = {
     "change_pursuit": {"progress": 40},
     "change_thread": {"state": "settled"},
     "change_life_settings": {"reaches_out": True},
+    "change_mind": {"preset": "calm"},
     "mark_read": {},
     "put_portrait": {"seed": 7, "features": {"hair": "bob"}},
     "set_timer": {"schedule": "5min", "note": "tea"},
@@ -161,9 +162,17 @@ FORMS = {
     name: {"file": lambda: SimpleUploadedFile("a.wav", spoken())} for name in ("transcribe", "add_recording")
 }
 FORMS["set_voice_reference"] = {**FORMS["add_recording"], "consent": lambda: "It is my own voice."}
+FORMS["read_preset_file"] = {"file": lambda: SimpleUploadedFile("a.json", b'{"temp": 1}')}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "get_reply_speech", "reply_speech"), "?wait=0")
-ONES_OWN = {"list_companions", "create_companion", "import_digital_life", "count_unread", "list_notices"}
+ONES_OWN = {
+    "list_companions",
+    "create_companion",
+    "import_digital_life",
+    "count_unread",
+    "list_notices",
+    "list_presets",
+}
 ONES_OWN |= {"get_me", "change_me"}
 ONES_OWN |= {"list_files", "get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
 IN_THE_WRONG_STATE = {

@@ -136,6 +136,14 @@ class Album:
         if name == "forgetting-open":
             for folded in reversed(page.locator(".fold:not([open]) > summary").all()):
                 folded.click()
+        if name == "mind-values":
+            page.locator("#values > summary").click()
+        if name == "mind-file":
+            page.locator("#values > summary").click()
+            preset = {"temp": 1.1, "min_p": 0.05, "genamt": 400, "tfs": 1, "mirostat_mode": 0}
+            file = {"name": "p.json", "mimeType": "application/json", "buffer": json.dumps(preset).encode()}
+            page.locator("#preset-file").set_input_files(files=[file])  # type: ignore[list-item]
+            page.locator("#values form").last.locator("button").click()
         if name == "diary-dialog":
             page.locator("#ending a").click()
             page.wait_for_timeout(600)

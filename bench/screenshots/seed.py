@@ -9,14 +9,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone, translation
 
-from accounts.models import Token
+from accounts.models import ModelCall, Token
 from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator
 from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow
 from companions import creation
 from companions.characters import load_characters
-from companions.models import ForgetProposal, Message, Reply
+from companions.models import ForgetProposal, Message, Mind, Reply
 from companions.replies.lifecycle import Said, finish, start
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
@@ -25,6 +25,7 @@ from memory.models.core_memory import By
 from memory.recall.recall import recall, record
 from memory.store import keep_fact
 from memory.threads import close_thread, open_thread
+from providers.selection import choose_chat
 
 language, long_name = os.environ["SEED_LANGUAGE"], os.environ["SEED_LONG_NAME"]
 translation.activate(language)
@@ -222,6 +223,18 @@ ForgetProposal.objects.create(
 )
 open_thread(keep_fact(asker.pk, exam, now, now), (now + timedelta(days=1)).date(), now)
 close_thread(open_thread(keep_fact(asker.pk, secret, now, now), None, now), Thread.State.SETTLED, now)
+Mind.objects.create(companion=wren, model="gemma-3-12b-it", preset="lively", sampling={"temperature": 0.85})
+for purpose, tokens in (("answer", 61_000), ("waking", 9_000), ("learning", 14_000), ("closing", 8_000)):
+    ModelCall.objects.create(
+        user=person,
+        companion=wren,
+        purpose=purpose,
+        model="gemma-3-12b-it",
+        prompt_tokens=tokens,
+        started_at=now - timedelta(days=1),
+    )
+choose_chat("One", "http://127.0.0.1:9/v1", "qwen3:4b", context_tokens=16_384)
+choose_chat("Two", "http://127.0.0.1:9/v1", "gemma-3-12b-it", context_tokens=32_768)
 told_of, very_long = wren.diary.first(), busy.diary.last()
 
 
@@ -260,6 +273,10 @@ print(
             "documents-none": talk(new) + "documents/",
             "document": talk(wren) + f"documents/{read.pk}/",
             "document-delete": talk(wren) + f"documents/{read.pk}/delete/",
+            "mind": talk(wren) + "mind/",
+            "mind-values": talk(wren) + "mind/",
+            "mind-file": talk(wren) + "mind/",
+            "mind-new": talk(long) + "mind/",
             "forgetting": talk(wren) + "forgetting/",
             "forgetting-open": talk(wren) + "forgetting/",
             "forgetting-other": talk(wren) + "forgetting/?policy=memory_bank&days=30&cue=train&recalled=7:",

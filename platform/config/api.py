@@ -31,6 +31,7 @@ from companions.api import (
     life,
     memories,
     messages,
+    mind,
     portrait,
     threads,
     timers,
@@ -58,10 +59,12 @@ for router in (
     goals.router,
     threads.router,
     portrait.router,
+    mind.router,
 ):
     api.add_router("/companions", router)
 api.add_router("/replies", messages.replies_router)
 api.add_router("", life.my_router)
+api.add_router("", mind.presets_router)
 api.add_router("/push", push.router)
 api.add_router("/files", files.router)
 for router in voice.of_companions:

@@ -1,0 +1,149 @@
+"""A companion's mind: which model speaks for it and which works beside the talk, and how it picks its words."""
+
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import get_language
+from ninja import Field, Router, Schema
+
+from accounts.authentication import SignedInRequest
+from companions.access import get_companion
+from companions.api.schemas import Text, describe_form
+from companions.minds.choice import get_mind
+from companions.minds.editing import change_mind, list_providers
+from companions.minds.preset_files import MAX_BYTES, read_preset
+from companions.minds.presets import load_presets
+from companions.minds.sampling import MAX_STOP_CHARACTERS, PARAMETERS
+from companions.minds.usage import SHOWN_DAYS, measure_daily_use
+from companions.models import Companion
+from files.uploads import read_upload
+from providers.chat.sampling import MAX_OWN_STOPS
+from providers.selection import Capability
+
+router = Router(tags=["mind"])
+presets_router = Router(tags=["mind"])
+MIND = "/{uuid:companion_id}/mind"
+Out = dict[str, Any]
+BOUNDS = ", ".join(
+    f"{parameter.name} {parameter.least:g} to {parameter.most:g}" for parameter in PARAMETERS.values()
+)
+SAMPLING = (
+    "The values that go before the preset's; null, and what is left out, is the preset's, or else the"
+    f" installation's. {BOUNDS}; stop: at most {MAX_OWN_STOPS} of 1 to {MAX_STOP_CHARACTERS} characters."
+)
+
+
+class SamplingFields(Schema):
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    dry_multiplier: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: list[str] | None = None
+
+
+class PresetOut(Schema):
+    slug: str
+    name: str = Field(description="In the person's language, as is `line`.")
+    line: str
+    sampling: SamplingFields
+
+
+class PresetsOut(Schema):
+    items: list[PresetOut]
+    next: str | None = Field(None, description="Always null: all are given at once.")
+
+
+class DailyUseOut(Schema):
+    model: str
+    talk_tokens: int
+    background_tokens: int
+
+
+class MindOut(Schema):
+    model: str = Field(description="Which speaks for it; empty until its first answer.")
+    background_model: str = Field(description="Empty: the installation's.")
+    allows_stand_in: bool = Field(description="Whether another may speak while its own model is away.")
+    preset: str = Field(description="Its manner; empty: none.")
+    sampling: SamplingFields = Field(description=SAMPLING)
+    context_tokens: int | None = Field(description="At most so many that a model reads; null: all.")
+    models: list[str] = Field(description="Those that can be asked now, for `model`.")
+    background_models: list[str] = Field(description="The same for `background_model`.")
+    daily_use: list[DailyUseOut] = Field(
+        description=f"Tokens a day, on average of the last {SHOWN_DAYS} days."
+    )
+
+
+class MindPatch(Schema):
+    model: Text | None = Field(None, max_length=200, description="One of `models`.")
+    background_model: Text | None = Field(
+        None, max_length=200, description="One of `background_models`, or none."
+    )
+    allows_stand_in: bool | None = None
+    preset: Text | None = Field(None, max_length=40)
+    sampling: SamplingFields | None = Field(None, description=SAMPLING + " Takes the place of those before.")
+    context_tokens: int | None = Field(None, description="null: all that the model reads.")
+
+
+class ReadPresetOut(Schema):
+    sampling: SamplingFields
+    context_tokens: int | None
+    unused: list[str] = Field(description="Names in the file of which Kith takes nothing.")
+
+
+@router.get(MIND, response=MindOut, operation_id="get_mind", summary="Which model speaks, and in what manner")
+def show_mind(request: SignedInRequest, companion_id: UUID) -> Out:
+    return mind_out(get_companion(request.user, companion_id))
+
+
+@router.patch(
+    MIND, response=MindOut, operation_id="change_mind", summary="Choose its model, its manner, its values"
+)
+def patch_mind(request: SignedInRequest, companion_id: UUID, body: MindPatch) -> Out:
+    companion = get_companion(request.user, companion_id)
+    given = body.dict(exclude_unset=True)
+    change_mind(
+        companion,
+        {name: value for name, value in given.items() if value is not None or name == "context_tokens"},
+    )
+    return mind_out(companion)
+
+
+@router.post(
+    MIND + "/preset-file",
+    response=ReadPresetOut,
+    operation_id="read_preset_file",
+    summary="Read a preset of SillyTavern; nothing of it is kept",
+    openapi_extra=describe_form(["file"], file={"type": "string", "format": "binary"}),
+)
+def read_preset_file(request: SignedInRequest, companion_id: UUID) -> Any:
+    get_companion(request.user, companion_id)
+    return read_preset(read_upload(request, MAX_BYTES))
+
+
+@presets_router.get(
+    "/presets", response=PresetsOut, operation_id="list_presets", summary="The manners there are"
+)
+def list_presets(request: SignedInRequest) -> Out:
+    return {"items": list(load_presets(request.user.language or get_language() or "en").values())}
+
+
+def mind_out(companion: Companion) -> Out:
+    mind = get_mind(companion)
+    return {
+        "model": mind.model,
+        "background_model": mind.background_model,
+        "allows_stand_in": mind.allows_stand_in,
+        "preset": mind.preset,
+        "sampling": mind.sampling,
+        "context_tokens": mind.context_tokens,
+        "models": list(list_providers(Capability.CHAT)),
+        "background_models": list(list_providers(Capability.BACKGROUND)),
+        "daily_use": measure_daily_use(companion, timezone.now()),
+    }

@@ -1,0 +1,56 @@
+"""What a person changes of a companion's mind, checked before any of it is kept."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from companions.errors import MindError
+from companions.minds.choice import get_mind, take_model
+from companions.minds.presets import FALLBACK_LANGUAGE, load_presets
+from companions.minds.sampling import check_context, check_sampling
+from companions.models import Companion, Mind
+from providers.selection import Capability, ChatProvider, find_providers
+
+
+def list_providers(capability: Capability) -> dict[str, ChatProvider]:
+    """Return who can be asked now, by model, in order of fallback; the rehearsal model is none of them."""
+    found: dict[str, ChatProvider] = {}
+    for provider in find_providers(capability):
+        if provider.base_url and provider.model and not provider.is_rehearsal:
+            found.setdefault(provider.model, provider)
+    return found
+
+
+def change_mind(companion: Companion, changes: Mapping[str, Any]) -> Mind:
+    """Keep these of the fields of `Mind`, and return it; MindError where one will not do, and then none is kept.
+
+    A model may stay as it is while it is away; another has to be there. `sampling` takes the place of what was chosen
+    before.
+    """
+    mind, kept = get_mind(companion), dict(changes)
+    model = kept.pop("model", mind.model)
+    if model != mind.model and model not in list_providers(Capability.CHAT):
+        raise MindError("model", _no_such_model(model))
+    background = kept.get("background_model", "")
+    if background not in {"", mind.background_model, *list_providers(Capability.BACKGROUND)}:
+        raise MindError("background_model", _no_such_model(background))
+    if kept.get("preset", "") not in {"", *load_presets(FALLBACK_LANGUAGE)}:
+        raise MindError("preset", _("There is no such manner."))
+    if "sampling" in kept:
+        kept["sampling"] = check_sampling(kept["sampling"])
+    if kept.get("context_tokens") is not None:
+        check_context(kept["context_tokens"])
+    with transaction.atomic():
+        if kept:
+            companion.mind, _is_new = Mind.objects.update_or_create(companion=companion, defaults=kept)
+        if model != mind.model:
+            take_model(companion, model)
+    return get_mind(companion)
+
+
+def _no_such_model(model: str) -> str:
+    return _("No model that can be asked now is called %(model)s. Choose one that is offered.") % {
+        "model": model[:80]
+    }
