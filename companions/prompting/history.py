@@ -15,6 +15,8 @@ from text.strings import block, neutral, quoted
 RESTED = timedelta(hours=1)  # a silence that is told
 MAX_TAGS = 4  # of one answer
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
+UNANSWERED = "{time} They have not answered. You go on:"
+UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
 # Messages that leave the window at once: while they stay, so does the prompt's beginning.
 MOVES_BY = (16, 8, 4)
 
@@ -23,8 +25,8 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
     """Return the messages, oldest first, as they are sent.
 
     What an answer did stands between the person's words and its own; where the window begins with it, it is left out.
-    What the companion said by itself follows its words before it in one message, each time after its own time: many
-    templates want that the two take turns.
+    Between what the companion said by itself and its words before stands a notice of Kith's with the time: many
+    templates want that the two take turns, and what the companion says holds no times.
     """
     lines: list[Line] = []
     before: Spoken | None = None
@@ -38,13 +40,11 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
         is_own = said.role == Message.Role.ASSISTANT
         time = render_time(said.said_at, zone)
         if before and is_own and before.role == said.role:
-            lines[-1]["content"] = f"{lines[-1]['content']}\n\n{time}\n{text}"
-        else:
-            lines += render_deeds(said) if before else []
-            has_rested = before is not None and said.said_at - before.said_at >= RESTED
-            lines.append(
-                {"role": said.role, "content": f"{time}\n{text}" if has_rested and not is_own else text}
-            )
+            notice = block("notice", [UNANSWERED.format(time=time)])
+            lines.append({"role": Message.Role.USER.value, "content": notice})
+        lines += render_deeds(said) if before else []
+        has_rested = before is not None and said.said_at - before.said_at >= RESTED
+        lines.append({"role": said.role, "content": f"{time}\n{text}" if has_rested and not is_own else text})
         before = said
     return lines
 
@@ -75,7 +75,8 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
         if kept:  # the time of the later one is told after a rest, and where nobody had answered
             later = kept[-1]
             is_unasked = later.role == message.role == Message.Role.ASSISTANT
-            tokens -= TIME_TOKENS if is_unasked or later.said_at - message.said_at >= RESTED else 0
+            has_rested = later.said_at - message.said_at >= RESTED
+            tokens -= UNANSWERED_TOKENS if is_unasked else TIME_TOKENS if has_rested else 0
         if tokens < 0:
             break
         kept.append(message)
