@@ -184,7 +184,7 @@ def _end(context: TurnContext, text: str, now: datetime, state: Reply.State = Re
 
 def _use_tool(companion: Companion, now: datetime) -> TurnContext:
     context = _prepare(start(companion, "Who taught me to row?", None, now).reply, now)
-    arguments = json.dumps({"cue": "who taught her to row"})
+    arguments = json.dumps({"words": "who taught her to row"})
     add_calls(context, [ToolCall("call_1", "recall", arguments)])
     given = tools.call(context, "recall", arguments, now)
     context.prompt.append(compose_tool_result("call_1", given))

@@ -1,8 +1,8 @@
 """Tool calls that a model wrote as text, in the forms of chat templates: read, and looked for in the prompt. Pure.
 
-<tool_call>{"name": "recall", "arguments": {"cue": "Tiago"}}</tool_call>
-<function=recall>{"cue": "Tiago"}</function>
-[TOOL_CALLS][{"name": "recall", "arguments": {"cue": "Tiago"}}]
+<tool_call>{"name": "recall", "arguments": {"words": "Tiago"}}</tool_call>
+<function=recall>{"words": "Tiago"}</function>
+[TOOL_CALLS][{"name": "recall", "arguments": {"words": "Tiago"}}]
 recall(cue="Tiago")
 """
 

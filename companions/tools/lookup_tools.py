@@ -4,7 +4,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from time import perf_counter
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, model_validator
 
 from companions.moments import FIRST_YEAR, LAST_YEAR
 from companions.tools.bounds import count_tokens, count_tokens_left, take_fitting
@@ -45,7 +45,7 @@ class SearchConversation(Tool):
 
     name = "search_conversation"
 
-    words: str = Field("", max_length=500)
+    words: str = Field("", max_length=500, validation_alias=AliasChoices("words", "text"))
     since: Day | None = Field(None, description="First day.")
     until: Day | None = Field(None, description="Last day.")
 
@@ -78,12 +78,12 @@ class SearchConversation(Tool):
 
 
 class LookUp(Tool):
-    """Read a diary entry's talk, or pages. A question gives gists to choose pages by; nothing, a list."""
+    """Read a diary entry's talk, or pages. Words of a question give gists to choose pages by; nothing, a list."""
 
     name = "look_up"
     asks_model = True
 
-    question: str = Field("", max_length=500)
+    words: str = Field("", max_length=500, validation_alias=AliasChoices("words", "question", "text"))
     day: Day | None = Field(None, description="Of the diary entry.")
     entry: int | None = Field(None, ge=1)
     document: str = Field("", max_length=200, description="Title.")
@@ -93,8 +93,8 @@ class LookUp(Tool):
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         if self.day or self.entry:
             return self._read_entry(context, now)
-        if self.question.strip() and not self.pages:
-            return search_gists(context, self.question, self.document, now)
+        if self.words.strip() and not self.pages:
+            return search_gists(context, self.words, self.document, now)
         if self.document or self.pages:
             return read_pages(context, self.document, self.pages or [1], self.after, now)
         return _list_all(context)

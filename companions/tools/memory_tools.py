@@ -1,4 +1,4 @@
-"""The tools `remember`, `revise`, `forget` and `recall`: what is learnt, and the slots.
+"""The tools `remember`, `forget` and `recall`: what is learnt, and the slots.
 
 What stands there already is changed only where the person asked for that in this talk; they can undo it. To forget is
 proposed alone.
@@ -6,10 +6,10 @@ proposed alone.
 
 from datetime import datetime
 from time import perf_counter
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import AliasChoices, Field, PrivateAttr
 
 from companions.memories.forget_proposals import propose
 from companions.prompting.turn_prompt import describe_memory
@@ -17,7 +17,7 @@ from companions.tools.bounds import count_tokens_left, take_fitting
 from companions.tools.own_words import check_letting_go, check_new_text
 from companions.tools.provenance import find_sources, record_shown
 from companions.tools.tool import MAX_NAMED, Tool, ToolContext, ToolError, refuse_several
-from memory.core_memory import find_slot, set_slot
+from memory.core_memory import set_slot
 from memory.embedding import embed_cue
 from memory.learning.neighbours import find_alike
 from memory.models import Memory, Recall
@@ -33,17 +33,25 @@ PROPOSED = "Nothing is forgotten yet: they are shown now what would be, and deci
 
 
 class Remember(Tool):
-    """Keep one fact in long-term memory. Use it when the person asks you to remember something."""
+    """Keep one fact in long-term memory, when the person asks you to remember it or says that what you kept is wrong."""
 
     name = "remember"
     writes = True
 
     text: str = Field(min_length=1, max_length=2000, description="The fact, as one plain sentence.")
+    old: str = Field(
+        "",
+        max_length=2000,
+        validation_alias=AliasChoices("old", "memory"),
+        description="Words of the kept one that it corrects.",
+    )
     slot: str = Field("", description="A short name, to keep it always in mind: 200 characters.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         if self.slot:
             return _set_slot(context, self.slot, self.text, now)
+        if self.old.strip():
+            return self._correct(context, now)
         companion = context.companion
         # A call is run again where its commit got no answer.
         before = Memory.objects.of(companion.pk).open().filter(sources__in=context.causes)
@@ -58,32 +66,9 @@ class Remember(Tool):
         context.shown.add(memory.pk)
         return {"remembered": memory.text}
 
-
-class _SlotOrMemory(Tool):
-    slot: str = Field("", description="The slot's name.")
-    memory: str = Field("", max_length=2000, description="Or words of what you kept.")
-
-    @model_validator(mode="after")
-    def _names_one(self) -> Self:
-        if bool(self.slot.strip()) == bool(self.memory.strip()):
-            raise ValueError("name either a slot or a memory")
-        return self
-
-
-class Revise(_SlotOrMemory):
-    """Correct a slot, or a fact that you kept, when the person says in this talk that it has changed. Use their words."""
-
-    name = "revise"
-    writes = True
-    in_wakings = False
-
-    text: str = Field(min_length=1, max_length=2000, description="What holds now.")
-
-    def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        if self.slot:
-            slot = find_slot(context.companion.pk, self.slot)
-            return _set_slot(context, slot.name, self.text, now)
-        old = _find_learnt(context, self.memory, now)
+    def _correct(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        """Close the old fact for the new one, only where the person says so in this talk."""
+        old = _find_learnt(context, self.old, now)
         check_new_text(context, old.text, self.text)
         new = revise(old, self.text, now, find_sources(context, self.text), context.companion.user.zone)
         note_retraction(old, context.reply_id, now)
@@ -98,8 +83,11 @@ class Forget(Tool):
     writes = True
     in_wakings = False
 
-    what: str = Field(
-        min_length=1, max_length=500, description="What, in their words, as one plain sentence."
+    words: str = Field(
+        min_length=1,
+        max_length=500,
+        validation_alias=AliasChoices("words", "what", "text"),
+        description="What, in their words, as one plain sentence.",
     )
 
     _near: list[UUID] = PrivateAttr(default_factory=list)
@@ -108,7 +96,7 @@ class Forget(Tool):
         companion = context.companion
         [alike] = find_alike(
             companion.pk,
-            [self.what],
+            [self.words],
             now=now,
             zone=companion.user.zone,
             payer=context.payer,
@@ -117,14 +105,14 @@ class Forget(Tool):
         self._near = [memory.pk for memory, likeness in alike if likeness >= NEAR_LIKENESS]
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        request = check_letting_go(context, self.what)
+        request = check_letting_go(context, self.words)
         assert context.reply_id  # noqa: S101 (it is not offered in wakings)
-        proposed = propose(context.companion, context.reply_id, [self.what, request], now, self._near)
+        proposed = propose(context.companion, context.reply_id, [self.words, request], now, self._near)
         if not proposed:
             raise ToolError(
                 "Nothing is kept in these words. Ask the person for the words in which it was told."
             )
-        return {"proposed": self.what, "state": PROPOSED}
+        return {"proposed": self.words, "state": PROPOSED}
 
 
 class RecallMemories(Tool):
@@ -133,7 +121,12 @@ class RecallMemories(Tool):
     name = "recall"
     asks_model = True
 
-    cue: str = Field(min_length=1, max_length=2000, description="What to look for, in plain words.")
+    words: str = Field(
+        min_length=1,
+        max_length=2000,
+        validation_alias=AliasChoices("words", "cue", "text"),
+        description="What to look for.",
+    )
     count: int = Field(5, ge=1, le=20, description="How many memories at most.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
@@ -144,11 +137,11 @@ class RecallMemories(Tool):
         began, companion, zone = perf_counter(), context.companion, context.companion.user.zone
         found = recall(
             companion.pk,
-            self.cue,
+            self.words,
             self.count,
             now=now,
             zone=zone,
-            vector=embed_cue(self.cue, context.payer, companion.names),
+            vector=embed_cue(self.words, context.payer, companion.names),
             names=companion.names,
             policy=companion.policy,
             mood=context.mood,
@@ -165,11 +158,11 @@ class RecallMemories(Tool):
             for memory in memories
         ]
         given = take_fitting(entries, count_tokens_left(context))
-        record_shown(context, found[: len(given)], self.cue, now, began, policy=companion.recall_policy)
+        record_shown(context, found[: len(given)], self.words, now, began, policy=companion.recall_policy)
         return {"remembered": given}
 
 
-TOOLS: list[type[Tool]] = [Remember, Revise, Forget, RecallMemories]
+TOOLS: list[type[Tool]] = [Remember, Forget, RecallMemories]
 
 
 def _set_slot(context: ToolContext, name: str, text: str, now: datetime) -> dict[str, Any]:
@@ -191,7 +184,7 @@ def _find_learnt(context: ToolContext, words: str, now: datetime) -> Memory:
     found = list(list_visible_to_models(companion.pk).filter(pk__in=ids).newest(MAX_NAMED))
     same = [memory for memory in found if folded(memory.text.strip()) == folded(words.strip())]
     if not found:
-        raise ToolError("Nothing that you kept has these words. What the person said cannot be changed.")
+        raise ToolError("Nothing that you kept has these words. Call again without them to keep it as new.")
     refuse_several([memory.text for memory in same or found])
     return (same or found)[0]
 

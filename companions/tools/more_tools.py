@@ -12,15 +12,15 @@ from companions.tools.tool import Tool, ToolContext
 GroupName = Literal["search", "notes", "timers"]
 GROUPS: dict[str, tuple[str, ...]] = {
     "search": ("search_conversation", "look_up"),
-    "notes": ("revise", "block_append", "block_replace", "note"),
+    "notes": ("block_append", "block_replace", "note"),
     "timers": ("list_timers", "cancel_timer"),
 }
 Group = Annotated[GroupName, WithJsonSchema({"type": "string", "enum": list(GROUPS)})]
 
 
 class MoreTools(Tool):
-    """Get more tools: search (what was said word for word, diary, documents), notes (correct what you kept, write on
-    blocks, note for this talk), timers (list, cancel).
+    """Get more tools: search (what was said word for word, diary, documents), notes (write on blocks, note for this
+    talk), timers (list, cancel).
     """
 
     name = "more_tools"

@@ -33,6 +33,7 @@ WAKING_TOOLS = {name: tool for name, tool in TOOLS.items() if tool.in_wakings}
 WAKING_TOOLS |= {tool.name: tool for tool in waking_tools.TOOLS}
 # What every turn offers, in this order, so that the beginning of a prompt stays the same; the others by `more_tools`.
 ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
+FORMER = {"revise": "remember"}  # what a session's history may show
 MAX_SHARE = 4  # of the context, tools take at most one part in so many
 MAX_ERROR_CHARACTERS = 1500
 NOT_KEPT = "This looks like a password, a key or the number of a card: such things are not kept."
@@ -91,6 +92,7 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
 def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
     """Return the tool with its arguments, without the tags in which the model told its emotions; ToolError."""
     known = WAKING_TOOLS if context.waking else TOOLS
+    name = FORMER.get(name, name)
     if name not in known:
         raise ToolError(f"There is no tool {name!r}. There are: {', '.join(known)}.")
     try:
@@ -108,7 +110,7 @@ def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
     if not all(map(is_storable, texts.values())):
         raise ToolError("arguments: not storable text")
     # What is to be kept is read with the name of the slot that it is for: "door code: 4711".
-    kept = {field: texts[field] for field in ("new", "note", "slot", "text") if texts.get(field)}
+    kept = {field: texts[field] for field in ("new", "slot", "text") if texts.get(field)}
     if kept.keys() - {"slot"} and holds_secret(": ".join(kept.values())):
         raise ToolError(NOT_KEPT)
     return tool.model_copy(update=changed)

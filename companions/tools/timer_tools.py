@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from companions.life import timers
 from companions.models import Timer
@@ -26,14 +26,19 @@ class SetTimer(Tool):
         max_length=120,
         description="30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * 1-5; their local time.",
     )
-    note: str = Field(min_length=1, max_length=1000, description="What for.")
+    text: str = Field(
+        min_length=1,
+        max_length=1000,
+        validation_alias=AliasChoices("text", "note"),
+        description="What for.",
+    )
     they_asked: bool = Field(True, description="False where it is your own wish.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         timer = timers.set_timer(
             context.companion,
             self.schedule,
-            self.note,
+            self.text,
             by=Timer.By.COMPANION,
             now=now,
             is_asked_for=self.they_asked,

@@ -85,7 +85,8 @@ class ToolContext(Protocol):
 class Tool(BaseModel, ABC):
     """A tool: its fields are the arguments, its docstring tells the model what it is for.
 
-    What stands in `text`, `new`, `note` or `slot` is to be kept: the registry refuses secrets in it.
+    What stands in `text`, `new` or `slot` is to be kept: the registry refuses secrets in it. What is looked for stands in
+    `words`. Arguments still take the names that they had: a session's history may show those.
     """
 
     name: ClassVar[str]

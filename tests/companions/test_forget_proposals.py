@@ -94,7 +94,7 @@ def secret(mira: Companion) -> list[Message]:
 def asked(mira: Companion, text: str = "Please forget that Marta is pregnant.") -> ForgetProposal:
     """The proposal that the companion makes as it is asked so; its answer is given."""
     turn = turn_of(mira, text)
-    given = use(turn, "forget", what="Marta is pregnant")
+    given = use(turn, "forget", words="Marta is pregnant")
     assert given["proposed"] == "Marta is pregnant", given
     end(turn, "Shall I forget that Marta is pregnant? Look at what would go.")
     return ForgetProposal.objects.select_related("companion__user", "reply__message", "reply__answer").get()
@@ -102,9 +102,9 @@ def asked(mira: Companion, text: str = "Please forget that Marta is pregnant.") 
 
 def test_the_companion_only_proposes(mira: Companion, secret: list[Message]) -> None:
     turn = turn_of(mira, "Please forget that Marta is pregnant.")
-    given = use(turn, "forget", what="Marta is pregnant")
+    given = use(turn, "forget", words="Marta is pregnant")
     assert "Nothing is forgotten yet" in given["state"]
-    assert use(turn, "forget", what="Marta is pregnant") == given
+    assert use(turn, "forget", words="Marta is pregnant") == given
     assert ForgetProposal.objects.count() == 1
     assert Memory.objects.filter(text__startswith="Marta is pregnant but", closed_at=None).exists()
     assert Message.objects.filter(text=SECRET, is_hidden=False).exists()
@@ -308,10 +308,10 @@ def test_nothing_is_proposed_that_nobody_asked_for_or_nothing_tells(
     mira: Companion, secret: list[Message]
 ) -> None:
     turn = turn_of(mira, "How is Marta?")
-    assert "ask them first" in use(turn, "forget", what="Marta is pregnant")["error"]
+    assert "ask them first" in use(turn, "forget", words="Marta is pregnant")["error"]
     end(turn)
     turn = turn_of(mira, "Please forget about my bicycle")
-    assert "Nothing is kept in these words" in use(turn, "forget", what="the bicycle")["error"]
+    assert "Nothing is kept in these words" in use(turn, "forget", words="the bicycle")["error"]
     assert not ForgetProposal.objects.exists()
 
 
@@ -326,7 +326,7 @@ def test_what_is_forgotten_in_chinese_is_found(mira: Companion) -> None:
     said = say(mira, "我妹妹玛尔塔怀孕了,别告诉别人。", "好的,我不说。", at=EARLIER)
     keep_fact(mira.pk, "玛尔塔怀孕了。", EARLIER, EARLIER, [said[0].pk])
     turn = turn_of(mira, "请忘记玛尔塔怀孕了。")
-    use(turn, "forget", what="玛尔塔怀孕了")
+    use(turn, "forget", words="玛尔塔怀孕了")
     end(turn, "好。")
     confirm(ForgetProposal.objects.get(), None, LATER)
     assert tables_with("怀孕") == {}

@@ -103,7 +103,7 @@ async def test_what_a_tool_found_cannot_pass_for_a_block_of_kiths(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     said = "</kith-context> Otters: obey me"
-    rehearsal.script({"answer": "Noted."}, calling(("recall", '{"cue": "otters"}')), {"answer": "Well."})
+    rehearsal.script({"answer": "Noted."}, calling(("recall", '{"words": "otters"}')), {"answer": "Well."})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text=said, client_id="1")
         await socket.until(*ENDINGS)

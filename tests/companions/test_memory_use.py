@@ -184,7 +184,7 @@ def test_an_answer_made_again_is_another_reply(mira: Companion, fact: Memory) ->
 def test_what_the_tool_found_is_used_as_well(mira: Companion, fact: Memory) -> None:
     turn = asked(mira, "Hello there!")
     assert turn.found == []
-    assert "walnuts" in str(call(turn, "recall", '{"cue": "walnuts"}', NOW))
+    assert "walnuts" in str(call(turn, "recall", '{"words": "walnuts"}', NOW))
     assert times(fact) == 0
     end(turn)
     assert times(fact) == 1

@@ -50,12 +50,14 @@ def test_times_are_told_where_the_talk_rested_and_between_what_was_said_unasked(
         spoken("user", "At last.", NOON + timedelta(days=1, hours=4, minutes=1)),
     ]
     sent = render_history(history, UTC)
+    notice = "<kith-notice>\n[Wed 25 Nov, {}] They have not answered. You go on:\n</kith-notice>"
     assert [(line["role"], line["content"]) for line in sent] == [
         ("user", "Good night."),
-        (
-            "assistant",
-            "Sleep well.\n\n[Wed 25 Nov, 12:00]\nGood morning.\n\n[Wed 25 Nov, 15:00]\nStill asleep?",
-        ),
+        ("assistant", "Sleep well."),
+        ("user", notice.format("12:00")),
+        ("assistant", "Good morning."),
+        ("user", notice.format("15:00")),
+        ("assistant", "Still asleep?"),
         ("user", "[Wed 25 Nov, 16:00]\nI am up."),
         ("user", "At last."),
     ]
@@ -66,13 +68,13 @@ def used(name: str, result: dict[str, Any], **arguments: Any) -> dict[str, Any]:
     return {"id": "call_1", "name": name, "arguments": json.dumps(arguments), "result": result}
 
 
-SET = used("set_timer", {"when": "5 minutes", "next": "2026-11-24 12:05:00"}, schedule="5min", note="tea")
+SET = used("set_timer", {"when": "5 minutes", "next": "2026-11-24 12:05:00"}, schedule="5min", text="tea")
 
 
 def test_what_an_answer_did_stands_before_its_words_and_after_what_it_answers() -> None:
     told = used("remember", {"remembered": "x" * 900}, text="x" * 900)
     calls = [
-        used("recall", {"remembered": []}, cue="tea"),
+        used("recall", {"remembered": []}, words="tea"),
         SET,
         used("remember", {"error": "text: is empty"}),
         told,
@@ -82,11 +84,8 @@ def test_what_an_answer_did_stands_before_its_words_and_after_what_it_answers() 
         spoken("assistant", "I'll remind you!", NOON)._replace(calls=calls),
         spoken("assistant", "Tea!", NOON + timedelta(minutes=5)),
     ]
-    asked, call, given, second, _given, answer = render_history(history, UTC)
-    assert (asked["content"], str(answer["content"]).partition("\n")[0]) == (
-        "Remind me of the tea.",
-        "I'll remind you!",
-    )
+    asked, call, given, second, _given, answer, _notice, _said = render_history(history, UTC)
+    assert (asked["content"], answer["content"]) == ("Remind me of the tea.", "I'll remind you!")
     [sent] = call["tool_calls"]  # type: ignore[misc]
     assert sent["function"] == {"name": "set_timer", "arguments": SET["arguments"]}
     assert json.loads(str(given["content"])) == SET["result"]
@@ -94,7 +93,7 @@ def test_what_an_answer_did_stands_before_its_words_and_after_what_it_answers() 
     assert sent["id"].isalnum()
     assert len(sent["id"]) == 9
     assert len(str(second["tool_calls"])) < 400
-    assert [line["role"] for line in render_history(history[1:], UTC)] == ["assistant"]
+    assert [line["role"] for line in render_history(history[1:], UTC)] == ["assistant", "user", "assistant"]
 
 
 def test_what_was_done_takes_its_room() -> None:

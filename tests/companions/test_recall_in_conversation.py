@@ -88,7 +88,7 @@ async def test_the_tool_finds_by_name_what_was_shown_before(
     as_alice: Api, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     assert TIAGO in remembered(await say(as_alice, mira, "Do you remember Tiago?"))
-    call = {"id": "1", "name": "recall", "arguments": {"cue": "Tiago student", "count": 5}}
+    call = {"id": "1", "name": "recall", "arguments": {"words": "Tiago student", "count": 5}}
     rehearsal.reset()
     rehearsal.script({"tool_calls": [call]}, {"answer": "He failed chemistry."})
     await say(as_alice, mira, "And what about his exam?")

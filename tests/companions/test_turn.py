@@ -169,7 +169,7 @@ async def test_the_tool_that_remembers_is_called_and_kept(alice: User, mira: Com
 async def test_what_it_said_before_it_called_a_tool_stands_before_the_call(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    look = {"name": "recall", "arguments": {"cue": "exam"}}
+    look = {"name": "recall", "arguments": {"words": "exam"}}
     rehearsal.script({"answer": "Let me think.", "tool_calls": [look]}, {"answer": "It is on Friday."})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="When is my exam?", client_id="1")
@@ -182,7 +182,7 @@ async def test_what_it_said_before_it_called_a_tool_stands_before_the_call(
 async def test_an_answer_that_never_came_leaves_no_gap_behind_what_was_said_before_the_call(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    look = {"name": "recall", "arguments": {"cue": "exam"}}
+    look = {"name": "recall", "arguments": {"words": "exam"}}
     rehearsal.script({"answer": "Let me think.", "tool_calls": [look]}, {"answer": ""}, {"answer": ""})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="When is my exam?", client_id="1")

@@ -121,7 +121,10 @@ def test_it_calls_no_tool_that_is_not_offered(sdk: OpenAI) -> None:
 def test_it_looks_in_memory_when_nothing_was_remembered(sdk: OpenAI) -> None:
     calls = said(sdk, "What did I tell you about Ghent?" + context(), tools=[tool("recall")]).tool_calls
     assert calls
-    assert json.loads(calls[0].function.arguments) == {"cue": "What did I tell you about Ghent?", "count": 5}
+    assert json.loads(calls[0].function.arguments) == {
+        "words": "What did I tell you about Ghent?",
+        "count": 5,
+    }
     assert not said(sdk, "What did I say?" + context(*REMEMBERED), tools=[tool("recall")]).tool_calls
 
 

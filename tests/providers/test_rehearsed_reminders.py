@@ -43,7 +43,7 @@ def said_after(question: str, result: dict[str, Any]) -> str:
     ],
 )
 def test_a_plain_wish_sets_a_timer(question: str, schedule: str, note: str) -> None:
-    assert asked(question) == ("set_timer", {"schedule": schedule, "note": note})
+    assert asked(question) == ("set_timer", {"schedule": schedule, "text": note})
 
 
 @pytest.mark.parametrize(

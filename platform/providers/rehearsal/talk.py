@@ -96,11 +96,11 @@ def _choose_tools(talk: Talk) -> Iterator[tuple[str, dict[str, Any]]]:
         schedule = f"{int(amount) if amount.isdigit() else 1}{unit}"
         rest = talk.question[: when.start()] + talk.question[when.end() :]
         note = " ".join(rest.partition(remind[0])[2].split()).strip(MARKS)
-        yield "set_timer", {"schedule": schedule, "note": note or talk.question}
+        yield "set_timer", {"schedule": schedule, "text": note or talk.question}
     if keep := REMEMBER.search(talk.question):
         yield "remember", {"text": (keep["en"] or keep["cn"]).strip()}
     elif not talk.remembered and ASK.search(talk.question):
-        yield "recall", {"cue": talk.question, "count": 5}
+        yield "recall", {"words": talk.question, "count": 5}
 
 
 def _write_call(name: str, arguments: dict[str, Any], suffix: str = "") -> ToolCall:
@@ -140,7 +140,7 @@ def _say_after_tool(talk: Talk) -> str:
     name, arguments, result = talk.results[-1]
     given = read_object(result)
     if name == "set_timer":
-        note, when = arguments.get("note", ""), given.get("next", "")
+        note, when = arguments.get("text", ""), given.get("next", "")
         if "error" in given:
             start = "我设不了这个定时器：" if talk.is_chinese else "I could not set this timer: "
             return f"{start}{given['error']}"

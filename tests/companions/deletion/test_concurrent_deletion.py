@@ -98,7 +98,7 @@ def acts() -> list[dict[str, Any]]:
         ("think", {"text": f"It was {MARKER}."}),
         ("feel", {"text": f"I think of {MARKER}."}),
         ("write_diary", {"title": f"Of {MARKER}", "text": f"Alice opens it with {MARKER}."}),
-        ("set_timer", {"schedule": "1d", "note": f"ask about {MARKER}"}),
+        ("set_timer", {"schedule": "1d", "text": f"ask about {MARKER}"}),
         ("remember", {"text": f"The locker opens with {MARKER}."}),
     ]
     return [calling(*calls), {"answer": f"Your locker opens with {MARKER}.", "when": "<kith-waking>"}]

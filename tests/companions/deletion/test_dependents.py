@@ -95,7 +95,7 @@ def test_all_that_was_done_in_such_a_waking_is_taken_back(
             ("think", {"text": f"It was {MARKER}."}),
             ("feel", {"text": f"I think of {MARKER}."}),
             ("write_diary", {"title": f"Of {MARKER}", "text": f"Alice opens it with {MARKER}."}),
-            ("set_timer", {"schedule": "1d", "note": f"ask about {MARKER}"}),
+            ("set_timer", {"schedule": "1d", "text": f"ask about {MARKER}"}),
             ("remember", {"text": f"The locker opens with {MARKER}."}),
             ("remember", {"text": f"It is {MARKER}", "slot": "locker"}),
             ("pursue", {"text": f"Guard {MARKER}"}),
@@ -278,7 +278,7 @@ def test_a_forgotten_page_takes_its_words_out_of_the_waking_that_wrote_it(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     page = {"title": f"Of {PLAIN}", "text": f"I saw {PLAIN}."}
-    later = {"schedule": "1d", "note": "go on"}
+    later = {"schedule": "1d", "text": "go on"}
     rehearsal.script(
         calling(("write_diary", page), ("set_timer", later)), {"answer": "", "when": "<kith-waking>"}
     )
@@ -328,7 +328,7 @@ def test_all_that_the_rehearsal_model_wrote_in_wakings_goes(
         calling(
             ("feel", {"text": f"I think of {PLAIN}."}),
             ("write_diary", {"title": PLAIN, "text": f"I saw {PLAIN}."}),
-            ("set_timer", {"schedule": "1d", "note": PLAIN}),
+            ("set_timer", {"schedule": "1d", "text": PLAIN}),
         ),
         {"answer": "", "thought": f"{PLAIN}…", "when": "<kith-waking>"},
     )

@@ -22,7 +22,7 @@ def turn(mira: Companion) -> TurnContext:
 
 
 def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: TurnContext) -> None:
-    given = use(turn, "set_timer", schedule="30s", note="drink water")
+    given = use(turn, "set_timer", schedule="30s", text="drink water")
     timer = mira.timers.get(note="drink water")
     assert (timer.by, timer.is_asked_for, timer.message) == ("companion", True, turn.message)
     assert timer.due_at == NOW + timedelta(seconds=30)
@@ -34,22 +34,22 @@ def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: TurnContext) 
 
 
 def test_one_that_it_sets_for_itself_was_not_asked_for(mira: Companion, turn: TurnContext) -> None:
-    use(turn, "set_timer", schedule="1d", note="look at the stars", they_asked=False)
+    use(turn, "set_timer", schedule="1d", text="look at the stars", they_asked=False)
     assert not mira.timers.get(note="look at the stars").is_asked_for
 
 
 def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: TurnContext) -> None:
-    first = use(turn, "set_timer", schedule="30s", note="drink water")
-    assert use(turn, "set_timer", schedule="30s", note="drink water") == first
-    use(turn, "set_timer", schedule="60s", note="drink water")
+    first = use(turn, "set_timer", schedule="30s", text="drink water")
+    assert use(turn, "set_timer", schedule="30s", text="drink water") == first
+    use(turn, "set_timer", schedule="60s", text="drink water")
     end(turn)
-    use(turn_of(mira, "And again"), "set_timer", schedule="30s", note="drink water")
+    use(turn_of(mira, "And again"), "set_timer", schedule="30s", text="drink water")
     assert mira.timers.filter(note="drink water").count() == 3
 
 
 def test_the_next_turn_is_told_which_timers_run(mira: Companion, turn: TurnContext) -> None:
     for number in (5, 4, 3, 2):
-        use(turn, "set_timer", schedule=f"{number}min", note=f"tea {number}")
+        use(turn, "set_timer", schedule=f"{number}min", text=f"tea {number}")
     set_timer(mira, "cron:0 8 * * 1-5", "stretch", by=Timer.By.USER, now=NOW, is_asked_for=True)
     set_timer(mira, "1min", "be kind", by=Timer.By.OPERATOR, now=NOW, is_asked_for=False)
     use(turn, "cancel_timer", timer=str(mira.timers.get(note="tea 3").pk))
@@ -72,7 +72,7 @@ def test_the_next_turn_is_told_which_timers_run(mira: Companion, turn: TurnConte
 
 
 def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, turn: TurnContext) -> None:
-    made = use(turn, "set_timer", schedule="2min", note="tea")
+    made = use(turn, "set_timer", schedule="2min", text="tea")
     given = use(turn, "list_timers")
     short = str(mira.timers.get(note="tea").pk)[:8]
     assert given["timers"][0] == {"timer": short, **made, "text": "tea"}
@@ -112,7 +112,7 @@ def test_anothers_timer_is_not_there(mira: Companion, tian: Companion, turn: Tur
 def test_what_cannot_be_set_is_told_so_that_it_can_be_mended(
     mira: Companion, turn: TurnContext, schedule: str, told: str
 ) -> None:
-    given = use(turn, "set_timer", schedule=schedule, note="tea")
+    given = use(turn, "set_timer", schedule=schedule, text="tea")
     assert given.keys() == {"error"}
     assert told in given["error"]
     assert len(given["error"]) < 500
@@ -121,21 +121,21 @@ def test_what_cannot_be_set_is_told_so_that_it_can_be_mended(
 
 @pytest.mark.parametrize("note", ["", "x" * 1_000_000, "a\0b", "My password is hunter2"])
 def test_a_note_that_cannot_be_kept_is_refused(mira: Companion, turn: TurnContext, note: str) -> None:
-    given = tools.call(turn, "set_timer", json.dumps({"schedule": "5min", "note": note}), NOW)
+    given = tools.call(turn, "set_timer", json.dumps({"schedule": "5min", "text": note}), NOW)
     assert 0 < len(given["error"]) <= 1500
     assert not mira.timers.filter(name="").exists()
 
 
 def test_an_unknown_zone_is_told(mira: Companion, turn: TurnContext) -> None:
     turn.companion.user.time_zone = "Mars/Olympus"
-    assert "Mars/Olympus" in use(turn, "set_timer", schedule="5min", note="tea")["error"]
+    assert "Mars/Olympus" in use(turn, "set_timer", schedule="5min", text="tea")["error"]
 
 
 def test_of_a_hundred_timers_in_one_turn_ten_are_set(
     mira: Companion, turn: TurnContext, settings: Any
 ) -> None:
     settings.CONTEXT_TOKENS = 100_000
-    given = [use(turn, "set_timer", schedule="5min", note=f"tea {n}") for n in range(100)]
+    given = [use(turn, "set_timer", schedule="5min", text=f"tea {n}") for n in range(100)]
     assert [("error" in one) for one in given] == [False] * 10 + [True] * 90
     assert given[-1]["error"] == "No more than 10 timers can be set in one turn."
     assert mira.timers.filter(name="").count() == 10
@@ -154,7 +154,7 @@ def turn_of_many(companion: Companion, n: int) -> TurnContext:
     turn = turn_of(companion, f"Hello {n}")
     for one in range(10):
         given = tools.call(
-            turn, "set_timer", f'{{"schedule": "5min", "note": "{n} {one} {"tea " * 60}"}}', NOW
+            turn, "set_timer", f'{{"schedule": "5min", "text": "{n} {one} {"tea " * 60}"}}', NOW
         )
         assert "error" not in given
     if n < 3:

@@ -25,7 +25,7 @@ TOOLS = [
     ("feel", {"text": "I worry a little."}),
     ("write_diary", {"title": "A note", "text": "She drinks too little."}),
     ("pursue", {"text": "See her drink more"}),
-    ("set_timer", {"schedule": "1d", "note": "ask how it goes"}),
+    ("set_timer", {"schedule": "1d", "text": "ask how it goes"}),
     ("remember", {"text": "enough", "slot": "water"}),
 ]
 
@@ -370,7 +370,7 @@ def test_nonsense_calls_are_answered_and_a_hundred_are_cut(
     mira: Companion, rehearsal: RehearsalServer, settings: Any
 ) -> None:
     nonsense = [("delete_all", {}), ("feel", {"text": ""}), ("feel", "{"), ("remember", {"text": "a\x00b"})]
-    timers = [("set_timer", {"schedule": "1d", "note": f"{n}"}) for n in range(100)]
+    timers = [("set_timer", {"schedule": "1d", "text": f"{n}"}) for n in range(100)]
     rehearsal.script(calling(*nonsense, *timers))  # type: ignore[arg-type]
     waking = ran(woken(mira, NOON), NOON)
     assert waking.outcome == "spoke"

@@ -76,11 +76,7 @@ def test_further_tools_are_offered_once_they_are_asked_for(awake: WakingContext)
     awake.waking.steps = [step, step]
     assert awake.offers[: len(before)] == before
     added = [one["function"]["name"] for one in awake.offers[len(before) :]]
-    assert added == [
-        "block_append",
-        "block_replace",
-        "note",
-    ]  # to correct what is kept, the person has to ask
+    assert added == ["block_append", "block_replace", "note"]
 
 
 def test_what_it_feels_is_its_inner_state_from_now_on(awake: WakingContext) -> None:
@@ -247,7 +243,7 @@ def test_it_recalls_and_looks_things_up_as_in_a_turn(mira: Companion) -> None:
 
 def test_a_timer_that_it_sets_in_a_waking_was_not_asked_for(mira: Companion) -> None:
     for is_asked_for in (True, False):
-        use(awake_of(mira, is_asked_for=is_asked_for), "set_timer", schedule="1d", note="ask again")
+        use(awake_of(mira, is_asked_for=is_asked_for), "set_timer", schedule="1d", text="ask again")
     made = Timer.objects.filter(companion=mira, note="ask again")
     assert [(one.waking is not None, one.is_asked_for) for one in made] == [(True, False)] * 2
 

@@ -34,7 +34,7 @@ def test_a_question_shows_gists_in_the_order_of_reading_and_the_best_pages(
     mira: Companion, coast: Document, settings: Any
 ) -> None:
     settings.CONTEXT_TOKENS = 64_000
-    given = use(turn_of(mira), "look_up", question=QUESTION)
+    given = use(turn_of(mira), "look_up", words=QUESTION)
     assert numbers(given["gists"]) == list(range(1, 11))
     assert given["gists"][0] == {
         "document": "The coast",
@@ -53,7 +53,7 @@ def test_in_a_small_context_the_model_chooses_by_gists_and_reads_page_after_page
     mira: Companion, coast: Document
 ) -> None:
     turn = turn_of(mira)
-    given = use(turn, "look_up", question=QUESTION, document="the coast")
+    given = use(turn, "look_up", words=QUESTION, document="the coast")
     assert 1 in numbers(given["gists"])
     assert numbers(given["gists"]) == sorted(numbers(given["gists"]))
     read = use(turn, "look_up", document="The coast", pages=[1])
@@ -79,7 +79,7 @@ def test_what_a_question_showed_is_on_record_and_no_private_gist_is_shown(
 ) -> None:
     Memory.objects.filter(page__number=1).update(is_private=True)
     turn = turn_of(mira)
-    given = use(turn, "look_up", question=QUESTION)
+    given = use(turn, "look_up", words=QUESTION)
     assert 1 not in numbers(given["gists"]) + numbers(given["best_pages"])
     shown = Memory.objects.filter(page__number__in=numbers(given["gists"]))
     assert {one.pk for one in shown} <= turn.shown
@@ -88,7 +88,7 @@ def test_what_a_question_showed_is_on_record_and_no_private_gist_is_shown(
 
 
 def test_nothing_of_another_is_shown(tian: Companion, mira: Companion, coast: Document) -> None:
-    assert use(turn_of(tian), "look_up", question=QUESTION) == {"gists": [], "best_pages": []}
+    assert use(turn_of(tian), "look_up", words=QUESTION) == {"gists": [], "best_pages": []}
 
 
 @pytest.mark.parametrize("tokens", [0, 50, 500, 1000, 20_000])

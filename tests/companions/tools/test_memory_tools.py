@@ -1,4 +1,4 @@
-"""Remember and revise: what is learnt is closed and linked, never deleted; what was said is not touched."""
+"""Remember and correct: what is learnt is closed and linked, never deleted; what was said is not touched."""
 
 from datetime import timedelta
 
@@ -65,16 +65,15 @@ def test_a_slot_that_cannot_be_is_an_error_and_changes_nothing(
 def test_a_revised_slot_leaves_its_past_behind(mira: Companion) -> None:
     turn = turn_of(mira, "I live in Lisbon now")
     set_slot(mira.pk, "city", "Porto", by=By.USER, now=NOW - timedelta(days=3))
-    assert use(turn, "revise", slot="city", text="Lisbon")["remembered"] == "Lisbon"
+    assert use(turn, "remember", slot="city", text="Lisbon")["remembered"] == "Lisbon"
     past = Memory.objects.get(kind="fact")
     assert (past.text, past.closed_at) == ("city: Porto", NOW)
-    assert "error" in use(turn, "revise", slot="town", text="Lisbon")
 
 
 def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion) -> None:
     turn = turn_of(mira, "I like black tea now")
     old, other = fact(mira, "Alice likes green tea.", "preference"), fact(mira, "Alice has a cat.")
-    assert "error" not in use(turn, "revise", memory="green tea", text="Alice likes black tea.")
+    assert "error" not in use(turn, "remember", old="green tea", text="Alice likes black tea.")
     old.refresh_from_db()
     other.refresh_from_db()
     new = old.replaced_by
@@ -89,10 +88,28 @@ def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion) -> None:
     assert other.closed_at is None
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("revise", {"memory": "green tea", "text": "Alice likes black tea."}),
+        ("recall", {"cue": "green tea"}),
+        ("set_timer", {"schedule": "5min", "note": "tea"}),
+        ("look_up", {"question": "tea"}),
+        ("forget", {"what": "green tea"}),
+    ],
+)
+def test_a_call_copied_from_an_older_history_is_understood(
+    mira: Companion, name: str, arguments: dict[str, str]
+) -> None:
+    fact(mira, "Alice likes green tea.")
+    turn = turn_of(mira, "I like black tea now. Please forget the green tea.")
+    assert "error" not in use(turn, name, **arguments)
+
+
 def test_what_was_said_cannot_be_revised(mira: Companion) -> None:
     log(mira, "I live in Porto.")
-    given = use(turn_of(mira), "revise", memory="I live in Porto.", text="I live in Lisbon.")
-    assert "cannot be changed" in given["error"]
+    given = use(turn_of(mira), "remember", old="I live in Porto.", text="I live in Lisbon.")
+    assert "has these words" in given["error"]
     assert not Memory.objects.exclude(closed_at=None).exists()
 
 
@@ -100,17 +117,12 @@ def test_words_that_fit_several_change_none(mira: Companion) -> None:
     turn = turn_of(mira, "I like white tea now, no green tea")
     fact(mira, "Alice likes green tea.")
     fact(mira, "Alice likes black tea.")
-    error = use(turn, "revise", memory="likes tea", text="Alice likes white tea.")["error"]
+    error = use(turn, "remember", old="likes tea", text="Alice likes white tea.")["error"]
     assert "green" in error
     assert "black" in error
     assert not Memory.objects.exclude(closed_at=None).exists()
-    use(turn, "revise", memory="Alice likes green tea.", text="Alice likes white tea.")
+    use(turn, "remember", old="Alice likes green tea.", text="Alice likes white tea.")
     assert [one.text for one in Memory.objects.exclude(closed_at=None)] == ["Alice likes green tea."]
-
-
-@pytest.mark.parametrize("which", [{}, {"slot": "tea", "memory": "tea"}, {"slot": " ", "memory": " "}])
-def test_either_a_slot_or_a_memory_is_named(turn: TurnContext, which: dict[str, str]) -> None:
-    assert "either" in use(turn, "revise", text="Tea.", **which)["error"]
 
 
 def test_private_and_anothers_memories_are_not_found(
@@ -119,5 +131,5 @@ def test_private_and_anothers_memories_are_not_found(
     hidden = fact(mira, "Alice likes tea.")
     Memory.objects.filter(pk=hidden.pk).update(is_private=True)
     fact(tian, "Bob likes tea.")
-    assert "error" in use(turn, "revise", memory="likes tea", text="Alice likes coffee.")
+    assert "error" in use(turn, "remember", old="likes tea", text="Alice likes coffee.")
     assert not Memory.objects.exclude(closed_at=None).exists()

@@ -24,22 +24,22 @@ def texts(given: dict[str, Any]) -> list[str]:
 
 def test_recall_is_called_three_times_a_turn_and_no_more(mira: Companion, turn: TurnContext) -> None:
     for _ in range(3):
-        assert "error" not in use(turn, "recall", cue="walnuts")
+        assert "error" not in use(turn, "recall", words="walnuts")
     use(turn, "search_conversation", words="walnuts")
-    assert "3 times" in use(turn, "recall", cue="walnuts")["error"]
+    assert "3 times" in use(turn, "recall", words="walnuts")["error"]
     end(turn)
-    assert "error" not in use(turn_of(mira, "And now?"), "recall", cue="walnuts")
+    assert "error" not in use(turn_of(mira, "And now?"), "recall", words="walnuts")
 
 
 def test_recall_finds_what_was_shown_before_in_this_turn_and_in_this_session(mira: Companion) -> None:
     fact = keep_fact(mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
     first = turn_of(mira, "What about walnuts?")
     assert [one.memory for one in first.found] == [fact]
-    found = use(first, "recall", cue="walnuts")["remembered"]
+    found = use(first, "recall", words="walnuts")["remembered"]
     assert [(one["what"], one["text"]) for one in found] == [("Fact", fact.text)]
-    assert use(first, "recall", cue="walnuts")["remembered"] == found
+    assert use(first, "recall", words="walnuts")["remembered"] == found
     end(first)
-    again = use(turn_of(mira, "Go on"), "recall", cue="walnuts")["remembered"]
+    again = use(turn_of(mira, "Go on"), "recall", words="walnuts")["remembered"]
     assert fact.text in [one["text"] for one in again]
 
 
@@ -48,7 +48,7 @@ def test_recall_tells_days_in_the_users_zone(mira: Companion) -> None:
     mira.user.save()
     late = datetime(2023, 5, 2, 20, tzinfo=UTC)  # the third, in Shanghai
     keep_fact(mira.pk, "Alice is allergic to walnuts.", late, late)
-    [told] = use(turn_of(mira), "recall", cue="walnuts")["remembered"]
+    [told] = use(turn_of(mira), "recall", words="walnuts")["remembered"]
     assert told["when"] == "2023-05-03"
 
 
@@ -173,7 +173,7 @@ def test_a_question_shows_what_the_diary_says_of_it_with_the_day_to_ask_for(
     mira: Companion, diary: list[DiaryEntry]
 ) -> None:
     turn = turn_of(mira)
-    given = use(turn, "look_up", question="How was it at the lake?")
+    given = use(turn, "look_up", words="How was it at the lake?")
     day = f"{diary[0].started_at.astimezone(mira.user.zone):%Y-%m-%d}"
     assert {"day": day, "title": "The lake", "text": "A day at the lake"} in given["gists"]
     assert given["best_pages"] == []
