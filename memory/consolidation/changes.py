@@ -116,7 +116,7 @@ def _merge(draft: Draft, answered: Merge) -> None:
 
     Only what is near in meaning, and names no other day, number or denial. Where only a number or a denial differs it is
     no merge but a contradiction. What the person has pinned or corrected is not closed, nor what is pursued for what is
-    not. A thread that is open goes on with the kept one.
+    not, nor what is open for what is settled. A thread that is open goes on with the kept one.
     """
     kept = draft.memory(answered.keep)
     if kept is None:
@@ -137,7 +137,8 @@ def _may_be_merged(draft: Draft, kept: Memory, other: Memory) -> bool:
     if agreement is Agreement.AGAINST:
         draft.bring_up(kept, other)
     is_pursued = hasattr(other, "pursuit") and not hasattr(kept, "pursuit")
-    is_held = other.is_pinned or other.edited_at is not None or is_pursued
+    is_open_alone = other.has_open_thread and hasattr(kept, "thread") and not kept.has_open_thread
+    is_held = other.is_pinned or other.edited_at is not None or is_pursued or is_open_alone
     return agreement is Agreement.SAME and not is_held
 
 

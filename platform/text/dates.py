@@ -92,13 +92,19 @@ def days_told(text: str, said_on: date) -> list[date]:
     "On 5/2" is the second of May or the fifth of February: nobody is to be wished luck on the wrong one.
     """
     text = SLASHED.sub(lambda match: " " if _has_two_readings(match) else match.group(), folded(text))
-    is_past = bool(TELLS_PAST.search(text)) and not TELLS_FUTURE.search(text)
+    is_past = tells_past(text)
     terms, rest = read_dates(text, None)
     found = set(_days_of(terms, said_on, is_past))
     for pattern, read in UPCOMING if is_past else (*UPCOMING, *PRESENT):
         for match in pattern.finditer(rest):
             found.update(read(match, said_on))
     return sorted(found)
+
+
+def tells_past(text: str) -> bool:
+    """Return whether a text tells of what was, and of nothing to come."""
+    text = folded(text)
+    return bool(TELLS_PAST.search(text)) and not TELLS_FUTURE.search(text)
 
 
 def _has_two_readings(match: "regex.Match[str]") -> bool:

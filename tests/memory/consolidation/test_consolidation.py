@@ -88,6 +88,16 @@ def test_the_open_thread_goes_on_though_another_is_settled(mira: Companion, know
     assert (thread.memory, thread.state) == (kept, Thread.State.OPEN)
 
 
+def test_what_is_open_is_not_closed_for_what_is_settled(mira: Companion, know: Know, work: Work) -> None:
+    settled = know(mira, "Ana has to meet the headmistress on Thursday", "event")
+    promised = know(mira, "Ana will meet the headmistress on Thursday", "promise")
+    close_thread(open_thread(settled, None, DAY), Thread.State.SETTLED, DAY)
+    open_thread(promised, date(2023, 5, 4), DAY)
+    assert work(mira, lambda at: {"merges": [{"keep": at(settled), "others": [at(promised)]}]}) == []
+    promised.refresh_from_db()
+    assert promised.closed_at is None
+
+
 def test_what_is_pursued_is_not_closed_for_what_is_not(mira: Companion, know: Know, work: Work) -> None:
     goal = know(mira, "I want to learn to swim this year", "goal")
     fact = know(mira, "I would like to learn to swim this year", "fact")
