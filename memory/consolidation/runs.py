@@ -75,9 +75,9 @@ def _draft_and_write(lease: Lease, now: datetime, lock: Lock) -> datetime | None
             found = load_candidates(run)
             if found and (tomorrow := waits_until(run.companion.user, lease.clock())):
                 return tomorrow
-            answered = _ask(run, found, lease) if found else None
+            answered = _ask(run, found, lease, lock) if found else None
         if found and answered is None:
-            return None
+            continue
         if _write(run, found, answered, now, lock):
             return None
     return lease.clock() + RETRY_DELAY
@@ -105,9 +105,9 @@ class Answered(BaseModel):
     words: dict[str, str] = Field(default_factory=dict)
 
 
-def _ask(run: Consolidation, found: Candidates, lease: Lease) -> Answered | None:
+def _ask(run: Consolidation, found: Candidates, lease: Lease, lock: Lock) -> Answered | None:
     """Return what the model answers about what was found, and what it says of its insights as it reads them again; what
-    it has answered already is kept with the run. None where the run is another's by now.
+    it has answered already is kept with the run. None where the run is another's by now, or what was found has changed.
     """
     payer, seen = Payer(run.companion.user_id, run.companion_id), _mark(found.memories, found.goals)
     answered = Answered.model_validate(run.draft) if run.draft.get("seen") == seen else None
@@ -119,15 +119,24 @@ def _ask(run: Consolidation, found: Candidates, lease: Lease) -> Answered | None
             answer = ask("night", request, Answer)
         call_id = charge.calls[-1].pk if charge.calls else None
         answered = Answered(seen=seen, answer=answer, call_id=call_id)
-        if not lease.renew(draft=answered.model_dump(mode="json")):
+        if not _keep(run, found, answered, lease, lock):
             return None
     drafted = _list_insights(run, found, answered.answer)
     if unread := [sentence for sentence in drafted if sentence.key not in answered.words]:
         with charged(payer, ModelCall.Purpose.CONSOLIDATION):
             answered.words |= verify(unread, Talk([]), run.companion.names)
-        if not lease.renew(draft=answered.model_dump(mode="json")):
+        if not _keep(run, found, answered, lease, lock):
             return None
     return answered
+
+
+@transaction.atomic
+def _keep(run: Consolidation, found: Candidates, answered: Answered, lease: Lease, lock: Lock) -> bool:
+    """Return whether the run is still held and what the model saw still stands; then keep what it answered: nothing
+    deleted comes back so.
+    """
+    stands = lock(run.companion_id) and _mark(*_reload(run.companion_id, found)) == answered.seen
+    return stands and lease.renew(draft=answered.model_dump(mode="json"))
 
 
 def _list_insights(run: Consolidation, found: Candidates, answer: Answer) -> list[Drafted]:

@@ -172,6 +172,31 @@ def test_what_changes_while_the_model_thinks_is_not_written_over(
         assert known[place].text not in str(rehearsal.requests()[-1])
 
 
+def test_what_was_deleted_while_the_model_thought_is_not_in_a_draft(
+    mira: Companion, known: list[Memory], rehearsal: RehearsalServer
+) -> None:
+    consolidation.request_due_nights(NIGHT)
+    answer(mira, known, rehearsal)
+    is_deleted, drafts = False, []
+
+    def delete_once(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        nonlocal is_deleted
+        if '"accounts_modelcall"' in sql and not is_deleted:
+            is_deleted = True
+            deletion.forget(Memory.objects.get(pk=known[0].pk), NIGHT)
+        return execute(sql, params, many, context)
+
+    def watch(companion_id: UUID) -> bool:
+        drafts.append(Consolidation.objects.get().draft)
+        return lock(companion_id)
+
+    [(companion_id, run_id)] = runs.find_due(NIGHT)
+    with connection.execute_wrapper(delete_once):
+        runs.consolidate(companion_id, run_id, NIGHT, watch)
+    assert drafts[:2] == [{}, {}]  # what was answered of it is not kept, nor what goes on from it
+    assert Consolidation.objects.get().state == Consolidation.State.DONE
+
+
 def test_a_draft_that_is_overtaken_again_and_again_waits(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer
 ) -> None:
