@@ -37,14 +37,20 @@ BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
 )
-# By what the results of tools begin that stand in the history, as they are given and as the database orders them.
-TOLD_BY_TOOLS = "remembered|slot|revised|proposed|state|block|noted|full|when|next|cancelled|text"
+# What the results of tools begin with that stand in the history, as they are given and as the database orders them. A
+# JSON object that the person asked for may have a text or a state too: those are told by what stands beside them.
+TOLD_BY_TOOLS = (
+    r'"(?:remembered|revised|proposed|noted|cancelled)": '
+    r'|"slot": "[^\n]{0,500}", "remembered": "|"state": "[^\n]{0,500}", "proposed": "'
+    r'|"text": "[^\n]{0,500}", "cancelled": "|"block": "[^\n]{0,500}", "full": "\d|"full": "\d+ of \d+ characters"'
+    r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", "when": "'
+)
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 COPIED = regex.compile(  # `prompting.history.render_time`, `prompting.turn_prompt.render_context`, what tools gave
     rf"[^\S\n]{{0,8}}(?:\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}"
     rf"|(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
     r"|- \[\d{4}-\d{2}-\d{2}\] [^\n:]{1,60}: )[^\n]{0,600}|Remembered:[^\S\n]*\n(?=- \[\d{4}-)"
-    rf"|\{{\"(?:{TOLD_BY_TOOLS})\": [^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
+    rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
 )
 FENCE = regex.compile(r"[ ]{0,3}(?:```|~~~)")
 LABELLED = regex.compile(r"\s*(?:[-*•]\s+|\d+[.)]\s+)?[*_]{0,2}[\w'’ -]{1,30}[*_]{0,2}\s?[:：]")
