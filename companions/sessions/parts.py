@@ -27,7 +27,7 @@ from companions.sessions.drafts import (
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
 from memory.learning.answers import Diary, Facts, Sentence, Understanding
-from memory.learning.contradictions import Pair, find_contradicted, find_pairs, find_repeated
+from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
 from memory.learning.evidence import YES, without_echoes
 from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
@@ -195,8 +195,16 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
 def keep_edits(
     revision: Revision | None, edits: Sequence[Mapping[str, Any]], kind: str, words: Mapping[str, str]
 ) -> Sentences:
-    """Return the sentences of a revision as those of the edits leave them that a second reading does not reject."""
-    kept = [edit for place, edit in enumerate(edits) if stands(words.get(make_key(kind, place), ""))]
+    """Return the sentences of a revision as those of the edits leave them that a second reading does not reject.
+
+    One that it was asked about goes only where it says that it is over.
+    """
+    read = [(edit, words.get(make_key(kind, place))) for place, edit in enumerate(edits)]
+    kept = [
+        edit
+        for edit, word in read
+        if (word is None or word in CONTRADICTS if edit["do"] == "drop" else stands(word or ""))
+    ]
     return apply_edits(revision.sentences if revision else [], kept)
 
 
@@ -274,7 +282,9 @@ def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
 
 
 def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted]:
-    """Return the sentences that are added to self-concept and profile, or changed there."""
+    """Return the sentences that are added to self-concept and profile, changed there, or dropped as over; not what the
+    person asked to have forgotten, which goes whatever is said of it.
+    """
     understanding = drafts.understanding
     if understanding is None:
         return []
@@ -282,18 +292,16 @@ def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted
         ("self", material.self_concept, understanding.self_concept),
         ("profile", material.user_profile, understanding.user_profile),
     )
-    return [
-        Drafted(
-            make_key(kind, place),
-            kind,
-            edit["text"],
-            whole.numbers_of(map(UUID, edit["sources"])),
-            before=revision.sentences[edit["number"] - 1]["text"] if revision and edit["number"] else "",
-        )
-        for kind, revision, edits in parts
-        for place, edit in enumerate(edits)
-        if edit["do"] != "drop"
-    ]
+    listed = []
+    for kind, revision, edits in parts:
+        for place, edit in enumerate(edits):
+            key, lines = make_key(kind, place), whole.numbers_of(map(UUID, edit["sources"]))
+            before = revision.sentences[edit["number"] - 1]["text"] if revision and edit["number"] else ""
+            if edit["do"] != "drop":
+                listed.append(Drafted(key, kind, edit["text"], lines, before=before))
+            elif not is_asked_to_be_forgotten(before, whole, material.companion.names.values()):
+                listed.append(Drafted(key, "earlier", before, lines))
+    return listed
 
 
 def split_at_room(messages: Sequence[Message], tokens: int) -> tuple[list[Message], list[Message]]:

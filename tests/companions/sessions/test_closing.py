@@ -384,6 +384,33 @@ def test_all_that_is_kept_of_a_session_is_read_a_second_time(
     assert [sentence["text"] for sentence in theirs.sentences] == [CAT]
 
 
+@pytest.mark.parametrize(("word", "texts"), [("over", []), ("yes", ["Alice teaches at a school."])])
+def test_a_sentence_is_dropped_only_where_a_second_reading_finds_it_over(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, word: str, texts: list[str]
+) -> None:
+    known = [{"text": "Alice teaches at a school.", "sources": []}]
+    about = Revision.About.USER_PROFILE
+    Revision.objects.create(
+        companion=mira, about=about, number=1, sentences=known, by="closing", made_at=MORNING
+    )
+    talk(mira, "I have left my school.", "Oh!")
+    left = {"text": "Alice has left her school.", "sources": [1]}
+    drop = {"do": "drop", "number": 1, "sources": [1]}
+    answers = {
+        "facts": {"memories": [{**left, "quotes": ["I have left my school"]}]},
+        "diary": {"title": "Alice's school", "diary": [left]},
+        "understanding": {"self_concept": [], "user_profile": [drop]},
+        "verification": {"answers": {"1": "yes", "2": "yes", "3": "yes", "4": word}},
+    }
+    rehearsal.script(*({"task": task, "answer": json.dumps(answer)} for task, answer in answers.items()))
+    assert closed(mira, NOON).state == "done"
+    asked = str(rehearsal.requests()[-1]["messages"][-1]["content"])
+    assert '4. earlier: "Alice teaches at a school." <- [1]' in asked
+    newest = Revision.objects.filter(about=about).order_by("-number").first()
+    assert newest
+    assert [sentence["text"] for sentence in newest.sentences] == texts
+
+
 def test_a_fact_is_closed_by_what_a_second_reading_finds_it_untrue_beside(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
