@@ -334,7 +334,7 @@ def render_memory(found: Found, companion: Companion, origins: Origins = NOWHERE
 
 
 def describe_memory(memory: Memory, companion: Companion, origins: Origins = NOWHERE) -> str:
-    """Return what a memory is, in a few words: who said it, or that it is a fact; unsure, or no longer true."""
+    """Return what a memory is, in a few words: who said it, or that it is a fact; played, unsure, or no longer true."""
     if memory.message_id or memory.kind == Memory.Kind.SAID:
         is_own = memory.speaker == Memory.Speaker.COMPANION
         words = ["You said" if is_own else f"{one_line(companion.user.name) or 'They'} said"]
@@ -343,6 +343,8 @@ def describe_memory(memory: Memory, companion: Companion, origins: Origins = NOW
         words = [f"From the document “{one_line(title)}”, page {number}"]
     else:
         words = [KINDS[Memory.Kind(memory.kind)]]
+    if memory.pk in origins.played:
+        words.append("maybe in a game or a story")
     if not memory.message_id and memory.confidence < UNSURE:
         words.append("unsure")
     if memory.closed_at or memory.pk in origins.outdated:

@@ -39,7 +39,7 @@ def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collecti
     sentence = find_sentence(text, line.text)
     if is_forgotten(place, talk, f"{entry} {sentence}", names):
         return "forgotten"
-    if is_in_game(place, talk):
+    if is_in_game([one.text for one in talk.lines[: place + 1]]):
         return "role_play"
     if reason := _read_sentence(sentence, text, line.text):
         return reason
@@ -97,15 +97,15 @@ def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> st
     return ""
 
 
-def is_in_game(place: int, talk: Talk) -> bool:
-    """Return whether the line belongs to a game or a story that the two tell each other."""
+def is_in_game(said: Sequence[str]) -> bool:
+    """Return whether the last of the lines belongs to a game or a story that the two tell each other."""
     since: int | None = None
-    for at, line in enumerate(talk.lines[: place + 1]):
-        if PLAYS_NO_MORE.search(line.text):
+    for at, text in enumerate(said):
+        if PLAYS_NO_MORE.search(text):
             since = None
-        elif PLAYS.search(line.text) or PLAYS_ON.search(line.text):
+        elif PLAYS.search(text) or PLAYS_ON.search(text):
             since = at
-    return since is not None and place - since <= GAME_LINES
+    return since is not None and len(said) - 1 - since <= GAME_LINES
 
 
 def is_forgotten(place: int, talk: Talk, told: str, names: Collection[str]) -> bool:

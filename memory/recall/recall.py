@@ -7,7 +7,7 @@ Looking changes nothing. All chance is passed in, so a seed decides.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from django.db.models.functions import Coalesce, Greatest, Length
 from memory.embedding.spaces import CueVector, everyday_likeness
 from memory.emotion import MOVED
 from memory.errors import LimitError, OffsetError, VectorError, WidthError
+from memory.learning.sincerity import GAME_LINES, is_in_game
 from memory.models import Change, Memory, Page, Recall, Recalled
 from memory.models.memory import MemoryQuerySet
 from memory.recall.candidates import EVERYTHING, MemoryFilter, hash_term, load_candidates
@@ -36,6 +37,7 @@ AVERSION_WEIGHT = 2.0  # what hurt comes back by itself more than what pleased
 MAX_FLASHBACK_CANDIDATES = 25  # felt ones, and as many that were not recalled for long
 MIN_FLASHBACK_CHARACTERS = 12  # "Good night." is nothing to come back to,
 MAX_FLASHBACK_CHARACTERS = 400  # and no page comes in a flash
+GAME_TIME = timedelta(hours=8)  # a game lasts no longer than a session
 LEARNT = [kind for kind in Memory.Kind if kind not in Memory.MIRRORS]
 
 
@@ -241,20 +243,23 @@ class Origins:
 
     `sources` are the messages behind what was learnt; `outdated` are lines of which something that was learnt has been
     replaced, and `partly` those of them from which other things were learnt that still hold; `pages` are titles of
-    documents and the numbers of their pages.
+    documents and the numbers of their pages; `played` are lines of which nothing that was learnt holds, and that may
+    belong to a game or a story.
     """
 
     sources: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
     outdated: frozenset[UUID] = frozenset()
     partly: frozenset[UUID] = frozenset()
     pages: Mapping[UUID, tuple[str, int]] = field(default_factory=dict)
+    played: frozenset[UUID] = frozenset()
 
 
 NOWHERE = Origins()
 
 
 def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
-    """Return where these memories of the companion come from: a query, and one more where gists are among them.
+    """Return where these memories of the companion come from: a query, one more where gists are among them, and one more
+    where lines are of which nothing holds that was learnt.
 
     What a night has merged with its like is not outdated.
     """
@@ -297,6 +302,32 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
             for id, title, number in pages.values_list("memory", "document__title", "number")
             if id
         },
+        _find_played(
+            companion_id, [memory for memory in memories if memory.message_id and not holding[memory.pk]]
+        ),
+    )
+
+
+def _find_played(companion_id: UUID, lines: Sequence[Memory]) -> frozenset[UUID]:
+    """Return which of the lines may belong to a game or a story, by what was said before each of them."""
+    said = Memory.objects.of(companion_id).filter(kind=Memory.Kind.SAID).order_by("-happened_at", "-id")
+    before = [
+        said.filter(happened_at__range=(line.happened_at - GAME_TIME, line.happened_at)).values_list(
+            "happened_at", "id", "text"
+        )[: GAME_LINES + 1]
+        for line in lines
+    ]
+    rows = sorted(before[0].union(*before[1:])) if before else []
+    return frozenset(
+        line.pk
+        for line in lines
+        if is_in_game(
+            [
+                text
+                for at, id, text in rows
+                if line.happened_at - GAME_TIME <= at and (at, id) <= (line.happened_at, line.pk)
+            ]
+        )
     )
 
 

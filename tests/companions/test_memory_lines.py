@@ -63,6 +63,12 @@ def test_a_line_that_is_outdated_says_so() -> None:
     assert partly == '- [2026-03-04] Ana said, partly no longer true: "Coffee."'
 
 
+def test_a_line_of_a_game_says_so() -> None:
+    id = uuid4()
+    told = line(Origins(played=frozenset([id])), pk=id, kind="said", speaker="user")
+    assert told == '- [2026-03-04] Ana said, maybe in a game or a story: "Coffee."'
+
+
 def test_learnt_things_come_first_and_the_companions_own_words_last() -> None:
     own, fact, said, diary = (
         Found(Memory(kind=kind, speaker=speaker, text=kind), 1.0, {})

@@ -106,6 +106,20 @@ def test_what_was_merged_or_put_right_is_not_partly_true(mira: Companion, say: S
     assert (origins.outdated, origins.partly) == ({revised.pk}, frozenset())
 
 
+def test_a_line_belongs_to_a_game_that_began_before_it(mira: Companion, say: Say) -> None:
+    before, _begins, played, _ends, after, known = say(
+        mira,
+        "I live in Porto.",
+        "Let's pretend we are at sea.",
+        "I am the captain of this ship, and I live on it.",
+        "Okay, back to real life.",
+        "I have to work tomorrow.",
+        "Let's play chess. I work in a bank.",
+    )
+    learnt(known, "Alice works in a bank.")
+    assert load_origins(mira.pk, [before, played, after, known]).played == {played.pk}
+
+
 def test_what_is_denied_is_not_the_same(mira: Companion, say: Say) -> None:
     meat, none = say(mira, "I eat meat.", "I do not eat meat.")
     assert kept(mira, found(meat, "meat"), found(none, "meat")) == [meat.text, none.text]
@@ -135,3 +149,5 @@ def test_nothing_found_asks_nothing_and_much_is_one_query(
     facts = [learnt(line, f"Fact of {line.text}") for line in lines]
     with django_assert_num_queries(1):
         load_origins(mira.pk, [*lines, *facts])
+    with django_assert_num_queries(2):  # of what may have been played nothing was learnt
+        load_origins(mira.pk, say(mira, *(f"Another thing {n}" for n in range(20))))
