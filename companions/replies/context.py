@@ -31,6 +31,7 @@ from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, load_
 from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
+from memory.language import pattern_of
 from memory.models import Recall, Thread
 from memory.recall.candidates import MemoryFilter
 from memory.recall.query import is_follow_up
@@ -52,6 +53,7 @@ from providers.selection import ChatProvider
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 
+TELLS_NAME = pattern_of("tells_own_name")
 MAX_HISTORY_MESSAGES = 400
 MOVED_ON_TURNS = 6  # of a session, after which an inner state from before it tells of something else
 SPARE_MEMORIES = 4  # recalled beside those that are shown, for some of them say the same thing
@@ -97,6 +99,14 @@ class TurnContext:
     def whose(self) -> str:
         """Return the person's name in `accounts.admission`."""
         return f"user:{self.companion.user_id}"
+
+    @property
+    def person(self) -> str:
+        """Return the person's name: their account's, or as the talk or the profile has it; empty where none does."""
+        said = [message.text for message in self.history if message.role == Message.Role.USER]
+        texts = [self.message.text, *reversed(said), *self.pinned.profile]
+        told = filter(None, map(TELLS_NAME.search, texts))
+        return self.companion.user.name or next((match[match.lastindex or 0] for match in told), "")
 
     @property
     def moment(self) -> list[str]:

@@ -35,6 +35,15 @@ def test_only_the_rules_stand_above_the_persona(mira: Companion) -> None:
     assert estimate(RULES) < 250
 
 
+@pytest.mark.parametrize("said", ["Hi, I'm Ana.", "Call me Ana!", "我叫Ana。"])
+def test_whoever_has_no_name_is_called_as_they_told(mira: Companion, said: str) -> None:
+    mira.user.name = ""
+    mira.user.save()
+    first = turn_of(mira, said)
+    end(first)
+    assert (first.person, turn_of(mira, "I'm Portuguese.").person) == ("Ana", "Ana")
+
+
 def test_names_stand_in_the_place_of_their_placeholders(alice: User) -> None:
     texts = {
         "persona": "{{Char}} is fond of {{ user }}, <BOT> says.",
