@@ -26,7 +26,7 @@ from tests.memory.consolidation.conftest import NIGHT, Know, calls, done, number
 POINTS = {
     "claimed": ("SELECT", 'FROM "memory_consolidation"'),
     "gathered": ("SELECT", 'FROM "memory_memory"'),
-    "asked": ("SELECT", "FOR NO KEY UPDATE"),
+    "asked": ("SELECT", "FOR UPDATE"),
     "written": ("UPDATE", '"memory_consolidation" SET "state"'),
 }
 
