@@ -28,8 +28,8 @@ MOVED = ("Alice moved to Porto on 3 March 2022", "event")
 def test_what_happens_once_is_the_same_on_one_day_or_told_again_soon(
     kept: tuple[str, str], other: tuple[str, str], days: int, agreement: Agreement
 ) -> None:
-    told = [
+    one, two = (
         Memory(pk=uuid4(), text=text, kind=kind, happened_at=at)
         for (text, kind), at in ((kept, DAY), (other, DAY + timedelta(days=days)))
-    ]
-    assert compare(*told, UTC, {"user": "Alice", "companion": "Mira"}) is agreement
+    )
+    assert compare(one, two, UTC, {"user": "Alice", "companion": "Mira"}) is agreement

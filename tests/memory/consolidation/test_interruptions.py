@@ -177,7 +177,8 @@ def test_what_was_deleted_while_the_model_thought_is_not_in_a_draft(
 ) -> None:
     consolidation.request_due_nights(NIGHT)
     answer(mira, known, rehearsal)
-    is_deleted, drafts = False, []
+    is_deleted = False
+    drafts: list[Any] = []
 
     def delete_once(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         nonlocal is_deleted
