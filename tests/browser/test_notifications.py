@@ -61,21 +61,22 @@ def told(path: str, **more: Any) -> str:
     )
 
 
-def shown(page: Page, many: int) -> list[dict[str, Any]]:
-    """The notifications that the browser shows, once there are so many."""
+def shown(page: Page, many: int) -> dict[str, dict[str, Any]]:
+    """The notifications that the browser has shown, by tag, once there are so many: after a while it takes them away."""
+    seen: dict[str, dict[str, Any]] = {}
     for _ in range(400):
-        found: list[dict[str, Any]] = page.evaluate(SHOWN)
-        if len(found) >= many:
-            return found
+        seen |= {one["tag"]: one for one in page.evaluate(SHOWN)}
+        if len(seen) >= many:
+            break
         page.wait_for_timeout(50)
-    return []
+    return seen
 
 
 def test_a_push_is_shown_and_leads_nowhere_else(worker: Worker, page: Page) -> None:
     worker.delivers(told("/companions/x/", tag="companion-x"))
     worker.delivers(told("https://elsewhere.example.org/x", tag="elsewhere"))
     worker.delivers("no JSON")
-    found = {one["tag"]: one for one in shown(page, 3)}
+    found = shown(page, 3)
     hers = found["companion-x"]
     assert (hers["title"], hers["body"], hers["data"]["url"]) == ("Mira", "Hello", "/companions/x/")
     assert found["elsewhere"]["data"]["url"] == "/companions/"
