@@ -18,9 +18,10 @@ from memory.emotion import Emotion
 MAX_TAG_CHARACTERS = 80
 DEFAULT_INTENSITY = 0.5  # where a tag has no number
 SIGN, WORD = re.compile("[<＜]"), re.compile(r"\w")
-HEAD = re.compile(r"[<＜](\s{0,2})([/／]?)\s{0,2}emotions?(?=[^\w-])", re.IGNORECASE)
-BEGUN = re.compile(r"[<＜]\s{0,2}[/／]?\s{0,2}(?:e|em|emo|emot|emoti|emotio|emotions?)?", re.IGNORECASE)
-CONTENT = regex.compile(r"([^<＜\n]*)[<＜]\s{0,2}[/／]\s{0,2}emotions?\s{0,2}[>＞]", regex.IGNORECASE)
+NAME = "emotions?(?:[_-]?tags?)?"  # the rules speak of an emotion tag, and small models call it that
+HEAD = re.compile(rf"[<＜](\s{{0,2}})([/／]?)\s{{0,2}}{NAME}(?=[^\w-])", re.IGNORECASE)
+BEGUN = regex.compile(rf"[<＜]\s{{0,2}}[/／]?\s{{0,2}}(?:{NAME})?", regex.IGNORECASE)
+CONTENT = regex.compile(rf"([^<＜\n]*)[<＜]\s{{0,2}}[/／]\s{{0,2}}{NAME}\s{{0,2}}[>＞]", regex.IGNORECASE)
 END = re.compile(r"[>＞\n<＜]")
 NUMBER = re.compile(r"(\d+(?:[.,]\d+)?|[.,]\d+)\s*(%?)")
 SPACES, LINE, ANY = re.compile(r"[^\S\n]*"), re.compile(r"[^\S\n]*\n?"), re.compile(r"\s*")
@@ -121,7 +122,7 @@ def _find_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
 
 def _find_begun_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
     """Return what may become a tag, at the end of the text; no more of it comes where that is the end of all."""
-    begun = BEGUN.fullmatch(text, at)
+    begun = BEGUN.fullmatch(text, at, partial=True)
     if begun is None:
         return Tag(at)
     if not is_end:
