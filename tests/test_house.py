@@ -32,6 +32,8 @@ SDKS = {"openai", "tokenizers", "safetensors", "httpx2", "aiohttp", "av"}
 THE_SERVERS_OWN = {
     "accounts.Invitation": "made by operators before anyone owns it",
     "memory.Space": "names a model, holds nothing of anyone's",
+    "providers.Download": "a model's file, the operator's",
+    "providers.PinnedDigest": "of a model's file, the operator's",
     "providers.Provider": "the operator's, whom everybody is answered by",
     "safety.AuditEntry": "about operators, kept when its subject is gone",
 }

@@ -21,6 +21,7 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         # This module is loaded before there are models.
+        from config.download_admin import download_desk
         from config.engine_admin import show_engines, stop_engine, use_file
         from config.mind_admin import mind_desk, try_engine
         from config.speech_admin import sound_desk
@@ -32,6 +33,7 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
             path("mind/engines/", self.admin_view(show_engines), name="mind_engines"),
             path("mind/engines/<int:id>/try/", self.admin_view(try_engine), name="mind_try"),
             path("mind/engines/<int:id>/stop/", self.admin_view(stop_engine), name="mind_stop"),
+            path("mind/downloads/", self.admin_view(download_desk), name="mind_downloads"),
             path("sound/", self.admin_view(sound_desk), name="sound"),
         ]
         return [*own, *urls]

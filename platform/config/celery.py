@@ -22,7 +22,7 @@ SIGN_SECONDS = 45
 app = Celery("kith")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(["companions.sessions", "companions.life"])
+app.autodiscover_tasks(["companions.sessions", "companions.life", "providers.downloads"])
 app.user_options["worker"].add(Option(["--with-beat"], is_flag=True, help="Run beat in this worker as well."))
 
 

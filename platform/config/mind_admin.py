@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from accounts.models import User
+from config.download_admin import describe_downloads
 from config.engine_admin import FileForm, describe_engines, find_files, get_models_folder
 from providers.clients import run_in_background
 from providers.discovery.hosted import find_hosted, load_hosted
@@ -114,6 +115,7 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
         "file_form": FileForm(request.GET or None),
         "models_folder": get_models_folder(),
         **describe_engines(),
+        **describe_downloads(),
     }
     return TemplateResponse(request, "admin/mind.html", context)
 

@@ -366,6 +366,8 @@ SAMPLING = {
 #:   many seconds
 LLM_SLOTS = env.int("LLM_SLOTS", None)
 LLM_QUIET_SECONDS = env.float("LLM_QUIET_SECONDS", 15.0)
+#: `KITH_DOWNLOAD_MB` | `40000` | how large a model's file may be that Kith fetches
+DOWNLOAD_BYTES = env.int("KITH_DOWNLOAD_MB", 40_000) * 1_000_000
 
 
 #: `EMBEDDING_FILE` | none | an embedding model's file in GGUF, which `make up` runs by an engine of Kith's own in
@@ -545,6 +547,7 @@ CELERY_BEAT_SCHEDULE = {
     "begin the nights that have come": every(300, "companions.tasks.begin_nights"),
     "tick": every(TICK_SECONDS, "companions.life.tasks.tick", expires=30),
     "reach whoever has not read": every(TICK_SECONDS, "companions.life.tasks.send_deliveries", expires=30),
+    "go on with downloads": every(TICK_SECONDS, "providers.downloads.tasks.resume_downloads"),
     "look for drives": every(600, "companions.life.tasks.seek"),
     "set missing timers": every(3600, "companions.life.tasks.set_missing_timers"),
     "sweep what is stored": every(3600, "files.tasks.sweep_contents"),

@@ -1,19 +1,21 @@
 """The guarded client: the only way to an address that a person, a card or a file has supplied.
 
 The address is read once; its name is looked up once, every number that it has is checked, and the connection goes to
-one that was checked. There are no redirects, no more is read than is allowed, and however slowly the other end trickles,
-it is over in time.
+one that was checked. No more is read than is allowed, and however slowly the other end trickles, it is over in time.
+`send_request` is not redirected. `open_stream` is, to addresses that are read, looked up and checked as the first was.
 """
 
 import ipaddress
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
+from email.message import Message
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from queue import Empty, SimpleQueue
 from threading import Event, Thread, Timer
+from urllib.parse import urljoin
 
 from django.conf import settings
 from urllib3.exceptions import LocationParseError
@@ -22,6 +24,11 @@ from urllib3.util import Url, parse_url
 CONNECT_TIMEOUT_SECONDS = 5.0  # for looking the name up, for the connection, and for its encryption, each
 TIMEOUT_SECONDS = 20.0
 MAX_BYTES = 65_536
+MAX_REDIRECTS = 5
+REDIRECTS = {301, 302, 303, 307, 308}
+CARRIED_HEADERS = {"user-agent", "range", "if-range"}  # to where a redirect leads; nothing that opens a door
+BLOCK_BYTES = 131_072  # of a stream: so much has to come within its stall time
+STALL_SECONDS = 30.0
 MAX_HOST_CHARACTERS = 253
 # What was given out of IPv6 for the Internet: the rest is local, reserved, or holds another number.
 PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
@@ -45,6 +52,15 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What the other end said last, its body in blocks as they come; OutboundError from them where it breaks off."""
+
+    status: int
+    headers: Message
+    blocks: Iterator[bytes]
 
 
 def resolve_host(host: str, port: int, timeout_seconds: float = CONNECT_TIMEOUT_SECONDS) -> Sequence[str]:
@@ -114,19 +130,83 @@ def send_request(
     """
     parts = parse_address(url)
     number = _choose_number(parts, resolve)
-    sent = {**(headers or {}), "Host": parts.netloc or "", "Connection": "close"}
     try:
         with _connect(parts, number) as wire, _cut_after(wire, timeout_seconds):
-            connection = HTTPConnection(parts.host or "")
-            connection.sock = wire
-            connection.request(method, parts.request_uri, body=body, headers=sent)
-            response = connection.getresponse()
+            response = _ask(wire, parts, method, body, headers or {})
             read = response.read(max_bytes)
             if len(read) < max_bytes and response.length:
                 raise OutboundError("unreachable", "The answer ended too soon.")
             return Answer(response.status, dict(response.headers), read)
     except (HTTPException, OSError, UnicodeError, ValueError) as error:
         raise OutboundError("unreachable", type(error).__name__) from error
+
+
+@contextmanager
+def open_stream(
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    stall_seconds: float = STALL_SECONDS,
+    resolve: Resolve = resolve_host,
+) -> Iterator[Stream]:
+    """Get what the address answers, or the last of those that it redirects to; the body is read as the caller goes on.
+
+    OutboundError: `redirect` where one leads to where nobody may ask, or to yet another; `too_slow` where the head
+    takes longer than TIMEOUT_SECONDS, or a block than `stall_seconds`.
+    """
+    parts, sent = parse_address(url), dict(headers or {})
+    for hop in range(MAX_REDIRECTS + 1):
+        with ExitStack() as stack:
+            try:
+                wire = stack.enter_context(_connect(parts, _choose_number(parts, resolve)))
+                with _cut_after(wire, TIMEOUT_SECONDS):
+                    response = _ask(wire, parts, "GET", b"", sent)
+            except OutboundError as error:
+                if hop and error.code == "not_public":
+                    raise OutboundError("redirect", str(error)) from error
+                raise
+            except (HTTPException, OSError, UnicodeError, ValueError) as error:
+                raise OutboundError("unreachable", type(error).__name__) from error
+            if response.status not in REDIRECTS:
+                yield Stream(response.status, response.headers, _read_blocks(wire, response, stall_seconds))
+                return
+        parts = _parse_redirect(parts, response.headers.get("Location", ""))
+        sent = {name: value for name, value in sent.items() if name.lower() in CARRIED_HEADERS}
+    raise OutboundError("redirect", f"It is redirected more than {MAX_REDIRECTS} times.")
+
+
+def _parse_redirect(parts: Url, location: str) -> Url:
+    """Return where a redirect leads; OutboundError where nobody may ask there, or encryption would be given up."""
+    try:
+        target = parse_address(urljoin(parts.url, location))
+    except (OutboundError, ValueError) as error:
+        raise OutboundError("redirect", str(error)) from error
+    if parts.scheme == "https" and target.scheme != "https":
+        raise OutboundError("redirect", "It is redirected to an address without encryption.")
+    return target
+
+
+def _read_blocks(wire: socket.socket, response: HTTPResponse, stall_seconds: float) -> Iterator[bytes]:
+    while not response.isclosed():
+        try:
+            with _cut_after(wire, stall_seconds):
+                block = response.read(BLOCK_BYTES)
+        except (HTTPException, OSError, ValueError) as error:
+            raise OutboundError("unreachable", type(error).__name__) from error
+        if len(block) < BLOCK_BYTES and response.length:
+            raise OutboundError("unreachable", "The answer ended too soon.")
+        if block:
+            yield block
+
+
+def _ask(
+    wire: socket.socket, parts: Url, method: str, body: bytes, headers: Mapping[str, str]
+) -> HTTPResponse:
+    connection = HTTPConnection(parts.host or "")
+    connection.sock = wire
+    sent = {**headers, "Host": parts.netloc or "", "Connection": "close"}
+    connection.request(method, parts.request_uri, body=body, headers=sent)
+    return connection.getresponse()
 
 
 def _is_allowed(parts: Url) -> bool:
@@ -176,6 +256,8 @@ def _cut_after(wire: socket.socket, seconds: float) -> Iterator[None]:
     timer.start()
     try:
         yield
+    except TimeoutError:
+        is_late.set()
     except (HTTPException, OSError, ValueError, OutboundError):
         if not is_late.is_set():
             raise

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from database.encryption import decrypt, encrypt
+from providers.downloads.models import Download, PinnedDigest  # noqa: F401 (Django looks for them here)
 
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
 MAX_SLOTS, MAX_THREADS = 1000, 1024

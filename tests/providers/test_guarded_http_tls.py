@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from providers.guarded_http import OutboundError, send_request
+from providers.guarded_http import OutboundError, open_stream, send_request
 
 PEM = serialization.Encoding.PEM
 
@@ -52,6 +52,11 @@ class Teller(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"ok")
+
+    def do_GET(self) -> None:
+        self.send_response(302)
+        self.send_header("Location", f"http://{self.headers['Host']}/")
+        self.end_headers()
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Say nothing."""
@@ -113,3 +118,13 @@ def test_no_proxy_of_the_environment_stands_between(
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     assert send_request("POST", url, resolve=here).status == 201
+
+
+def test_a_redirect_that_gives_encryption_up_is_refused(
+    push_service: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, trusted = push_service
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    with pytest.raises(OutboundError) as refused, open_stream(url, resolve=here):
+        raise AssertionError
+    assert (refused.value.code, "encryption" in str(refused.value)) == ("redirect", True)

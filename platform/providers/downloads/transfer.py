@@ -1,0 +1,277 @@
+"""Fetching one model's file: resumed where it broke off, checked as a whole, then put in its place.
+
+Whoever fetches holds a lock on the incomplete file, which ends with the process. All else is in the row and in that file,
+so it can be killed at any line and run again.
+"""
+
+import errno
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+
+from jobs.lease import Clock, retry_at
+from providers.downloads.models import Download, PinnedDigest
+from providers.downloads.storage import get_part_path, has_room, lock_part, move_into_place, open_folder
+from providers.engine.gguf import MAGIC, ModelFileError, read_model_file
+from providers.guarded_http import STALL_SECONDS, OutboundError, Stream, open_stream
+
+log = structlog.get_logger(__name__)
+State, Failure = Download.State, Download.Failure
+PROGRESS_INTERVAL = timedelta(seconds=1)
+MARGIN_BYTES = 1_000_000_000  # that the disk keeps free: the database lies there too
+MAX_ATTEMPTS = 8  # one after another that bring nothing
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)\Z")
+RETRIED = {Failure.SLOW, Failure.UNREACHABLE, Failure.BROKEN, Failure.CHANGED}
+WORTHLESS = {
+    Failure.CHANGED,
+    Failure.CHECKSUM,
+    Failure.PINNED,
+    Failure.NOT_GGUF,
+    Failure.HTML,
+    Failure.TOO_LARGE,
+}
+OF_CLIENT = {
+    "too_slow": Failure.SLOW,
+    "unreachable": Failure.UNREACHABLE,
+    "no_such_host": Failure.UNREACHABLE,
+    "not_public": Failure.PRIVATE,
+    "redirect": Failure.REDIRECT,
+}
+OF_STATUS = {
+    401: Failure.DENIED,
+    403: Failure.DENIED,
+    404: Failure.MISSING,
+    408: Failure.SLOW,
+    410: Failure.MISSING,
+    416: Failure.CHANGED,
+    429: Failure.BROKEN,
+}
+
+
+class TransferError(Exception):
+    """Why a file was not fetched."""
+
+    def __init__(self, failure: Download.Failure) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+
+
+class StoppedError(Exception):
+    """The download was paused or removed meanwhile, or this process is to end."""
+
+
+@dataclass
+class Transfer:
+    """One attempt at a file, which goes on from what came before."""
+
+    row: Download
+    part: Path
+    file: FileIO
+    clock: Clock
+    is_stopping: Callable[[], bool]
+    stall_seconds: float
+    margin_bytes: int
+
+    def fetch(self) -> None:
+        """Receive what is missing; TransferError, StoppedError."""
+        row = self.row
+        if os.fstat(self.file.fileno()).st_size < row.received_bytes:
+            self._begin_anew()
+        self.file.truncate(row.received_bytes)
+        self.file.seek(row.received_bytes)
+        if row.is_received:
+            return
+        headers = {"User-Agent": "Kith"}
+        if row.received_bytes and row.validator:
+            headers |= {"Range": f"bytes={row.received_bytes}-", "If-Range": row.validator}
+        with open_stream(row.url, headers=headers, stall_seconds=self.stall_seconds) as stream:
+            self._read_head(stream)
+            self._save_progress()
+            saved_at = self.clock()
+            for block in stream.blocks:
+                self._write(block, stream)
+                if self.is_stopping():
+                    raise StoppedError
+                if (now := self.clock()) - saved_at >= PROGRESS_INTERVAL:
+                    self._save_progress()
+                    saved_at = now
+        row.total_bytes = row.received_bytes
+        self._save_progress()
+
+    def _read_head(self, stream: Stream) -> None:
+        """Find out where the answer goes on and how long the file is; TransferError where it is no part of it."""
+        row = self.row
+        version = find_validator(stream)
+        if stream.status == 206:
+            found = CONTENT_RANGE.match(stream.headers.get("Content-Range", ""))
+            begins, total = (int(found[1]), int(found[2])) if found else (-1, -1)
+            if (begins, total, version) != (row.received_bytes, row.total_bytes, row.validator):
+                raise TransferError(Failure.CHANGED)
+        elif stream.status == 200:
+            self._begin_anew()
+            length = stream.headers.get("Content-Length", "")
+            row.total_bytes = int(length) if length.isdecimal() else None
+            row.validator = version
+        else:
+            broken = Failure.BROKEN if stream.status >= 500 else Failure.REFUSED
+            raise TransferError(OF_STATUS.get(stream.status, broken))
+        if (row.total_bytes or 0) > settings.DOWNLOAD_BYTES:
+            raise TransferError(Failure.TOO_LARGE)
+        if not has_room((row.total_bytes or 0) - row.received_bytes, self.margin_bytes):
+            raise TransferError(Failure.DISK_FULL)
+
+    def _write(self, block: bytes, stream: Stream) -> None:
+        if not self.row.received_bytes and not block.startswith(MAGIC):
+            is_page = block.lstrip().startswith(b"<") or "html" in stream.headers.get("Content-Type", "")
+            raise TransferError(Failure.HTML if is_page else Failure.NOT_GGUF)
+        if self.row.received_bytes + len(block) > settings.DOWNLOAD_BYTES:
+            raise TransferError(Failure.TOO_LARGE)
+        rest = memoryview(block)
+        while rest:
+            rest = rest[self.file.write(rest) :]
+        self.row.received_bytes += len(block)
+
+    def _begin_anew(self) -> None:
+        self.file.truncate(0)
+        self.file.seek(0)
+        self.row.received_bytes, self.row.validator, self.row.total_bytes = 0, "", None
+
+    def _save_progress(self) -> None:
+        """Write what has come to the disk, then to the row; StoppedError where that is not to go on."""
+        os.fsync(self.file.fileno())
+        update_active(
+            self.row,
+            received_bytes=self.row.received_bytes,
+            total_bytes=self.row.total_bytes,
+            validator=self.row.validator,
+            failure="",
+        )
+        if not connection.in_atomic_block:  # a download takes hours, and needs it for milliseconds
+            connection.close_if_unusable_or_obsolete()
+        if not has_room(0, self.margin_bytes):
+            raise TransferError(Failure.DISK_FULL)
+
+    def install(self) -> None:
+        """Check the file and put it in its place; TransferError, StoppedError."""
+        row, path = self.row, open_folder() / self.row.file_name
+        digest = check_file(self.part)
+        if not row.sha256:
+            pin, _is_new = PinnedDigest.objects.get_or_create(
+                url=row.url, defaults={"sha256": digest, "pinned_at": self.clock()}
+            )
+            if pin.sha256 != digest:
+                raise TransferError(Failure.PINNED)
+        elif row.sha256 != digest:
+            raise TransferError(Failure.CHECKSUM)
+        with transaction.atomic():
+            update_active(row, state=State.DONE, failure="")
+            if path.exists():
+                raise TransferError(Failure.NAME_TAKEN)
+            move_into_place(self.part, path)
+
+
+def run_download(
+    download_id: int,
+    clock: Clock,
+    *,
+    is_stopping: Callable[[], bool] = lambda: False,
+    stall_seconds: float = STALL_SECONDS,
+    margin_bytes: int = MARGIN_BYTES,
+) -> None:
+    """Fetch the file of that download; return where it is not due, another process does it, or it has to go on later."""
+    due = Download.objects.filter(pk=download_id, state=State.ACTIVE, next_at__lte=clock())
+    row = due.first()
+    if row is None:
+        return
+    before = row.received_bytes
+    try:
+        part = get_part_path(download_id)
+        with lock_part(part) as file:
+            if file is None:
+                return
+            row.refresh_from_db(from_queryset=due)
+            before = row.received_bytes
+            if is_in_place(row):
+                update_active(row, state=State.DONE, failure="")
+                part.unlink()
+            else:
+                transfer = Transfer(row, part, file, clock, is_stopping, stall_seconds, margin_bytes)
+                transfer.fetch()
+                transfer.install()
+    except (StoppedError, Download.DoesNotExist):
+        if not Download.objects.filter(pk=download_id).exists():
+            part.unlink(missing_ok=True)
+    except (TransferError, OutboundError, OSError) as error:
+        note_failure(row, classify(error), clock(), has_come=row.received_bytes > before)
+
+
+def classify(error: TransferError | OutboundError | OSError) -> Download.Failure:
+    """Return what went wrong, as the page says it."""
+    if isinstance(error, TransferError):
+        return error.failure
+    if isinstance(error, OutboundError):
+        return OF_CLIENT.get(error.code, Failure.ADDRESS)
+    return Failure.DISK_FULL if error.errno in DISK_FULL else Failure.NOT_WRITABLE
+
+
+def find_validator(stream: Stream) -> str:
+    """Return by what the server tells versions of the file apart: a strong ETag, else its date; "" where by nothing."""
+    tag = stream.headers.get("ETag", "")
+    found = tag if tag.startswith('"') else stream.headers.get("Last-Modified", "")
+    return found if len(found) <= 300 else ""
+
+
+def check_file(path: Path) -> str:
+    """Return the file's SHA-256; TransferError where it is no whole model in GGUF."""
+    try:
+        read_model_file(path)
+    except ModelFileError as error:
+        raise TransferError(Failure.NOT_GGUF) from error
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_in_place(row: Download) -> bool:
+    """Return whether the file has its name already, as after a kill right before that was written down.
+
+    TransferError where a file of that name is not known to be this one.
+    """
+    path = open_folder() / row.file_name
+    if not path.exists():
+        return False
+    wanted = row.sha256 or PinnedDigest.objects.filter(url=row.url).values_list("sha256", flat=True).first()
+    if not wanted or check_file(path) != wanted:
+        raise TransferError(Failure.NAME_TAKEN)
+    return True
+
+
+def update_active(row: Download, **fields: Any) -> None:
+    """Write these fields; StoppedError where the download is not to go on."""
+    if not Download.objects.filter(pk=row.pk, state=State.ACTIVE).update(**fields):
+        raise StoppedError
+
+
+def note_failure(row: Download, failure: Download.Failure, now: datetime, has_come: bool = False) -> None:
+    """Write down what went wrong, and when it goes on by itself, if it does; what is worthless is removed."""
+    attempts = 0 if has_come else row.attempts
+    fields: dict[str, Any] = {"failure": failure, "attempts": attempts + 1}
+    if failure in RETRIED and attempts < MAX_ATTEMPTS:
+        fields["next_at"] = retry_at(attempts, now)
+    else:
+        fields["state"] = State.FAILED
+    if failure in WORTHLESS:
+        get_part_path(row.pk).unlink(missing_ok=True)
+        fields |= {"received_bytes": 0, "total_bytes": None, "validator": ""}
+    Download.objects.filter(pk=row.pk, state=State.ACTIVE).update(**fields)
+    log.info("download_failed", download_id=row.pk, failure=failure.value, attempts=attempts + 1)
