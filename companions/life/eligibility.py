@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Max
 
 from accounts.usage import waits_until
+from companions.minds.choice import get_current_provider
 from companions.models import Companion, Life, Message, Timer, Waking
 
 TOO_LATE_AFTER = timedelta(hours=6)  # an evening's is none any more in the morning
@@ -44,7 +45,9 @@ def find_skip_reason(waking: Waking, companion: Companion, now: datetime) -> Rea
         return reason
     if _count_wakings_today(waking, companion, now) >= settings.LIFE_WAKINGS_PER_DAY:
         return Reason.TOO_MANY_A_DAY
-    if waits_until(companion.user, now, is_asked_for=waking.is_asked_for):
+    if not get_current_provider(companion).is_own and waits_until(
+        companion.user, now, is_asked_for=waking.is_asked_for
+    ):
         return Reason.NO_TOKENS
     return None
 

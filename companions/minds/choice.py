@@ -50,7 +50,12 @@ def take_model(companion: Companion, model: str) -> None:
 
 
 def find_proposed_model(companion: Companion, now: datetime) -> str:
-    """Return the operator's model where it is another than the companion's and its person is to be asked now, else ""."""
+    """Return the operator's model where it is another than the companion's and its person is to be asked now, else "".
+
+    Whoever has it answered by a provider of their own is not asked.
+    """
+    if get_current_provider(companion).is_own:
+        return ""
     mind, offered = get_mind(companion), find_providers()[0].model
     is_asked = mind.asks_again_at is None or mind.asks_again_at <= now
     is_other = bool(mind.model and offered) and offered not in {mind.model, mind.declined_model}

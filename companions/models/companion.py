@@ -1,4 +1,5 @@
 import uuid
+from dataclasses import replace
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -65,9 +66,12 @@ class Companion(models.Model):
 
     @property
     def preference(self) -> Preference:
-        """Which models it wants, and how much of their context; asks the database where its mind was not joined."""
+        """Which models it wants, whose own may be among them, and how much of their context.
+
+        It asks the database where its mind was not joined.
+        """
         mind = getattr(self, "mind", None)
-        return mind.preference if mind else NO_PREFERENCE
+        return replace(mind.preference if mind else NO_PREFERENCE, user_id=self.user_id)
 
     @property
     def policy(self) -> Policy:

@@ -373,7 +373,7 @@ def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
         companion=turn.companion,
         reply=turn.reply,
         purpose=ModelCall.Purpose.ANSWER,
-        provider=turn.provider.base_url,
+        provider=turn.provider.place,
         model=turn.provider.model,
         started_at=now,
     )

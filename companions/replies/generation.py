@@ -23,7 +23,7 @@ from companions.conversations.clean_answers import AnswerCleaner, Cut, Part
 from companions.conversations.emotion_tags import Expressions, Felt
 from companions.conversations.text_calls import QuotedCalls
 from companions.errors import LostOwnershipError
-from companions.events import CUT_AT_LIMIT, CUT_AT_LOOP, render_recalled
+from companions.events import CUT_AT_LIMIT, CUT_AT_LOOP, OWN_MODEL_FAILED, render_recalled
 from companions.models import Prompt, Reply
 from companions.models.companion import lock
 from companions.prompting.tool_lines import Line, compose_tool_result
@@ -35,14 +35,16 @@ from jobs.background import in_thread, in_thread_with_retry, run_in_background
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.clients import get_chat_client
-from providers.errors import EmptyAnswer, ProviderError, ProviderRefused
+from providers.errors import EmptyAnswer, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.failures import note_failure
+from providers.selection import OWN
 from providers.tokens import estimate_answer, estimate_messages
 from text.strings import storable
 
 State = Reply.State
 Outcome = ModelCall.Outcome
 Clock = Callable[[], datetime]
+OF_ITS_SERVER = {ProviderUnavailable.code, ProviderRefused.code}
 MARK_SECONDS = 0.1
 MAX_EMOTIONS = 100  # of one answer; more are no expression any more
 
@@ -126,7 +128,8 @@ class Generation:
         try:
             await self.answering
         except ProviderError as error:
-            self.said.code = error.code
+            is_of_own = self.turn.provider.is_own and error.code in OF_ITS_SERVER
+            self.said.code = OWN_MODEL_FAILED if is_of_own else error.code
             return State.FAILED
         except asyncio.CancelledError:
             if self.ends_as is None:
@@ -192,7 +195,9 @@ class Generation:
         except ProviderError as error:
             self._end_answer(meter, calls, before)
             await in_thread_with_retry(end_call, call, meter, prompt, perf_counter(), error)
-            await in_thread_with_retry(note_failure, call.provider, call.model, error, self.clock())
+            await in_thread_with_retry(
+                note_failure, call.provider, call.model, error, self.clock(), call.user_id
+            )
             raise
         except asyncio.CancelledError:
             self._end_answer(meter, calls, before)
@@ -321,7 +326,8 @@ def end_call(
         outcome = Outcome.REFUSED if isinstance(error, ProviderRefused) else Outcome.UNAVAILABLE
     usage = (error.usage or Usage(0, 0)) if error else meter.tokens(prompt)
     with transaction.atomic():
-        words = storable(error.said) if error else ""
+        # The words of a person's own provider may tell where it is.
+        words = storable(error.said) if error and call.provider != OWN else ""
         if words and call.companion_id:
             # The provider may have quoted the prompt: where that was scrubbed meanwhile, its words are not kept either.
             lock(call.companion_id)

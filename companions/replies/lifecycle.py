@@ -28,7 +28,7 @@ from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import load_session_mood
-from companions.minds.choice import keep_model
+from companions.minds.choice import get_current_provider, keep_model
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
 from companions.models.companion import hold, lock
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
@@ -117,11 +117,15 @@ def start(
 
 
 def admit_message(companion: Companion, now: datetime) -> None:
-    """Raise GateError where the person asked too much of all companions within the last minute, or has no tokens left."""
+    """Raise GateError where the person asked too much of all companions within the last minute, or has no tokens left.
+
+    A companion that is answered by its person's own provider needs none of theirs.
+    """
     recent = Reply.objects.filter(
         companion__user=companion.user_id, created_at__gt=now - timedelta(minutes=1)
     )
-    admit(companion.user, recent_messages=recent.count(), now=now)
+    is_own = get_current_provider(companion).is_own
+    admit(companion.user, recent_messages=recent.count(), now=now, is_own=is_own)
 
 
 def queue_reply(

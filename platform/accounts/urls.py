@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from accounts import views
+from accounts import own_models, views
 
 urlpatterns = [
     path("accounts/signup/", views.SignupView.as_view(), name="account_signup"),
@@ -12,5 +12,12 @@ urlpatterns = [
     path("settings/profile/", views.save_profile, name="settings_profile"),
     path("settings/tokens/", views.make_token, name="settings_tokens"),
     path("settings/tokens/<int:pk>/revoke/", views.revoke_token, name="settings_token_revoke"),
+    path("settings/models/", own_models.show_own_models, name="own_models"),
+    path("settings/models/add/", own_models.add_own_model, name="own_model_add"),
+    path("settings/models/list/", own_models.list_models, name="own_models_list"),
+    path("settings/models/<int:pk>/", own_models.edit_own_model, name="own_model"),
+    path("settings/models/<int:pk>/list/", own_models.list_models, name="own_model_list"),
+    path("settings/models/<int:pk>/try/", own_models.try_own_model, name="own_model_try"),
+    path("settings/models/<int:pk>/delete/", own_models.delete_own_model, name="own_model_delete"),
     path("settings/delete/", views.delete_account, name="settings_delete"),
 ]

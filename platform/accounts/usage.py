@@ -18,6 +18,7 @@ from accounts.models import ModelCall, SoundCall, User
 from accounts.rates import admit_to
 from providers.errors import MalformedError, ProviderRefused
 from providers.failures import note_failure
+from providers.selection import OWN
 from providers.tokens import Metered, metered
 
 NO_TOKENS = "no_tokens_left"
@@ -39,10 +40,13 @@ class Allowance:
 
 
 def allowance(user: User, now: datetime) -> Allowance:
-    """Return the person's limits, their own or the platform's, and the tokens of their local day (one query)."""
+    """Return the person's limits, their own or the platform's, and the tokens of their local day (one query).
+
+    What their own providers were asked is theirs to pay, and not counted.
+    """
     began_at, ends_at = local_day(user, now)
     tokens = user.tokens_per_day
-    calls = ModelCall.objects.owned_by(user).filter(started_at__gte=began_at)
+    calls = ModelCall.objects.owned_by(user).filter(started_at__gte=began_at).exclude(provider=OWN)
     today = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))
     return Allowance(
         messages_per_minute=_messages_per_minute(user),
@@ -68,12 +72,16 @@ def local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
 # -- the gate ---------------------------------------------------------------------------------------
 
 
-def admit(user: User, *, recent_messages: int, now: datetime) -> None:
-    """Let a message in; GateError where the last minute's messages or the day's tokens reach the limit."""
+def admit(user: User, *, recent_messages: int, now: datetime, is_own: bool = False) -> None:
+    """Let a message in; GateError where the last minute's messages or the day's tokens reach the limit.
+
+    Where it is the person's own provider that `is_own` says will answer, their tokens are not asked after.
+    """
     if recent_messages >= _messages_per_minute(user):
         detail = _("That was a lot at once. Wait a minute, then go on; nothing is lost.")
         raise GateError("too_many_messages", detail, MINUTE_SECONDS)
-    _require_tokens(allowance(user, now), now)
+    if not is_own:
+        _require_tokens(allowance(user, now), now)
 
 
 def admit_work(user: User, what: str, now: datetime) -> None:
@@ -157,7 +165,8 @@ def charged(
                 charge.calls = ModelCall.objects.bulk_create(rows)
             for call in calls:
                 if call.error:
-                    note_failure(call.provider, call.model, call.error, clock())
+                    user_id = payer.user_id if payer else None
+                    note_failure(call.provider, call.model, call.error, clock(), user_id)
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:

@@ -19,6 +19,7 @@ from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
 from accounts.models import Token
+from accounts.own_models import has_page
 from accounts.usage import allowance
 from database.queries import lift_statement_timeout
 
@@ -63,6 +64,7 @@ def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -
         "deletion_form": DeletionForm(request.user),
         "tokens": Token.objects.owned_by(request.user).live(),
         "allowance": allowance(request.user, timezone.now()),
+        "has_own_models": has_page(request.user),
         "now": timezone.now(),
     }
     return render(request, "accounts/settings.html", context | changed, status=status)

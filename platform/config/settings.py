@@ -247,6 +247,7 @@ RATES = {  # of one person: how often, and in how many seconds
     "uploads": [(120, 60)],
     "timers": [(120, 60)],
     "companions": [(60, 3600)],
+    "own_models": [(10, 60), (200, 3600)],
     "memories": [(300, 60), (20_000, 86_400)],
 }
 NEWS_CHARACTERS = 40_000  # of all observations in one question for news
@@ -313,6 +314,9 @@ MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # keys to the API that one person holds at once
 COMPANIONS_EACH = 200
+#: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each person may have answer their
+#:   companions; `0`: none
+OWN_PROVIDERS_EACH = env.int("KITH_OWN_PROVIDERS", 0)
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond

@@ -81,9 +81,11 @@ def get_chat_client(provider: "ChatProvider") -> "ChatClient":
 
     timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=settings.CHAT_RETRIES)
     chats = _of_running_loop().chats
-    made_from = provider.base_url, provider.model, provider.api_key, timeouts
+    made_from = provider.user_id, provider.base_url, provider.model, provider.api_key, timeouts
     if made_from not in chats:
-        chats[made_from] = ChatClient(provider.base_url, provider.api_key, provider.model, timeouts)
+        chats[made_from] = ChatClient(
+            provider.base_url, provider.api_key, provider.model, timeouts, is_guarded=provider.is_own
+        )
     return chats[made_from]
 
 

@@ -6,6 +6,7 @@ ProviderError
 │   ├── ModelMissing      no provider in force has the model that was asked for
 │   └── ModelLoading      its server has only begun: soon it will answer
 ├── ProviderRefused       4xx: bad request, bad key: again will not help
+│   ├── AddressRefused    nobody may have it asked from here
 │   ├── AnswerWithheld    what was asked, or answered, is not to be said
 │   └── ContextTooLong    the prompt does not fit, however short its history
 ├── EmptyAnswer           nothing was said, also when asked again
@@ -82,6 +83,10 @@ class ProviderRefused(ProviderError):
         "The model's server could not take this request. That is not for what you wrote, which is kept; whoever runs"
         " this Kith can see what the server says."
     )
+
+
+class AddressRefused(ProviderRefused):
+    """A person's own address that is none of the open Internet."""
 
 
 class AnswerWithheld(ProviderRefused):

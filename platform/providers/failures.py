@@ -2,11 +2,20 @@
 
 import re
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Q
 
-from providers.errors import ContextTooLong, EmptyAnswer, MalformedError, ProviderBusy, ProviderError
-from providers.models import Provider
+from providers.errors import (
+    AddressRefused,
+    ContextTooLong,
+    EmptyAnswer,
+    MalformedError,
+    ProviderBusy,
+    ProviderError,
+)
+from providers.models import OwnProvider, Provider
+from providers.selection import OWN
 
 Failure = Provider.Failure
 MONEY = re.compile(
@@ -23,6 +32,8 @@ KEY_STATUSES, MONEY_STATUS, LIMIT_STATUS, NOT_FOUND_STATUSES = {401, 403}, 402, 
 def classify(error: ProviderError) -> Failure:
     """Return what kind of failure it is, by the error's class, its HTTP status, and the server's words."""
     status, said = error.status or 0, error.said
+    if isinstance(error, AddressRefused):
+        return Failure.FORBIDDEN
     if isinstance(error, ContextTooLong):
         return Failure.CONTEXT
     if isinstance(error, EmptyAnswer | MalformedError):
@@ -46,8 +57,15 @@ def classify(error: ProviderError) -> Failure:
     return Failure.SILENT if SILENT.search(said) else Failure.UNREACHABLE
 
 
-def note_failure(base_url: str, model: str, error: ProviderError, now: datetime) -> None:
-    """Note the error at the database's provider of that address and model, if there is one, or of that model's file."""
-    if not isinstance(error, ProviderBusy):
-        failed = Provider.objects.filter(Q(base_url=base_url) | ~Q(engine_file=""), model=model)
-        failed.update(last_error=classify(error), last_error_at=now)
+def note_failure(place: str, model: str, error: ProviderError, now: datetime, user_id: int | None) -> None:
+    """Note the error at the database's provider of that address and model, if there is one, or of that model's file.
+
+    Where the place is OWN, it is the person's.
+    """
+    if isinstance(error, ProviderBusy):
+        return
+    if place == OWN:
+        failed: Any = OwnProvider.objects.owned_by(user_id).filter(model=model)
+    else:
+        failed = Provider.objects.filter(Q(base_url=place) | ~Q(engine_file=""), model=model)
+    failed.update(last_error=classify(error), last_error_at=now)

@@ -100,7 +100,7 @@ def parse_address(url: str) -> Url:
 
 def require_public(url: str, *, resolve: Resolve = resolve_host) -> None:
     """Return where the address may be asked as its host is now; OutboundError where not. Nothing is asked."""
-    _choose_number(parse_address(url), resolve)
+    choose_number(parse_address(url), resolve)
 
 
 def is_public(number: str) -> bool:
@@ -129,7 +129,7 @@ def send_request(
     OutboundError where nobody may ask there, or nothing whole comes back in time.
     """
     parts = parse_address(url)
-    number = _choose_number(parts, resolve)
+    number = choose_number(parts, resolve)
     try:
         with _connect(parts, number) as wire, _cut_after(wire, timeout_seconds):
             response = _ask(wire, parts, method, body, headers or {})
@@ -158,7 +158,7 @@ def open_stream(
     for hop in range(MAX_REDIRECTS + 1):
         with ExitStack() as stack:
             try:
-                wire = stack.enter_context(_connect(parts, _choose_number(parts, resolve)))
+                wire = stack.enter_context(_connect(parts, choose_number(parts, resolve)))
                 with _cut_after(wire, TIMEOUT_SECONDS):
                     response = _ask(wire, parts, "GET", b"", sent)
             except OutboundError as error:
@@ -218,7 +218,7 @@ def _bare_host(parts: Url) -> str:
     return (parts.host or "").strip("[]")
 
 
-def _choose_number(parts: Url, resolve: Resolve) -> str:
+def choose_number(parts: Url, resolve: Resolve = resolve_host) -> str:
     """Return a number that was checked; a name that stands for anything of ours beside is refused as a whole."""
     numbers = list(resolve(_bare_host(parts), parts.port or 443))
     if not numbers:

@@ -1,9 +1,10 @@
-"""Chat providers that operators keep in the database, beside those that the environment sets."""
+"""Chat providers that operators keep in the database, beside those that the environment sets; and people's own."""
 
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from database.encryption import decrypt, encrypt
 from providers.downloads.models import Download, PinnedDigest  # noqa: F401 (Django looks for them here)
+from providers.guarded_http import OutboundError, parse_address
 
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
 MAX_SLOTS, MAX_THREADS = 1000, 1024
@@ -41,12 +43,49 @@ def validate_address(address: str) -> None:
         raise ValidationError(_("An address ends with its path, such as /v1; a key has a field of its own."))
 
 
-class Provider(models.Model):
+def validate_outside_address(address: str) -> None:
+    """Raise ValidationError where no person may have Kith ask, but for what its name stands for."""
+    validate_address(address)
+    try:
+        parse_address(address)
+    except OutboundError as error:
+        raise ValidationError(
+            _(
+                "From here only addresses on the open Internet are asked, which begin with https:// and have no port."
+            )
+        ) from error
+
+
+class KeyedModel(models.Model):
+    """A row with a key: `sealed_key` is encrypted; empty where none is wanted."""
+
+    sealed_key = models.BinaryField(_("key, encrypted"), blank=True, default=b"", editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def api_key(self) -> str:
+        """Return the key; DecryptionError where it was sealed with another KITH_ENCRYPTION_KEY."""
+        return decrypt(self.sealed_key).decode() if self.sealed_key else ""
+
+    @api_key.setter
+    def api_key(self, key: str) -> None:
+        self.sealed_key = encrypt(key.encode()) if key else b""
+
+    @property
+    def key_end(self) -> str:
+        """Return the last characters of a key that is long enough, by which who has several tells them apart."""
+        key = self.api_key
+        return key[-SHOWN_CHARACTERS:] if len(key) >= MIN_SHOWN_OF else ""
+
+
+class Provider(KeyedModel):
     """A server of OpenAI's chat completions, and a model on it; or a model's file, which Kith's own engine runs.
 
     Of each capability the first active one by `order` is asked, where the environment sets none; see
-    `providers.selection`. `sealed_key` is its key, encrypted; empty where it wants none. `last_error` is how it last
-    failed, not in the server's words, which may quote what people said.
+    `providers.selection`. `last_error` is how it last failed, not in the server's words, which may quote what people
+    said.
     """
 
     class Capability(models.TextChoices):
@@ -73,6 +112,10 @@ class Provider(models.Model):
         BROKEN = "broken", _("The server failed. Its own log says why.")
         REFUSED = "refused", _("The server refused the request.")
         EMPTY = "empty", _("The model gave no answer, or none that can be read.")
+        FORBIDDEN = (
+            "forbidden",
+            _("The address is not on the open Internet, and no other is asked from here."),
+        )
 
     name = models.CharField(_("name"), max_length=80)
     capability = models.CharField(_("capability"), max_length=16, choices=Capability, default=Capability.CHAT)
@@ -97,7 +140,6 @@ class Provider(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(MAX_THREADS)],
         help_text=_("With how many threads the engine computes; empty: one less than there are cores"),
     )
-    sealed_key = models.BinaryField(_("key, encrypted"), blank=True, default=b"", editable=False)
     order = models.IntegerField(_("order"), default=0, help_text=_("The lowest number is asked"))
     is_active = models.BooleanField(_("active"), default=True)
     context_tokens = models.PositiveIntegerField(
@@ -141,17 +183,48 @@ class Provider(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def api_key(self) -> str:
-        """Return the key; DecryptionError where it was sealed with another KITH_ENCRYPTION_KEY."""
-        return decrypt(self.sealed_key).decode() if self.sealed_key else ""
 
-    @api_key.setter
-    def api_key(self, key: str) -> None:
-        self.sealed_key = encrypt(key.encode()) if key else b""
+class OwnProviderQuerySet(models.QuerySet["OwnProvider"]):
+    def owned_by(self, user: Any) -> Self:
+        """Return those of the person, who is given as such or by id."""
+        return self.filter(user=user)
 
-    @property
-    def key_end(self) -> str:
-        """Return the last characters of a key that is long enough, by which who has several tells them apart."""
-        key = self.api_key
-        return key[-SHOWN_CHARACTERS:] if len(key) >= MIN_SHOWN_OF else ""
+
+class OwnProvider(KeyedModel):
+    """A person's own server of OpenAI's chat completions, and a model on it.
+
+    Their companions that are to be answered by a model of that name are answered by it, and nobody else's are. It is
+    asked through the guard of `providers.guarded_client`.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="own_providers")
+    name = models.CharField(_("name"), max_length=80)
+    base_url = models.CharField(
+        _("address"),
+        max_length=200,
+        validators=[validate_outside_address],
+        help_text=_("Of OpenAI's form, usually up to /v1: https://api.example.com/v1"),
+    )
+    model = models.CharField(_("model"), max_length=200, help_text=_("As the server names it"))
+    context_tokens = models.PositiveIntegerField(
+        _("context tokens"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(MIN_CONTEXT_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
+        help_text=_("How much the model reads at once; empty: as much as this Kith takes for granted"),
+    )
+    last_error = models.CharField(
+        _("last error"), max_length=16, choices=Provider.Failure, blank=True, editable=False
+    )
+    last_error_at = models.DateTimeField(_("last failed"), null=True, blank=True, editable=False)
+
+    objects = OwnProviderQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("own provider")
+        verbose_name_plural = _("own providers")
+        ordering = ["name", "pk"]
+        constraints = [models.UniqueConstraint(fields=["user", "model"], name="own_provider_once")]
+
+    def __str__(self) -> str:
+        return f"own provider {self.pk}"

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Which models, by the names that requests give them, and at most how much context; empty: the installation's."""
+    """Which models, by the names that requests give them, and at most how much context; empty: the installation's.
+
+    `user_id` is whose own providers may be asked beside the installation's.
+    """
 
     chat_model: str = ""
     background_model: str = ""
     context_tokens: int | None = None
+    user_id: int | None = None
 
 
 NO_PREFERENCE = Preference()

@@ -8,11 +8,13 @@ import aiohttp
 import httpx2
 import openai
 
-from providers.errors import ModelLoading, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.errors import AddressRefused, ModelLoading, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.guarded_http import OutboundError
 
 SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
-# Everything that the SDK and the clients below it raise when a call fails.
-SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError)
+# Everything that the SDK, the clients below it and their guard raise when a call fails.
+SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError, OutboundError)
+FORBIDDEN = {"bad_address", "bad_port", "not_https", "not_public"}  # codes of OutboundError
 TEMPORARY_REFUSALS = {408, 409, 425, 429}  # 4xx that say "later", not "never"
 
 
@@ -39,9 +41,11 @@ def make_error(status: int | None, message: str) -> ProviderError:
 
 
 def translate_error(
-    error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError, api_key: str
+    error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError | OutboundError, api_key: str
 ) -> ProviderError:
-    """Return one of our errors for one of the SDK's or its HTTP client's, with the provider's own words."""
+    """Return one of our errors for one of the SDK's, its HTTP client's or the guard's, with the provider's own words."""
+    if isinstance(error, OutboundError):
+        return (AddressRefused if error.code in FORBIDDEN else ProviderUnavailable)(str(error))
     if not isinstance(error, openai.APIStatusError):
         cause = error.__cause__ or error
         return ProviderUnavailable(redact(f"{type(cause).__name__}: {cause}", api_key))

@@ -1,5 +1,7 @@
 """Which chat providers are in force: the environment's, else the database's active ones, else what `make up` found.
 
+Beside these a person's own, for their companions alone and only by the name of its model.
+
 The database is read by whoever asks, at most once in FRESH_SECONDS in each process, so all of them follow a change within
 that time; an event loop, in which nothing may wait for it, goes by what its process has read last.
 """
@@ -11,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from urllib.parse import urlsplit
 
 import structlog
@@ -23,7 +26,7 @@ from database.queries import DATABASE_UNAVAILABLE
 from providers.engine.registry import NOT_STARTED, read_running
 from providers.engine.rows import want_engines
 from providers.errors import ModelMissing
-from providers.models import Provider
+from providers.models import OwnProvider, Provider
 from providers.preference import get_preference
 
 log = structlog.get_logger(__name__)
@@ -32,11 +35,16 @@ FRESH_SECONDS = 2.0
 ENGINE_DRY_MULTIPLIER = (
     0.8  # small models, as people run them by themselves, often say the same again and again
 )
+MAX_PEOPLE = 1000  # whose own providers a process remembers
+OWN = "own"  # in place of the address of a person's own provider, which is nobody else's business
 
 
 @dataclass(frozen=True, slots=True)
 class ChatProvider:
-    """A server, a model on it, and what it can do. `id` is its row's; None where the environment set it."""
+    """A server, a model on it, and what it can do.
+
+    `id` is its row's; None where the environment set it. `user_id` is whose own it is; None where it is the operator's.
+    """
 
     base_url: str
     model: str
@@ -46,6 +54,16 @@ class ChatProvider:
     is_rehearsal: bool = False
     id: int | None = None
     dry_multiplier: float | None = None
+    user_id: int | None = None
+
+    @property
+    def is_own(self) -> bool:
+        return self.user_id is not None
+
+    @property
+    def place(self) -> str:
+        """Return the address for records."""
+        return OWN if self.is_own else self.base_url
 
 
 ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in order of fallback
@@ -54,8 +72,13 @@ ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in orde
 class Cache:
     """What this process has read of the database last."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        read: Callable[[], ActiveProviders] | None = None,
+    ) -> None:
         self._clock = clock
+        self._read = read
         self._read_at = float("-inf")
         self._known: ActiveProviders | None = None
 
@@ -68,7 +91,7 @@ class Cache:
         if now - self._read_at >= FRESH_SECONDS and not _is_in_loop() and not connection.needs_rollback:
             try:
                 with transaction.atomic() if connection.in_atomic_block else nullcontext():
-                    self._known = read_active()
+                    self._known = (self._read or read_active)()
             except DATABASE_UNAVAILABLE as error:
                 log.warning("providers_not_read", error=type(error).__name__)
             if self._known is not None:
@@ -81,6 +104,11 @@ class Cache:
 
 
 _cache = Cache()
+
+
+@lru_cache(MAX_PEOPLE)
+def _get_own_cache(user_id: int) -> Cache:
+    return Cache(read=partial(_read_own, user_id))
 
 
 def get_provider(capability: Capability = Capability.CHAT, model: str | None = None) -> ChatProvider:
@@ -103,9 +131,13 @@ def find_providers(
 ) -> Sequence[ChatProvider]:
     """Return the providers in force in order of fallback, of that model alone where one is named: maybe none.
 
+    Where the person whom the preference names has one of that model, it is that alone: no other is asked in its place.
     For work beside the talk those of the talk come after its own. What `make up` found stands in where the database has
     none, or none of that model.
     """
+    user_id = get_preference().user_id
+    if model and user_id and (own := [each for each in find_own(user_id) if each.model == model]):
+        return _limit_context(own)
     environment = get_environment_provider()
     if is_set_by_environment():
         candidates: Sequence[ChatProvider] = [environment]
@@ -119,6 +151,11 @@ def find_providers(
         [provider for provider in candidates if provider.model == model]
         or [provider for provider in [environment] if provider.model == model]
     )
+
+
+def find_own(user_id: int) -> Sequence[ChatProvider]:
+    """Return the person's own providers, each of another model; none where the operator allows none."""
+    return _get_own_cache(user_id).get().get(OWN, ()) if settings.OWN_PROVIDERS_EACH else ()
 
 
 def _limit_context(providers: Sequence[ChatProvider]) -> Sequence[ChatProvider]:
@@ -139,6 +176,11 @@ def follow_change() -> None:
     """Have this process and the engines follow a change of the rows with its commit; others do within FRESH_SECONDS."""
     transaction.on_commit(_cache.forget)
     transaction.on_commit(lambda: want_engines(are_waiting=is_set_by_environment()))
+
+
+def follow_own_change(user_id: int) -> None:
+    """Have this process follow a change of the person's own rows with its commit; others do within FRESH_SECONDS."""
+    transaction.on_commit(_get_own_cache(user_id).forget)
 
 
 def is_set_by_environment() -> bool:
@@ -181,13 +223,34 @@ def describe(row: Provider) -> ChatProvider:
             id=row.pk,
             dry_multiplier=ENGINE_DRY_MULTIPLIER,
         )
-    try:
-        key = row.api_key
-    except DecryptionError:
-        log.warning("provider_key_not_opened", provider=row.pk)
-        key = ""
     slots = count_slots(row.base_url) if row.slots is None else row.slots
-    return ChatProvider(row.base_url, row.model, key, context, slots, id=row.pk)
+    return ChatProvider(row.base_url, row.model, _open_key(row), context, slots, id=row.pk)
+
+
+def describe_own(row: OwnProvider) -> ChatProvider:
+    """Return how a person's own provider is asked: through the guard, and by as many at once as there are."""
+    return ChatProvider(
+        row.base_url,
+        row.model,
+        _open_key(row),
+        row.context_tokens or settings.CONTEXT_TOKENS,
+        slots=0,
+        id=row.pk,
+        user_id=row.user_id,
+    )
+
+
+def _open_key(row: Provider | OwnProvider) -> str:
+    try:
+        return row.api_key
+    except DecryptionError:
+        log.warning("provider_key_not_opened", provider=row.pk, is_own=isinstance(row, OwnProvider))
+        return ""
+
+
+def _read_own(user_id: int) -> ActiveProviders:
+    """Return the person's own providers (one query)."""
+    return {OWN: [describe_own(row) for row in OwnProvider.objects.owned_by(user_id)]}
 
 
 @transaction.atomic

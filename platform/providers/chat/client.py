@@ -25,6 +25,7 @@ from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
 from providers.chat.stream import Deadline, StreamParser, read_events
 from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
+from providers.guarded_client import build_guard
 from providers.sdk_errors import SDK_ERRORS, redact, translate_error
 from providers.tls import get_tls_context
 from providers.tokens import estimate_messages, neutralise_messages
@@ -49,7 +50,7 @@ class Timeouts:
 
 
 class ChatClient:
-    """One server and one client for it; used in one event loop only.
+    """One server and one client for it; used in one event loop only. One that a person named is asked through the guard.
 
     Every method may raise ProviderUnavailable or ProviderRefused, and nothing else of a provider's.
     """
@@ -61,6 +62,8 @@ class ChatClient:
         model: str,
         timeouts: Timeouts,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        is_guarded: bool = False,
     ) -> None:
         self.model = model
         self._clock = clock
@@ -74,9 +77,8 @@ class ChatClient:
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.
         # A key goes to the address that it was entered for, and to no other that this names.
-        http_client = openai.DefaultAioHttpClient(
-            timeout=timeout, verify=get_tls_context(), follow_redirects=not api_key
-        )
+        manner = build_guard() if is_guarded else {"follow_redirects": not api_key}
+        http_client = openai.DefaultAioHttpClient(timeout=timeout, verify=get_tls_context(), **manner)
         self._client = openai.AsyncOpenAI(
             base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http_client
         )

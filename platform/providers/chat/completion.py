@@ -94,7 +94,7 @@ def metered_completion(
         if usage != NOTHING or not isinstance(failed, ProviderBusy):
             note(
                 Metered(
-                    provider.base_url,
+                    provider.place,
                     provider.model,
                     usage.prompt_tokens,
                     usage.is_estimated,

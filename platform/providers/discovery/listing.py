@@ -19,6 +19,8 @@ from django.utils.translation import gettext_lazy as _
 from providers.discovery.hosted import find_hosted
 from providers.discovery.models import Kind, Model, Server, can_chat
 from providers.errors import ProviderError
+from providers.guarded_client import build_guard
+from providers.guarded_http import OutboundError
 from providers.tls import get_tls_context
 from text.strings import is_storable
 
@@ -41,6 +43,7 @@ CONTEXT_FIELDS = (  # the first is what is in force
     "context_window",
     "max_context_length",
 )
+FORBIDDEN = _("The address is not on the open Internet, and no other is asked from here.")
 Fields = Mapping[str, Any]
 
 
@@ -79,13 +82,17 @@ async def _look_at(port: int, usual: Kind) -> Server | None:
         return Server(kind, base_url, trouble=str(error.sentence))
 
 
-async def read_server(base_url: str, api_key: str = "", timeout_seconds: float = TIMEOUT_SECONDS) -> Server:
-    """Return what the server at the address says of itself and its models; ListingError where it is none."""
+async def read_server(
+    base_url: str, api_key: str = "", timeout_seconds: float = TIMEOUT_SECONDS, *, is_guarded: bool = False
+) -> Server:
+    """Return what the server at the address says of itself and its models; ListingError where it is none.
+
+    An address that a person gave is asked through the guard.
+    """
     base_url = base_url.rstrip("/")
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    client = httpx2.AsyncClient(
-        headers=headers, timeout=timeout_seconds, verify=get_tls_context(), follow_redirects=False
-    )
+    manner = build_guard() if is_guarded else {"follow_redirects": False}
+    client = httpx2.AsyncClient(headers=headers, timeout=timeout_seconds, verify=get_tls_context(), **manner)
     async with client:
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -213,6 +220,9 @@ async def _get_object(client: httpx2.AsyncClient, url: str, body: Fields | None 
                 received += part
                 if len(received) > MAX_BYTES:
                     raise _no_model_server(url, "endless answer")
+    except OutboundError as error:
+        sentence = _("There is no such host.") if error.code == "no_such_host" else FORBIDDEN
+        raise ListingError(error.code, sentence) from error
     except httpx2.ConnectError as error:
         sentence = format_lazy(
             _("Nothing answers at {place}. Is the server running, and the address right?"), place=_place(url)

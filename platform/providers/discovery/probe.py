@@ -119,7 +119,9 @@ async def try_provider(
 ) -> Trial:
     """Say the sentence to it, once, and return what came of that; a piece of reasoning counts as the first one too."""
     timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=0)
-    client = ChatClient(provider.base_url, provider.api_key, provider.model, timeouts)
+    client = ChatClient(
+        provider.base_url, provider.api_key, provider.model, timeouts, is_guarded=provider.is_own
+    )
     began = perf_counter()
     try:
         answer = await _ask_sentence(client, sentence, timeout_seconds)

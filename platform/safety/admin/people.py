@@ -23,6 +23,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from accounts.admin import PlainLookups
 from accounts.models import SoundCall, User
 from accounts.models.user import list_time_zones
+from providers.models import OwnProvider
 from safety import operators
 from safety.admin.private import PrivateAdmin, link, moment, number
 from safety.audit import record
@@ -107,7 +108,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     fieldsets = (
         (None, {"fields": ("email", "password", "name")}),
         (_("Where and how they read"), {"fields": ("language", "time_zone")}),
-        (_("What they may use"), {"fields": ("messages_per_minute", "tokens_per_day")}),
+        (_("What they may use"), {"fields": ("messages_per_minute", "tokens_per_day", "own_models")}),
         (_("What they may do"), {"fields": ("is_active", *RIGHTS)}),
         (_("When"), {"fields": ("last_login", "date_joined")}),
     )
@@ -121,9 +122,14 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         seconds: float = person.seconds_heard
         return round(seconds)
 
+    @admin.display(description=_("Own models"))
+    def own_models(self, person: User) -> int:
+        """Return how many; where they are and with which keys is the person's own business."""
+        return OwnProvider.objects.owned_by(person).count()
+
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         """The e-mail address is the person's to change; rights are given by superusers alone."""
-        fixed = ("last_login", "date_joined") + (("email",) if obj else ())
+        fixed = ("last_login", "date_joined", "own_models") + (("email",) if obj else ())
         return fixed if request.user.is_superuser else fixed + RIGHTS
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:

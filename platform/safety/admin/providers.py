@@ -177,7 +177,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         trials = run_in_background(_try_all([describe(row) for row in chosen], sentence))
         for row, trial in zip(chosen, trials, strict=True):
             if trial.error:
-                note_failure(row.base_url, row.model, trial.error, timezone.now())
+                note_failure(row.base_url, row.model, trial.error, timezone.now(), None)
                 messages.error(request, _describe_failed(row, trial.error))
             else:
                 Provider.objects.filter(pk=row.pk).update(last_error="", last_error_at=None)

@@ -1,0 +1,229 @@
+"""The page "Your own models": a person's own chat providers. Their keys are written here, and never read."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.authentication import SignedInRequest
+from accounts.models import User
+from accounts.rates import admit_to
+from database.encryption import DecryptionError
+from providers.clients import run_in_background
+from providers.discovery.listing import ListingError, read_server
+from providers.discovery.models import Server
+from providers.discovery.probe import try_provider
+from providers.failures import Failure, classify
+from providers.guarded_http import OutboundError, require_public
+from providers.models import OwnProvider, validate_key
+from providers.selection import describe_own, follow_own_change
+
+UNPROCESSABLE = 422
+MAX_SHOWN_CHARACTERS = 300
+TRIAL_TIMEOUT_SECONDS = 30.0
+ASKED_ANEW = {"base_url", "model", "api_key"}  # after a change of these the last error says nothing
+
+
+class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A person's own provider. Left empty, its key stays."""
+
+    api_key = forms.CharField(
+        label=_("Key"),
+        required=False,
+        max_length=500,
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "off"}),
+        validators=[validate_key],
+    )
+
+    class Meta:
+        model = OwnProvider
+        fields = ("name", "base_url", "api_key", "model", "context_tokens")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["api_key"].help_text = describe_key(self.instance)
+        self.fields["model"].widget.attrs["list"] = "listed-models"
+
+    def clean_base_url(self) -> str:
+        """Refuse an address whose host stands for nothing on the open Internet as it is now."""
+        address: str = self.cleaned_data["base_url"].rstrip("/")
+        try:
+            require_public(address)
+        except OutboundError as error:
+            if error.code == "no_such_host":
+                raise forms.ValidationError(_("There is no such host.")) from error
+            raise forms.ValidationError(Failure.FORBIDDEN.label) from error
+        return address
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse to send a key that is there to another server than the one that it was entered for."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        before, after = (
+            urlsplit(url) for url in (self.initial.get("base_url", ""), cleaned.get("base_url", ""))
+        )
+        is_elsewhere = (before.scheme, before.netloc) != (after.scheme, after.netloc)
+        is_kept = self.instance.sealed_key and not cleaned.get("api_key")
+        if is_kept and is_elsewhere and "base_url" in cleaned:
+            self.add_error("api_key", _("The address leads to another server: enter the key for it."))
+        return cleaned
+
+    def save_for(self, user: User) -> bool:
+        """Keep it as the person's; False, with an error, where they have as many as they may, or one of that model."""
+        row, key = self.instance, self.cleaned_data["api_key"]
+        with transaction.atomic():
+            User.objects.select_for_update().get(pk=user.pk)
+            others = OwnProvider.objects.owned_by(user).exclude(pk=row.pk)
+            if others.filter(model=row.model).exists():
+                self.add_error("model", _("You have this model already. Change or delete that one."))
+            elif row.pk is None and others.count() >= settings.OWN_PROVIDERS_EACH:
+                self.add_error(None, _("You have as many models of your own as you may. Delete one first."))
+            else:
+                row.user = user
+                if key:
+                    row.api_key = key
+                if ASKED_ANEW & set(self.changed_data):
+                    row.last_error, row.last_error_at = "", None
+                row.save()
+                follow_own_change(user.pk)
+        return not self.errors
+
+
+def describe_key(row: OwnProvider) -> str:
+    """Return whether the row has a key, with its end where that gives nothing away."""
+    if not row.sealed_key:
+        return gettext("It is encrypted, and never shown again but for its last four characters.")
+    try:
+        end = row.key_end
+    except DecryptionError:
+        return gettext("It can no longer be read: enter it again.")
+    if not end:
+        return gettext("One is set. Leave this empty to keep it.")
+    return gettext("One is set, ending in %(end)s. Leave this empty to keep it.") % {"end": end}
+
+
+def has_page(user: User) -> bool:
+    """Return whether the operator allows own models, or the person has some from when they did."""
+    return bool(settings.OWN_PROVIDERS_EACH) or OwnProvider.objects.owned_by(user).exists()
+
+
+def render_page(request: SignedInRequest, form: OwnProviderForm, status: int = 200) -> HttpResponse:
+    """Answer with the list and a form: of a row, or for a new one."""
+    if not has_page(request.user):
+        raise Http404
+    rows = list(OwnProvider.objects.owned_by(request.user))
+    context = {
+        "rows": rows,
+        "form": form,
+        "edited": form.instance if form.instance.pk else None,
+        "may_ask": bool(settings.OWN_PROVIDERS_EACH),
+        "may_add": len(rows) < settings.OWN_PROVIDERS_EACH,
+    }
+    return render(request, "accounts/own_models.html", context, status=status)
+
+
+@require_safe
+@login_required
+@never_cache
+def show_own_models(request: SignedInRequest) -> HttpResponse:
+    return render_page(request, OwnProviderForm())
+
+
+@sensitive_post_parameters("api_key")
+@require_POST
+@login_required
+@never_cache
+def add_own_model(request: SignedInRequest) -> HttpResponse:
+    return _save(request, OwnProviderForm(request.POST))
+
+
+@sensitive_post_parameters("api_key")
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_cache
+def edit_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk)
+    if request.method == "POST":
+        return _save(request, OwnProviderForm(request.POST, instance=row))
+    return render_page(request, OwnProviderForm(instance=row))
+
+
+def _save(request: SignedInRequest, form: OwnProviderForm) -> HttpResponse:
+    if not has_page(request.user):
+        raise Http404
+    admit_to(request.user, "own_models", timezone.now())
+    if not form.is_valid() or not form.save_for(request.user):
+        return render_page(request, form, UNPROCESSABLE)
+    messages.success(request, gettext("Saved. Try it, then choose it for a companion."))
+    return redirect("own_models")
+
+
+@require_POST
+@login_required
+def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Ask it for one real sentence, and say what came of it."""
+    row = get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk)
+    if not settings.OWN_PROVIDERS_EACH:
+        raise Http404
+    now = timezone.now()
+    admit_to(request.user, "own_models", now)
+    sentence = gettext("Greet me in one short sentence.")
+    trial = run_in_background(try_provider(describe_own(row), sentence, TRIAL_TIMEOUT_SECONDS))
+    if trial.error:
+        row.last_error, row.last_error_at = classify(trial.error), now
+        messages.error(request, f"{row.name}: {row.get_last_error_display()}")
+    else:
+        row.last_error, row.last_error_at = "", None
+        said = trial.text.strip()[:MAX_SHOWN_CHARACTERS]
+        words = gettext("%(name)s: “%(text)s” The first piece came after %(first).1f s.")
+        messages.success(
+            request, words % {"name": row.name, "text": said, "first": trial.first_piece_seconds}
+        )
+    row.save(update_fields=["last_error", "last_error_at"])
+    return redirect("own_models")
+
+
+@require_POST
+@login_required
+def delete_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
+    get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk).delete()
+    follow_own_change(request.user.pk)
+    messages.success(request, gettext("Deleted, and its key with it."))
+    return redirect("own_models")
+
+
+@sensitive_post_parameters("api_key")
+@require_POST
+@login_required
+@never_cache
+def list_models(request: SignedInRequest, pk: int | None = None) -> HttpResponse:
+    """Answer with what the server at the typed address offers, by the typed key or the row's."""
+    row = get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk) if pk else None
+    if not settings.OWN_PROVIDERS_EACH:
+        raise Http404
+    admit_to(request.user, "own_models", timezone.now())
+    form, context = OwnProviderForm(request.POST, instance=row), {}
+    form.full_clean()
+    if errors := [*form.errors.get("base_url", ()), *form.errors.get("api_key", ())]:
+        context = {"trouble": errors[0]}
+    else:
+        key = form.cleaned_data["api_key"] or (describe_own(row).api_key if row else "")
+        try:
+            server: Server = run_in_background(
+                read_server(form.cleaned_data["base_url"], key, is_guarded=True)
+            )
+            context = {"trouble": server.trouble, "models": server.models}
+        except ListingError as error:
+            context = {"trouble": error.sentence}
+    return render(request, "accounts/own_models_listed.html", context)

@@ -1,0 +1,128 @@
+"""A person's own provider answers their companions that have its model, and nobody else's; none stands in for it."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import ModelCall, User
+from accounts.usage import allowance
+from companions.minds.choice import find_proposed_model, take_model
+from companions.models import Companion, Mind, Reply
+from jobs.background import in_thread
+from providers.errors import ModelMissing
+from providers.models import OwnProvider, Provider
+from providers.preference import preferring
+from providers.selection import (
+    Capability,
+    choose_chat,
+    find_own,
+    find_providers,
+    follow_change,
+    follow_own_change,
+    get_provider,
+)
+from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.turns import connected
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
+KEY = "sk-of-alice-4711-zebra"
+
+
+@pytest.fixture
+def own(rehearsal: RehearsalServer, settings: Any) -> Iterator[RehearsalServer]:
+    """A server that persons may name; the operator's is another."""
+    settings.CHAT_IS_FOUND, settings.OWN_PROVIDERS_EACH, settings.CHAT_RETRIES = True, 3, 0
+    with RehearsalServer() as server:
+        settings.OUTBOUND_ALLOWED = {server.url.split("/")[2]}
+        yield server
+    follow_change()
+
+
+def add(user: User, base_url: str, model: str = "mine", **fields: Any) -> OwnProvider:
+    row = OwnProvider(user=user, name="Mine", base_url=base_url, model=model, **fields)
+    row.api_key = KEY
+    row.full_clean()
+    row.save()
+    follow_own_change(user.pk)
+    return row
+
+
+async def ask(user: User, companion: Companion, number: int, end: str = "reply.done") -> dict[str, Any]:
+    async with connected(user, companion) as socket:
+        await socket.send("message.send", text=f"Question {number}?", client_id=str(number))
+        return (await socket.until(end, seconds=20))[-1]
+
+
+async def test_it_answers_whom_it_is_chosen_for_and_costs_nothing_of_the_days_tokens(
+    alice: User, bob: User, mira: Companion, own: RehearsalServer, rehearsal: RehearsalServer
+) -> None:
+    await in_thread(partial(add, alice, own.url))
+    await in_thread(take_model, mira, "mine")
+    await in_thread(lambda: User.objects.filter(pk=alice.pk).update(tokens_per_day=0))
+    await ask(alice, mira, 1)
+    (request,) = own.requests()
+    assert request["model"] == "mine"
+
+    def load() -> tuple[Any, ...]:
+        call = ModelCall.objects.get(purpose="answer")
+        companion = Companion.objects.select_related("mind").get(pk=mira.pk)
+        left = allowance(alice, timezone.now()).tokens_today
+        reply = Reply.objects.get(model="mine", is_stand_in=False)
+        proposed = find_proposed_model(companion, timezone.now())
+        return call.provider, call.prompt_tokens > 0, left, reply.state, proposed
+
+    assert await in_thread(load) == ("own", True, 0, "done", "")
+
+
+async def test_where_it_fails_no_other_is_asked_and_the_operators_row_knows_nothing(
+    alice: User, mira: Companion, own: RehearsalServer, rehearsal: RehearsalServer
+) -> None:
+    row = await in_thread(partial(add, alice, own.url))
+    await in_thread(partial(choose_chat, "The operator's", rehearsal.url, "mine"))
+    await in_thread(lambda: Provider.objects.filter(model="mine").update(base_url=own.url))
+    await in_thread(take_model, mira, "mine")
+    await in_thread(lambda: Mind.objects.update(allows_stand_in=True))
+    own.script({"error": {"status": 401, "body": {"error": {"message": f"Bad key {KEY} at {own.url}"}}}})
+    failed = await ask(alice, mira, 1, "reply.failed")
+    assert failed["code"] == "own_model_failed"
+    assert len(own.requests()) == 1
+
+    def load() -> tuple[Any, ...]:
+        row.refresh_from_db()
+        call = ModelCall.objects.get(purpose="answer")
+        return row.last_error, call.said, Provider.objects.get().last_error
+
+    assert await in_thread(load) == ("key", "", "")
+
+
+async def test_anothers_is_never_found(
+    alice: User, bob: User, mira: Companion, tian: Companion, own: RehearsalServer, settings: Any
+) -> None:
+    def look() -> None:
+        add(alice, own.url)
+        add(bob, own.url, "his")
+        take_model(tian, "mine")
+        assert tian.user_id == bob.pk
+        with preferring(tian.preference):
+            assert find_providers(model="mine") == []
+            assert get_provider().model != "mine"
+            with pytest.raises(ModelMissing):
+                get_provider(model="mine")
+        assert find_providers(model="mine") == []  # nor where nobody is named
+        assert [each.model for each in find_own(bob.pk)] == ["his"]
+        assert not any(each.is_own for each in find_providers())
+        mira.mind = Mind(companion=mira, model="mine", background_model="mine")
+        with preferring(mira.preference):
+            chosen = get_provider()
+            assert (chosen.is_own, chosen.user_id, chosen.api_key, chosen.slots) == (True, alice.pk, KEY, 0)
+            assert get_provider(Capability.BACKGROUND) == chosen
+            settings.OWN_PROVIDERS_EACH = 0
+            assert find_providers(model="mine") == []
+
+    await in_thread(look)
+    failed = await ask(bob, tian, 1, "reply.failed")
+    assert failed["code"] == "model_missing"
+    assert own.requests() == []
