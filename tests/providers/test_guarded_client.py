@@ -31,8 +31,18 @@ from tests.providers.test_guarded_http import BAD, OURS
 from tests.providers.test_guarded_http_tls import certificate
 
 TIMEOUTS = Timeouts(connect_seconds=2, first_piece_seconds=5, silence_seconds=5, retries=0)
-SPELLINGS = ["localhost", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0x7f000001", "LOCALHOST.", "[::1]"]
+SPELLINGS = [
+    "localhost",
+    "127.1",
+    "2130706433",
+    "0x7f.1",
+    "017700000001",
+    "0x7f000001",
+    "LOCALHOST.",
+    "[::1]",
+]
 HOSTS = [*SPELLINGS, *(f"[{number}]" if ":" in number else number for number in OURS if "%" not in number)]
+OTHERS = ["https://example.org/v1?key=1", "https://example.org:8443/v1", "https://0177.0.0.1/v1"]
 WORDS = b'data: {"choices": [{"delta": {"content": "Hello"}}]}\n\ndata: [DONE]\n\n'
 
 
@@ -99,9 +109,7 @@ async def test_no_number_of_ours_is_asked_in_any_spelling(listener: Listener) ->
     assert listener.count == 1
 
 
-@pytest.mark.parametrize(
-    "address", [*BAD, "https://example.org/v1?key=1", "https://example.org:8443/v1"], ids=repr
-)
+@pytest.mark.parametrize("address", [*BAD, *OTHERS], ids=repr)
 def test_an_address_that_nobody_may_give_is_not_kept(address: str) -> None:
     with pytest.raises(ValidationError) as refused:
         OwnProvider(name="a", base_url=address, model="m").clean_fields(exclude=["user"])
