@@ -26,7 +26,7 @@ presets_router = Router(tags=["mind"])
 MIND = "/{uuid:companion_id}/mind"
 Out = dict[str, Any]
 BOUNDS = ", ".join(
-    f"{parameter.name} {parameter.least:g} to {parameter.most:g}" for parameter in PARAMETERS.values()
+    f"{parameter.name} {parameter.least} to {parameter.most}" for parameter in PARAMETERS.values()
 )
 SAMPLING = (
     "The values that go before the preset's; null, and what is left out, is the preset's, or else the"

@@ -39,7 +39,7 @@ class Parameter:
             wrong = _("%(name)s: write a whole number.") if self.is_whole else _("%(name)s: write a number.")
             raise MindError(self.name, wrong % {"name": self.label})
         if not self.least <= value <= self.most:
-            bounds = {"name": self.label, "least": f"{self.least:g}", "most": f"{self.most:,g}"}
+            bounds = {"name": self.label, "least": self.least, "most": f"{self.most:,}"}
             raise MindError(self.name, _("%(name)s goes from %(least)s to %(most)s.") % bounds)
         return int(value) if self.is_whole else float(value)
 
@@ -48,17 +48,17 @@ PARAMETERS = {
     parameter.name: parameter
     for parameter in (
         Parameter(
-            "temperature", 0.0, 2.0, 0.05,
+            "temperature", 0, 2, 0.05,
             gettext_lazy("Daring (temperature)"),
             gettext_lazy("Low: the likeliest words, sober and alike. High: more surprising, and at last muddled."),
         ),
         Parameter(
-            "top_p", 0.05, 1.0, 0.05,
+            "top_p", 0.05, 1, 0.05,
             gettext_lazy("Share of words (top-p)"),
             gettext_lazy("Lower leaves out unlikely words; 1 leaves out none."),
         ),
         Parameter(
-            "min_p", 0.0, 1.0, 0.01,
+            "min_p", 0, 1, 0.01,
             gettext_lazy("Least likelihood (min-p)"),
             gettext_lazy("Leaves out words that are much less likely than the best. 0.05 suits much daring; 0: off."),
         ),
@@ -68,22 +68,22 @@ PARAMETERS = {
             gettext_lazy("Only so many of the likeliest words are in question; 0: off."),
         ),
         Parameter(
-            "repetition_penalty", 0.5, 2.0, 0.05,
+            "repetition_penalty", 0.5, 2, 0.05,
             gettext_lazy("Against repeating words"),
             gettext_lazy("Above 1 it avoids words that stand there already. From 1.2 on sentences suffer."),
         ),
         Parameter(
-            "frequency_penalty", -2.0, 2.0, 0.1,
+            "frequency_penalty", -2, 2, 0.1,
             gettext_lazy("Against favourite words"),
             gettext_lazy("Higher avoids a word the more, the oftener it came."),
         ),
         Parameter(
-            "presence_penalty", -2.0, 2.0, 0.1,
+            "presence_penalty", -2, 2, 0.1,
             gettext_lazy("Towards new subjects"),
             gettext_lazy("Higher turns sooner to what has not been spoken of."),
         ),
         Parameter(
-            "dry_multiplier", 0.0, 5.0, 0.1,
+            "dry_multiplier", 0, 5, 0.1,
             gettext_lazy("Against repeating phrases (DRY)"),
             gettext_lazy("For small models that go round in circles: 0.8. Few servers know it; 0: off."),
         ),
