@@ -51,13 +51,15 @@ CHAT_PRESET = {
 
 
 @pytest.fixture
-def models(settings: Any) -> Iterator[None]:
+def models(settings: Any, django_capture_on_commit_callbacks: Any) -> Iterator[None]:
     """Two models of the operator's: quiet, and before it loud."""
     settings.CHAT_IS_FOUND = True
-    choose_chat("First", "http://127.0.0.1:9/v1", "quiet", context_tokens=4096)
-    choose_chat("Second", "http://127.0.0.1:9/v1", "loud")
+    with django_capture_on_commit_callbacks(execute=True):
+        choose_chat("First", "http://127.0.0.1:9/v1", "quiet", context_tokens=4096)
+        choose_chat("Second", "http://127.0.0.1:9/v1", "loud")
     yield
-    follow_change()
+    with django_capture_on_commit_callbacks(execute=True):
+        follow_change()
 
 
 def path(companion: Companion, rest: str = "") -> str:
@@ -88,10 +90,13 @@ def test_a_model_that_is_there_is_chosen_and_no_other(at_home: Client, mira: Com
 
 
 @pytest.mark.usefixtures("models")
-def test_a_model_that_is_away_is_said_so_and_stays(at_home: Client, mira: Companion) -> None:
+def test_a_model_that_is_away_is_said_so_and_stays(
+    at_home: Client, mira: Companion, django_capture_on_commit_callbacks: Any
+) -> None:
     Mind.objects.create(companion=mira, model="quiet")
-    Provider.objects.filter(model="quiet").update(is_active=False)
-    follow_change()
+    with django_capture_on_commit_callbacks(execute=True):
+        Provider.objects.filter(model="quiet").update(is_active=False)
+        follow_change()
     shown = page(at_home, mira)
     assert "is away just now" in shown
     at_home.post(path(mira), {"model": "quiet", "allows_stand_in": "on"})
