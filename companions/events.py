@@ -33,6 +33,8 @@ from providers.errors import (
     AnswerWithheld,
     ContextTooLong,
     EmptyAnswer,
+    LimitReached,
+    ModelMissing,
     ProviderRefused,
     ProviderUnavailable,
 )
@@ -182,7 +184,10 @@ def hub() -> Hub:
 
 # -- frames, in the form in which sockets and the API give them ---------------------------------------------------------
 
-FAILURES = (ProviderUnavailable, ProviderRefused, AnswerWithheld, ContextTooLong, EmptyAnswer)
+FAILURES = (
+    *(ProviderUnavailable, LimitReached, ModelMissing, ProviderRefused, AnswerWithheld, ContextTooLong),
+    EmptyAnswer,
+)
 CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"
 OWN_MODEL_FAILED = "own_model_failed"
 SENTENCES = {error.code: error.sentence for error in FAILURES} | {

@@ -194,6 +194,14 @@ def django_db_setup(django_test_environment: None) -> Iterator[None]:
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
+@pytest.fixture(autouse=True)
+def _closed_breakers() -> None:
+    """Have nothing left alone for what failed in tests that are over: they share the model's server."""
+    with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
+        for key in client.scan_iter("kith:provider:*"):
+            client.delete(key)
+
+
 def pytest_unconfigure() -> None:
     """Ends the services as the run ends, also a run that failed."""
     if SERVICES is not None:

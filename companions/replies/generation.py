@@ -33,11 +33,11 @@ from companions.replies.lifecycle import Said
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage
+from providers.chat.fallback import Asked, stream_with_fallback
 from providers.chat.sampling import Sampling
-from providers.clients import get_chat_client
 from providers.errors import EmptyAnswer, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.failures import note_failure
-from providers.selection import OWN
+from providers.selection import OWN, find_stand_ins
 from providers.tokens import estimate_answer, estimate_messages
 from text.strings import storable
 
@@ -179,13 +179,14 @@ class Generation:
         self.names = Names(self.turn.companion.name, self.turn.person)
         self.cleaner = self._make_cleaner()
         provider, names = self.turn.provider, [self.names.person]
+        providers = [provider, *find_stand_ins(provider)]
         sampling = Sampling.for_talk(names, provider.dry_multiplier, self.turn.sampling)
         try:
-            async with aclosing(
-                get_chat_client(self.turn.provider).stream(prompt, offered, sampling=sampling)
-            ) as events:
+            async with aclosing(stream_with_fallback(providers, prompt, offered, sampling)) as events:
                 async for event in events:
-                    if isinstance(event, Retracted):
+                    if isinstance(event, Asked):
+                        call, meter = await self._follow(event, call, meter)
+                    elif isinstance(event, Retracted):
                         self._take_back(before, gap, felt, meter, calls)
                     else:
                         self._take(event, meter, calls)
@@ -206,6 +207,23 @@ class Generation:
             raise
         await in_thread_with_retry(end_call, call, meter, prompt, perf_counter())
         return calls
+
+    async def _follow(self, asked: Asked, call: ModelCall, meter: Meter) -> tuple[ModelCall, Meter]:
+        """Return the call and the meter of the request; others where another provider has taken it over."""
+        if asked.error:
+            await in_thread_with_retry(end_call, call, meter, self.turn.prompt, perf_counter(), asked.error)
+            await in_thread_with_retry(
+                note_failure, call.provider, call.model, asked.error, self.clock(), call.user_id
+            )
+        if asked.provider == self.turn.provider:
+            return call, meter
+        self.turn.provider = asked.provider
+        if asked.error:
+            call = await in_thread_with_retry(record_call, self.turn, meter.round, self.clock())
+            return call, Meter(meter.tools, meter.round)
+        call.provider = asked.provider.place
+        await in_thread_with_retry(call.save, update_fields=["provider"])
+        return call, meter
 
     def _make_cleaner(self) -> AnswerCleaner:
         keeps_directions = not self.turn.companion.without_directions
@@ -358,12 +376,9 @@ def end_cut_call(call: ModelCall, meter: Meter, prompt: Sequence[Line], now: flo
 
 def end_lost_calls(reply: Reply) -> None:
     """Close the calls of a reply whose process was killed in the middle of one; the tokens are estimated."""
-    prompts = {prompt.round: prompt for prompt in Prompt.objects.filter(reply=reply)}
-    calls = ModelCall.objects.filter(reply=reply).order_by("started_at", "pk")
-    for round, call in enumerate(calls, start=1):
-        if call.outcome == Outcome.RUNNING:
-            prompt = prompts.get(round)
-            call.outcome, call.is_estimated = Outcome.INTERRUPTED, True
-            call.prompt_tokens = estimate_messages(prompt.messages, prompt.tools) if prompt else 0
-            call.completion_tokens = estimate_answer(reply.text, reply.thought)
-            call.save(update_fields=["outcome", "is_estimated", "prompt_tokens", "completion_tokens"])
+    prompt = Prompt.objects.filter(reply=reply).order_by("-round").first()
+    for call in ModelCall.objects.filter(reply=reply, outcome=Outcome.RUNNING):
+        call.outcome, call.is_estimated = Outcome.INTERRUPTED, True
+        call.prompt_tokens = estimate_messages(prompt.messages, prompt.tools) if prompt else 0
+        call.completion_tokens = estimate_answer(reply.text, reply.thought)
+        call.save(update_fields=["outcome", "is_estimated", "prompt_tokens", "completion_tokens"])

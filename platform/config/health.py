@@ -82,7 +82,8 @@ def chat_probe() -> ChatProbe:
 
 
 async def _is_chat_up() -> bool:
-    return await get_chat_client(await in_thread(get_provider)).is_up()
+    provider = await in_thread(get_provider)
+    return not provider.has_lost_key and await get_chat_client(provider).is_up()
 
 
 async def _check_stores() -> dict[str, bool]:

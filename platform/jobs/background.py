@@ -49,11 +49,16 @@ async def in_request_thread(function: Callable[P, T], *args: P.args, **kwargs: P
         try:
             return function(*args, **kwargs)
         finally:
-            for connection in connections.all(initialized_only=True):
-                if not connection.in_atomic_block:
-                    connection.close_if_unusable_or_obsolete()
+            release_connections()
 
     return await sync_to_async(call, thread_sensitive=True)()
+
+
+def release_connections() -> None:
+    """Give this thread's connections back, as before a long wait; not that of a transaction that is under way."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
 
 
 async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

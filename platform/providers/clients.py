@@ -6,7 +6,8 @@ For callers that stand in no loop there is one in a thread of its own.
 import asyncio
 import json
 import os
-from collections.abc import Coroutine, Mapping
+import time
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock, Thread
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
+
+from jobs import background
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from providers.selection import ChatProvider
 
 T = TypeVar("T")
+IDLE_SECONDS = 3600.0  # longer than any answer takes
 
 # -- the embedder
 
@@ -68,6 +72,7 @@ def _load_built_in_embedder() -> "Embedder | None":
 @dataclass
 class _LoopClients:
     chats: "dict[object, ChatClient]" = field(default_factory=dict)  # by what they were made from
+    used_at: dict[object, float] = field(default_factory=dict)
     http: "httpx2.AsyncClient | None" = None
 
 
@@ -75,29 +80,40 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClients] = WeakKeyDi
 _lock = Lock()
 
 
-def get_chat_client(provider: "ChatProvider") -> "ChatClient":
-    """Return the running loop's client of that provider, made at its first use."""
+def get_chat_client(provider: "ChatProvider", clock: Callable[[], float] = time.monotonic) -> "ChatClient":
+    """Return the running loop's client of that provider, made at its first use; ProviderRefused where its key is lost.
+
+    Whoever makes another has those closed that nobody asked for in IDLE_SECONDS, as after a change of the key.
+    """
     from providers.chat.client import ChatClient, Timeouts  # the SDK takes most of a second to load
 
     timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=settings.CHAT_RETRIES)
-    chats = _of_running_loop().chats
-    made_from = provider.user_id, provider.base_url, provider.model, provider.api_key, timeouts
-    if made_from not in chats:
-        chats[made_from] = ChatClient(
-            provider.base_url, provider.api_key, provider.model, timeouts, is_guarded=provider.is_own
+    api_key = provider.require_key()
+    clients, now = _of_running_loop(), clock()
+    made_from = provider.user_id, provider.base_url, provider.model, api_key, timeouts
+    if made_from not in clients.chats:
+        for idle in [key for key, used_at in clients.used_at.items() if now - used_at > IDLE_SECONDS]:
+            del clients.used_at[idle]
+            background.run_in_background(clients.chats.pop(idle).aclose())
+        clients.chats[made_from] = ChatClient(
+            provider.base_url, api_key, provider.model, timeouts, is_guarded=provider.is_own
         )
-    return chats[made_from]
+    clients.used_at[made_from] = now
+    return clients.chats[made_from]
 
 
 def get_http_client() -> "httpx2.AsyncClient":
     """Return the running loop's client for sound; it has no time-out of its own, whoever asks gives one."""
     import openai
 
+    from providers.error_bodies import cut_error_body_async
     from providers.tls import get_tls_context
 
     clients = _of_running_loop()
     if clients.http is None:
-        clients.http = openai.DefaultAioHttpClient(timeout=None, verify=get_tls_context())
+        clients.http = openai.DefaultAioHttpClient(
+            timeout=None, verify=get_tls_context(), event_hooks={"response": [cut_error_body_async]}
+        )
     return clients.http
 
 

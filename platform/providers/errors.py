@@ -3,6 +3,7 @@
 ProviderError
 ├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
 │   ├── ProviderBusy      people talk with it all the while: what can wait is put off
+│   │   └── LimitReached  a limit of the operator's: what can wait is put off, whoever talks is told
 │   ├── ModelMissing      no provider in force has the model that was asked for
 │   └── ModelLoading      its server has only begun: soon it will answer
 ├── ProviderRefused       4xx: bad request, bad key: again will not help
@@ -55,9 +56,19 @@ class ProviderUnavailable(ProviderError):
 
 
 class ProviderBusy(ProviderUnavailable, PostponedError):
-    """No slot of the server was free of talk for long enough."""
+    """No slot of the server was free of talk for long enough, or it failed too often just now."""
 
     code = "provider_busy"
+
+
+class LimitReached(ProviderBusy):
+    """A limit that the operator has set for the provider."""
+
+    code = "limit_reached"
+    sentence = _(
+        "The model may not be asked any more just now: whoever runs this Kith has set a limit. What you wrote is kept;"
+        " please try again later."
+    )
 
 
 class ModelMissing(ProviderUnavailable):

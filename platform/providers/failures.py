@@ -26,6 +26,7 @@ NO_MODEL = re.compile(
 )
 UNKNOWN_MODEL = re.compile(r"(?:no such|unknown|invalid|unsupported|no) model", re.I)
 SILENT = re.compile(r"gave no first piece|fell silent|did not end within")
+OF_THE_REQUEST = {Failure.CONTEXT, Failure.REFUSED, Failure.EMPTY}
 KEY_STATUSES, MONEY_STATUS, LIMIT_STATUS, NOT_FOUND_STATUSES = {401, 403}, 402, 429, {404, 405}
 
 
@@ -55,6 +56,11 @@ def classify(error: ProviderError) -> Failure:
     if status:
         return Failure.REFUSED if status < 500 else Failure.BROKEN
     return Failure.SILENT if SILENT.search(said) else Failure.UNREACHABLE
+
+
+def is_of_the_server(error: ProviderError) -> bool:
+    """Return whether another server may well answer what this one did not."""
+    return not isinstance(error, ProviderBusy) and classify(error) not in OF_THE_REQUEST
 
 
 def note_failure(place: str, model: str, error: ProviderError, now: datetime, user_id: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Chat providers that operators keep in the database, beside those that the environment sets; and people's own."""
+"""Providers that operators keep in the database, beside those that the environment sets; and people's own."""
 
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -17,6 +17,14 @@ from providers.guarded_http import OutboundError, parse_address
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
 MAX_SLOTS, MAX_THREADS = 1000, 1024
 SHOWN_CHARACTERS, MIN_SHOWN_OF = 4, 12  # of a key's end, where the key is long enough to stay secret
+
+PRICE: Any = {
+    "max_digits": 12,
+    "decimal_places": 4,
+    "null": True,
+    "blank": True,
+    "validators": [MinValueValidator(0)],
+}
 
 # What a header can hold: a quotation mark or a blank that was copied along would fail every request.
 validate_key = RegexValidator(r"\A[!-~]*\Z", _("A key has no blanks and only plain letters. Copy it again."))
@@ -81,7 +89,8 @@ class KeyedModel(models.Model):
 
 
 class Provider(KeyedModel):
-    """A server of OpenAI's chat completions, and a model on it; or a model's file, which Kith's own engine runs.
+    """A server of OpenAI's chat completions, speech or transcriptions, and a model on it; or a model's file, which Kith's
+    own engine runs.
 
     Of each capability the first active one by `order` is asked, where the environment sets none; see
     `providers.selection`. `last_error` is how it last failed, not in the server's words, which may quote what people
@@ -91,6 +100,8 @@ class Provider(KeyedModel):
     class Capability(models.TextChoices):
         CHAT = "chat", _("talk")
         BACKGROUND = "background", _("work beside the talk")
+        SPEECH = "speech", _("speech")
+        TRANSCRIPTION = "transcription", _("transcription")
 
     class Failure(models.TextChoices):
         KEY = "key", _("The key was refused. Enter it again, or make a new one at the provider.")
@@ -158,6 +169,24 @@ class Provider(KeyedModel):
             "How many requests it answers at once, 0: any number; empty: 1 on this machine or in its network"
         ),
     )
+    requests_per_minute = models.PositiveIntegerField(
+        _("requests a minute"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("At most; empty: any number"),
+    )
+    tokens_per_day = models.PositiveBigIntegerField(
+        _("tokens a day"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("At most, sent and received, from midnight to midnight in UTC; empty: any number"),
+    )
+    prompt_price = models.DecimalField(
+        _("price of a million tokens sent"), **PRICE, help_text=_("In whatever money the provider wants")
+    )
+    completion_price = models.DecimalField(_("price of a million tokens received"), **PRICE)
     last_error = models.CharField(_("last error"), max_length=16, choices=Failure, blank=True)
     last_error_at = models.DateTimeField(_("last failed"), null=True, blank=True)
 

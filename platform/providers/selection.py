@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -25,7 +26,7 @@ from database.encryption import DecryptionError
 from database.queries import DATABASE_UNAVAILABLE
 from providers.engine.registry import NOT_STARTED, read_running
 from providers.engine.rows import want_engines
-from providers.errors import ModelMissing
+from providers.errors import ModelMissing, ProviderRefused
 from providers.models import OwnProvider, Provider
 from providers.preference import get_preference
 
@@ -55,6 +56,9 @@ class ChatProvider:
     id: int | None = None
     dry_multiplier: float | None = None
     user_id: int | None = None
+    has_lost_key: bool = False  # KITH_ENCRYPTION_KEY no longer opens it: it is not asked without
+    requests_per_minute: int | None = None
+    tokens_per_day: int | None = None
 
     @property
     def is_own(self) -> bool:
@@ -64,6 +68,12 @@ class ChatProvider:
     def place(self) -> str:
         """Return the address for records."""
         return OWN if self.is_own else self.base_url
+
+    def require_key(self) -> str:
+        """Return the key, empty where it wants none; ProviderRefused where it has one that is lost."""
+        if self.has_lost_key:
+            raise ProviderRefused("KITH_ENCRYPTION_KEY no longer opens this provider's key", status=401)
+        return self.api_key
 
 
 ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in order of fallback
@@ -158,6 +168,18 @@ def find_own(user_id: int) -> Sequence[ChatProvider]:
     return _get_own_cache(user_id).get().get(OWN, ()) if settings.OWN_PROVIDERS_EACH else ()
 
 
+def find_stand_ins(
+    provider: ChatProvider, capability: Capability = Capability.CHAT
+) -> Sequence[ChatProvider]:
+    """Return the others that may be asked where this one fails: for the talk those with its model alone.
+
+    None where it is not in force, as one that was chosen before a change.
+    """
+    model = provider.model if capability == Capability.CHAT else None
+    in_force = find_providers(capability, model)
+    return [other for other in in_force if other != provider] if provider in in_force else []
+
+
 def _limit_context(providers: Sequence[ChatProvider]) -> Sequence[ChatProvider]:
     """Return the providers with at most the context that is preferred."""
     most = get_preference().context_tokens
@@ -181,6 +203,28 @@ def follow_change() -> None:
 def follow_own_change(user_id: int) -> None:
     """Have this process follow a change of the person's own rows with its commit; others do within FRESH_SECONDS."""
     transaction.on_commit(_get_own_cache(user_id).forget)
+
+
+def get_sound_settings(capability: Capability) -> Mapping[str, Any]:
+    """Return settings.SPEECH or settings.TRANSCRIPTION, with the first active provider's server where they name none.
+
+    One whose key cannot be opened is passed over.
+    """
+    wanted = settings.SPEECH if capability == Capability.SPEECH else settings.TRANSCRIPTION
+    if is_sound_set_by_environment(capability):
+        return wanted
+    chosen = next((row for row in _cache.get().get(capability, ()) if not row.has_lost_key), None)
+    if chosen is None:
+        return wanted
+    server = {"base_url": chosen.base_url, "model": chosen.model, "api_key": chosen.api_key}
+    return {**wanted, **server, "engine": "openai"}
+
+
+def is_sound_set_by_environment(capability: Capability) -> bool:
+    """Return whether the environment names a server, or an engine, of speech or transcription, which then wins."""
+    if capability == Capability.SPEECH:
+        return bool(settings.SPEECH["engine"] or settings.SPEECH["base_url"])
+    return bool(settings.TRANSCRIPTION["base_url"])
 
 
 def is_set_by_environment() -> bool:
@@ -207,10 +251,7 @@ def read_active() -> ActiveProviders:
 
 
 def describe(row: Provider) -> ChatProvider:
-    """Return how the row's provider is asked; without its key where KITH_ENCRYPTION_KEY no longer opens it.
-
-    Kith's own engine has an address and a key of this run.
-    """
+    """Return how the row's provider is asked. Kith's own engine has an address and a key of this run."""
     context = row.context_tokens or settings.CONTEXT_TOKENS
     if row.engine_file:
         engine = read_running(settings.KITH_HOME).get(row.pk, NOT_STARTED)
@@ -222,30 +263,45 @@ def describe(row: Provider) -> ChatProvider:
             row.slots or 1,
             id=row.pk,
             dry_multiplier=ENGINE_DRY_MULTIPLIER,
+            requests_per_minute=row.requests_per_minute,
+            tokens_per_day=row.tokens_per_day,
         )
     slots = count_slots(row.base_url) if row.slots is None else row.slots
-    return ChatProvider(row.base_url, row.model, _open_key(row), context, slots, id=row.pk)
+    key = _open_key(row)
+    return ChatProvider(
+        row.base_url,
+        row.model,
+        key or "",
+        context,
+        slots,
+        id=row.pk,
+        has_lost_key=key is None,
+        requests_per_minute=row.requests_per_minute,
+        tokens_per_day=row.tokens_per_day,
+    )
 
 
 def describe_own(row: OwnProvider) -> ChatProvider:
     """Return how a person's own provider is asked: through the guard, and by as many at once as there are."""
+    key = _open_key(row)
     return ChatProvider(
         row.base_url,
         row.model,
-        _open_key(row),
+        key or "",
         row.context_tokens or settings.CONTEXT_TOKENS,
         slots=0,
         id=row.pk,
         user_id=row.user_id,
+        has_lost_key=key is None,
     )
 
 
-def _open_key(row: Provider | OwnProvider) -> str:
+def _open_key(row: Provider | OwnProvider) -> str | None:
+    """Return the key; None where KITH_ENCRYPTION_KEY no longer opens it."""
     try:
         return row.api_key
     except DecryptionError:
-        log.warning("provider_key_not_opened", provider=row.pk, is_own=isinstance(row, OwnProvider))
-        return ""
+        return None
 
 
 def _read_own(user_id: int) -> ActiveProviders:
@@ -270,9 +326,13 @@ def choose_chat(
     A row of this address and model is changed, and keeps its key, context and slots where none are given. One that Kith's
     own engine runs has a file and no address.
     """
-    row = Provider.objects.filter(
-        capability=Capability.CHAT, base_url=base_url, model=model
-    ).first() or Provider(capability=Capability.CHAT, base_url=base_url, model=model)
+    Provider(name=name, base_url=base_url, model=model, engine_file=engine_file).clean_fields()
+    row: Provider = Provider.objects.get_or_create(
+        capability=Capability.CHAT,
+        base_url=base_url,
+        model=model,
+        defaults={"name": name, "engine_file": engine_file},
+    )[0]
     others = Provider.objects.filter(capability=Capability.CHAT, is_active=True).exclude(pk=row.pk)
     first = others.aggregate(first=Min("order"))["first"]
     row.name, row.is_active, row.last_error, row.last_error_at = name, True, "", None

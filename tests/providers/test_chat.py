@@ -7,13 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from jobs.background import TASKS
 from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
-from providers.clients import aclose_clients, get_chat_client
+from providers.clients import IDLE_SECONDS, aclose_clients, get_chat_client
 from providers.errors import ModelLoading, ProviderRefused, ProviderUnavailable
 from providers.selection import get_provider
 from providers.tokens import estimate_answer, estimate_messages
+from tests.fixtures.model_servers import serve
 from tests.fixtures.rehearsal import RehearsalServer
 
 Make = Callable[..., ChatClient]
@@ -597,3 +600,38 @@ async def test_a_key_is_not_taken_to_where_a_server_sends(
     assert isinstance(error, ProviderRefused)
     assert error.status == 307
     assert len(rehearsal.requests()) == 1
+
+
+async def test_no_more_of_an_error_is_read_than_is_shown(make_chat: Make) -> None:
+    """The server never ends its error, and would fill the memory."""
+    sent = 0
+
+    async def flood(request: web.Request) -> web.StreamResponse:
+        nonlocal sent
+        response = web.StreamResponse(status=400)
+        await response.prepare(request)
+        while sent < 50_000_000:
+            await response.write(b"overloaded " * 1000)
+            sent += 11_000
+        return response
+
+    with serve({"/v1/chat/completions": flood}) as address:
+        _, error = await broken(make_chat(f"{address}/v1", first_piece_seconds=30.0))
+    assert error.said.startswith("overloaded overloaded")
+    assert sent < 20_000_000
+
+
+async def test_clients_that_nobody_asks_for_are_closed(rehearsal: RehearsalServer, settings: Any) -> None:
+    now = 100.0
+    settings.CHAT = {"base_url": rehearsal.url, "api_key": "old", "model": "rehearsal", "is_rehearsal": True}
+    before = get_chat_client(get_provider(), lambda: now)
+    settings.CHAT = settings.CHAT | {"api_key": "new"}
+    get_chat_client(get_provider(), lambda: now)
+    assert await before.is_up()  # a reply may still be coming from it
+    now += IDLE_SECONDS + 1
+    settings.CHAT = settings.CHAT | {"api_key": "newest"}
+    get_chat_client(get_provider(), lambda: now)
+    await asyncio.gather(*TASKS)
+    with pytest.raises(RuntimeError, match="closed"):
+        await before.is_up()
+    await aclose_clients()

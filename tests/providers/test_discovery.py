@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from contextlib import ExitStack
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,7 +12,7 @@ from aiohttp import web
 from config.up.ports import find_free_port
 from providers.discovery import listing
 from providers.discovery.hosted import find_hosted, load_hosted
-from providers.discovery.listing import ListingError, find_servers, read_server
+from providers.discovery.listing import MAX_AT_ONCE, ListingError, find_servers, read_server
 from providers.discovery.models import Kind, Model
 from tests.fixtures.model_servers import listed, llama_cpp, lm_studio, ollama, serve
 
@@ -201,3 +202,25 @@ def test_hosted_services_are_known_by_name_and_their_addresses_are_complete() ->
         assert "chat" in service.supports
         assert find_hosted(f"{service.base_url}/") is service
     assert find_hosted("http://127.0.0.1:8000/v1") is None
+
+
+async def test_details_are_asked_for_a_few_at_a_time() -> None:
+    models = {
+        f"m{number}": {"family": "llama", "size": 1, "capabilities": ["completion"]} for number in range(30)
+    }
+    pages, under_way, most = ollama(**models), 0, 0
+    show: Any = pages["/api/show"]
+
+    async def count(request: web.Request) -> web.StreamResponse:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.02)
+        under_way -= 1
+        answer: web.StreamResponse = await show(request)
+        return answer
+
+    with serve({**pages, "/api/show": count}) as address:
+        server = await read_server(f"{address}/v1")
+    assert len(server.models) == 30
+    assert 1 < most <= MAX_AT_ONCE

@@ -53,6 +53,8 @@ class ModelCall(models.Model):
         indexes = [
             # The gate: tokens of a day.
             models.Index(fields=["user", "started_at"], name="model_call_user_day"),
+            # The admin's page of a provider: its last day by hours.
+            models.Index(fields=["provider", "model", "started_at"], name="model_call_provider_day"),
         ]
 
     def __str__(self) -> str:

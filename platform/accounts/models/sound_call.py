@@ -53,6 +53,8 @@ class SoundCall(models.Model):
         indexes = [
             # The gate: what a day used.
             models.Index(fields=["user", "started_at"], name="sound_call_user_day"),
+            # The admin's page of a provider: its last day by hours.
+            models.Index(fields=["provider", "model", "started_at"], name="sound_call_provider_day"),
         ]
 
     def __str__(self) -> str:

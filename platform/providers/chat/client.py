@@ -24,6 +24,7 @@ from providers.chat.adaptation import (
 from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
 from providers.chat.stream import Deadline, StreamParser, read_events
+from providers.error_bodies import cut_error_body_async
 from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
 from providers.guarded_client import build_guard
 from providers.sdk_errors import SDK_ERRORS, redact, translate_error
@@ -77,8 +78,12 @@ class ChatClient:
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.
         # A key goes to the address that it was entered for, and to no other that this names.
-        manner = build_guard() if is_guarded else {"follow_redirects": not api_key}
-        http_client = openai.DefaultAioHttpClient(timeout=timeout, verify=get_tls_context(), **manner)
+        manner: dict[str, Any] = build_guard() if is_guarded else {"follow_redirects": not api_key}
+        hooks: dict[str, Any] = manner.pop("event_hooks", {})
+        hooks = {**hooks, "response": [*hooks.get("response", ()), cut_error_body_async]}
+        http_client = openai.DefaultAioHttpClient(
+            timeout=timeout, verify=get_tls_context(), event_hooks=hooks, **manner
+        )
         self._client = openai.AsyncOpenAI(
             base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http_client
         )

@@ -2,20 +2,22 @@
 
 import asyncio
 import atexit
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from django.conf import settings
 
+from providers.admission import choose, leave_out_small, note_answer, note_error
 from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
-from providers.selection import ChatProvider
+from providers.failures import is_of_the_server
+from providers.selection import ChatProvider, find_stand_ins
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
@@ -47,12 +49,17 @@ def complete(
 ) -> Completion:
     """Return the provider's answer to the messages; the calling thread waits for it, and for a pause in the talk.
 
-    Of the tool calls the first TOOL_CALLS are given, as the model wrote them. Raises ProviderUnavailable, also where the
-    answer does not end in time, ProviderRefused, and MalformedError where it has no end.
+    Where it fails another with the same model is asked. Of the tool calls the first TOOL_CALLS are given, as the model
+    wrote them. Raises ProviderUnavailable, also where the answer does not end in time, ProviderRefused, and
+    MalformedError where it has no end.
     """
     sampling = sampling or Sampling.for_talk(())
     with metered_completion(
-        provider, messages, tools, timeout_seconds=timeout_seconds, sampling=sampling
+        [provider, *find_stand_ins(provider)],
+        messages,
+        tools,
+        timeout_seconds=timeout_seconds,
+        sampling=sampling,
     ) as completion:
         completion.calls = completion.calls[: settings.TOOL_CALLS]
         return completion
@@ -60,25 +67,55 @@ def complete(
 
 @contextmanager
 def metered_completion(
-    provider: ChatProvider,
+    providers: Sequence[ChatProvider],
     messages: Messages,
     tools: Messages = (),
     form: Mapping[str, Any] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
     sampling: Sampling | None = None,
 ) -> Iterator[Completion]:
-    """Give the whole answer to the block, at whose end the call is noted: a ProviderError raised in it is the call's.
+    """Give the whole answer of the first provider that answers to the block, at whose end the call is noted.
+
+    A ProviderError raised in the block is that call's. Where a provider failed and another is asked in its place, the
+    failure is noted as a call of its own.
+    """
+    left = leave_out_small(providers, messages, tools)
+    deadline = monotonic() + timeout_seconds
+    error: ProviderError | None = None
+    task = (form or {}).get("json_schema", {}).get("name", "")
+    while True:
+        try:
+            provider = run_in_background(choose(left))
+        except ProviderBusy as busy:
+            raise error or busy from None
+        left, has_answered, completion = left[left.index(provider) + 1 :], False, Completion()
+        chosen = sampling or Sampling.for_form(task, provider.context_tokens)
+        seconds = max(0.0, deadline - monotonic()) if error else timeout_seconds
+        collect = partial(_collect, provider, completion, messages, tools, form, chosen, seconds)
+        try:
+            with _noted(provider, completion, messages, tools):
+                run_in_background(_run(collect, provider, completion, min(seconds, MAX_WAIT_SECONDS)))
+                has_answered = True
+                yield completion
+                return
+        except ProviderError as failed:
+            if has_answered or not left or not is_of_the_server(failed):
+                raise
+            error = failed
+
+
+@contextmanager
+def _noted(
+    provider: ChatProvider, completion: Completion, messages: Messages, tools: Messages
+) -> Iterator[None]:
+    """Note the call at the block's end, with the ProviderError that is raised in it.
 
     Tries that were broken off for a talk are counted with it, also where it is put off after them.
     """
-    completion, began = Completion(), perf_counter()
+    began = perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
-    task = (form or {}).get("json_schema", {}).get("name", "")
-    sampling = sampling or Sampling.for_form(task, provider.context_tokens)
     try:
-        collect = partial(_collect, provider, completion, messages, tools, form, sampling, timeout_seconds)
-        run_in_background(run_in_pause(collect, provider, min(timeout_seconds, MAX_WAIT_SECONDS)))
-        yield completion
+        yield
         failed = None
     except ProviderError as error:
         failed = error
@@ -104,6 +141,21 @@ def metered_completion(
                     usage.cached_tokens,
                 )
             )
+
+
+async def _run(
+    collect: Callable[[], Coroutine[Any, Any, None]],
+    provider: ChatProvider,
+    completion: Completion,
+    wait_seconds: float,
+) -> None:
+    """Collect the answer once the talk pauses, and tell the provider's breaker how that ended."""
+    try:
+        await run_in_pause(collect, provider, wait_seconds)
+    except ProviderError as error:
+        await note_error(provider, error)
+        raise
+    await note_answer(provider, completion.usage)
 
 
 async def _collect(

@@ -13,7 +13,7 @@ from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
 from providers.chat.repair import repair_object
 from providers.errors import MalformedError
-from providers.selection import Capability, get_provider
+from providers.selection import Capability, find_stand_ins, get_provider
 from text.strings import is_storable
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -36,8 +36,10 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     Raises ProviderUnavailable, ProviderRefused, and MalformedError where no object in that form was answered.
     """
     schema = {"name": task, "schema": answer.model_json_schema(), "strict": False}
+    provider = get_provider(Capability.BACKGROUND)
+    providers = [provider, *find_stand_ins(provider, Capability.BACKGROUND)]
     with metered_completion(
-        get_provider(Capability.BACKGROUND), messages, form={"type": "json_schema", "json_schema": schema}
+        providers, messages, form={"type": "json_schema", "json_schema": schema}
     ) as completion:
         return parse_answer(completion.text, answer)
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 10.0
 LOCAL_TIMEOUT_SECONDS = 2.0
+MAX_DETAIL_BYTES = 1_000_000  # of one model: its licence and template stand there too
+MAX_AT_ONCE = 8
 DETAIL_TIMEOUT_SECONDS = 1.0  # for what tells more of a model: without it, its name has to do
 MAX_BYTES = 8_000_000
 MAX_MODELS = 5_000
@@ -150,7 +152,9 @@ async def _read_own_lists(
     if tagged is None:
         return Kind.OTHER, {}
     loaded = _read_entries(running.get("models"), "name") or {}
-    shown = await asyncio.gather(*(_show(client, root, name) for name in list(entries)[:MAX_DETAILED]))
+    at_once = asyncio.Semaphore(MAX_AT_ONCE)
+    names = list(entries)[:MAX_DETAILED]
+    shown = await asyncio.gather(*(_show(client, root, name, at_once) for name in names))
     details = {name: {**tagged.get(name, {}), **more} for name, more in zip(entries, shown, strict=False)}
     for name in entries:
         details.setdefault(name, dict(tagged.get(name, {})))
@@ -160,9 +164,12 @@ async def _read_own_lists(
     return Kind.OLLAMA, details
 
 
-async def _show(client: httpx2.AsyncClient, root: str, name: str) -> dict[str, Any]:
+async def _show(
+    client: httpx2.AsyncClient, root: str, name: str, at_once: asyncio.Semaphore
+) -> dict[str, Any]:
     """Return what Ollama's model is capable of; nothing where it is too old to say."""
-    shown = await _find(client, f"{root}/api/show", {"model": name})
+    async with at_once:
+        shown = await _find(client, f"{root}/api/show", {"model": name}, MAX_DETAIL_BYTES)
     return {"capabilities": shown.get("capabilities")}
 
 
@@ -201,15 +208,19 @@ def _explain_emptiness(kind: Kind, entries: dict[str, Fields]) -> "_StrPromise":
 # -- requests and what they bring
 
 
-async def _find(client: httpx2.AsyncClient, url: str, body: Fields | None = None) -> Fields:
+async def _find(
+    client: httpx2.AsyncClient, url: str, body: Fields | None = None, max_bytes: int = MAX_BYTES
+) -> Fields:
     """Return the object at the address; an empty one where there is none, or none soon."""
     with suppress(ListingError, TimeoutError):
         async with asyncio.timeout(DETAIL_TIMEOUT_SECONDS):
-            return await _get_object(client, url, body)
+            return await _get_object(client, url, body, max_bytes)
     return {}
 
 
-async def _get_object(client: httpx2.AsyncClient, url: str, body: Fields | None = None) -> Fields:
+async def _get_object(
+    client: httpx2.AsyncClient, url: str, body: Fields | None = None, max_bytes: int = MAX_BYTES
+) -> Fields:
     """Return the JSON object that is answered; ListingError where it is none."""
     method, content = ("POST", json.dumps(body)) if body else ("GET", None)
     received = bytearray()
@@ -218,7 +229,7 @@ async def _get_object(client: httpx2.AsyncClient, url: str, body: Fields | None 
             _require_success(response, url)
             async for part in response.aiter_bytes():
                 received += part
-                if len(received) > MAX_BYTES:
+                if len(received) > max_bytes:
                     raise _no_model_server(url, "endless answer")
     except OutboundError as error:
         sentence = _("There is no such host.") if error.code == "no_such_host" else FORBIDDEN

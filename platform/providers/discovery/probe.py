@@ -118,11 +118,13 @@ async def try_provider(
     provider: ChatProvider, sentence: str, timeout_seconds: float = TRIAL_TIMEOUT_SECONDS
 ) -> Trial:
     """Say the sentence to it, once, and return what came of that; a piece of reasoning counts as the first one too."""
-    timeouts = Timeouts(**settings.CHAT_TIMEOUTS, retries=0)
-    client = ChatClient(
-        provider.base_url, provider.api_key, provider.model, timeouts, is_guarded=provider.is_own
-    )
-    began = perf_counter()
+    timeouts, began = Timeouts(**settings.CHAT_TIMEOUTS, retries=0), perf_counter()
+    try:
+        client = ChatClient(
+            provider.base_url, provider.require_key(), provider.model, timeouts, is_guarded=provider.is_own
+        )
+    except ProviderError as error:
+        return Trial(seconds=0.0, error=error)
     try:
         answer = await _ask_sentence(client, sentence, timeout_seconds)
     except ProviderError as error:

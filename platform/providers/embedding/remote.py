@@ -11,6 +11,7 @@ import numpy as np
 import openai
 
 from providers.embedding.embedder import PLAIN_PROFILE, EmbeddingProfile, Floats, normalised
+from providers.error_bodies import cut_error_body
 from providers.errors import ProviderError, ProviderRefused
 from providers.sdk_errors import SDK_ERRORS, translate_error
 from providers.tls import get_tls_context
@@ -40,7 +41,9 @@ class RemoteEmbedder:
     ) -> None:
         self.model, self.profile, self.max_tokens = model, profile, max_tokens
         self._base_url, self._api_key = base_url, api_key
-        http_client = openai.DefaultHttpxClient(timeout=timeout, verify=get_tls_context())
+        http_client = openai.DefaultHttpxClient(
+            timeout=timeout, verify=get_tls_context(), event_hooks={"response": [cut_error_body]}
+        )
         self._client = openai.OpenAI(
             base_url=base_url,
             api_key=api_key or "none",

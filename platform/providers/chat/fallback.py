@@ -1,0 +1,62 @@
+"""A talk's request, to the first of several providers that answers. None goes on with what another has begun."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from providers import admission
+from providers.chat.events import Event, Messages, Piece, Thought, Usage
+from providers.chat.sampling import Sampling
+from providers.clients import get_chat_client
+from providers.errors import ProviderBusy, ProviderError
+from providers.failures import is_of_the_server
+from providers.selection import ChatProvider
+from providers.tokens import estimate, estimate_messages
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """This provider is asked from here on; `error` is how the one before it failed, None where none was asked."""
+
+    provider: ChatProvider
+    error: ProviderError | None = None
+
+
+async def stream_with_fallback(
+    providers: Sequence[ChatProvider], messages: Messages, tools: Messages, sampling: Sampling
+) -> AsyncGenerator[Event | Asked, None]:
+    """Yield Asked, and then what `ChatClient.stream` yields; Asked again where a provider failed before it said anything.
+
+    All of them have the same model. Raises what the last one raised, or LimitReached.
+    """
+    left = admission.leave_out_small(providers, messages, tools)
+    error: ProviderError | None = None
+    while True:
+        try:
+            provider = await admission.choose(left, insists=error is None)
+        except ProviderBusy as busy:
+            raise error or busy from None
+        left = left[left.index(provider) + 1 :]
+        yield Asked(provider, error)
+        error = None
+        texts: list[str] = []
+        usage: Usage | None = None
+        try:
+            async with aclosing(
+                get_chat_client(provider).stream(messages, tools, sampling=sampling)
+            ) as events:
+                async for event in events:
+                    if isinstance(event, Usage):
+                        usage = event
+                    texts.append(event.text if isinstance(event, Piece | Thought) else "")
+                    yield event
+            return
+        except ProviderError as failed:
+            error = failed
+            await admission.note_error(provider, failed)
+            if texts or not left or not is_of_the_server(failed):
+                raise
+        finally:
+            if texts and error is None:  # also where whoever asked has heard enough
+                usage = usage or Usage(estimate_messages(messages, tools), estimate("".join(texts)))
+                await admission.note_answer(provider, usage)
