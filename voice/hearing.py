@@ -35,7 +35,7 @@ from files.models import StoredFile
 from jobs.background import in_thread
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import Sound, SoundError, mp3, read, read_isolated, wav
-from providers.transcription import Transcript, is_offered, model
+from providers.transcription import Transcript, is_offered, model, place
 from providers.transcription import transcribe as ask
 from text.strings import storable
 from voice.errors import HearingError
@@ -209,7 +209,7 @@ async def transcribe_sound(
         user.pk,
         SoundCall.Capability.TRANSCRIPTION,
         clock,
-        provider=settings.TRANSCRIPTION["base_url"],
+        provider=place(),
         model=model(),
         companion_id=companion.pk if companion else None,
         seconds=sound.seconds,

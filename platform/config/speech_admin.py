@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import SoundCall, User
 from accounts.usage import note_sound
+from jobs.background import release_connections
 from providers import speech, transcription
 from providers.clients import run_in_background
 from providers.errors import ProviderError
@@ -78,7 +79,7 @@ def sound_desk(request: HttpRequest) -> HttpResponse:
     if engine:
         speech_rows += [(_("where"), engine.place), (_("model"), engine.model)]
     if transcription.is_offered():
-        heard_rows = [(_("where"), settings.TRANSCRIPTION["base_url"]), (_("model"), transcription.model())]
+        heard_rows = [(_("where"), transcription.place()), (_("model"), transcription.model())]
     context = {
         **admin.site.each_context(request),
         "title": _("Speaking and hearing"),
@@ -113,7 +114,7 @@ def _say(user: User, outcome: Outcome, *, text: str, voice: str) -> None:
 def _hear(user: User, outcome: Outcome, *, file: Any) -> None:
     sound = read_isolated(file.read(), settings.AUDIO_SECONDS)
     heard = transcription.transcribe(wav(sound), language=user.language or "")
-    place, model = settings.TRANSCRIPTION["base_url"], transcription.model()
+    place, model = transcription.place(), transcription.model()
     outcome.text = _note(user, Capability.TRANSCRIPTION, heard, place, model, seconds=sound.seconds).text
     outcome.seconds = sound.seconds
 
@@ -128,6 +129,7 @@ def _note(
 ) -> T:
     """Return what the provider gives; the call counts as the operator's, however it ends."""
     began_at, error = timezone.now(), None
+    release_connections()
     try:
         return run_in_background(work)
     except ProviderError as failed:

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from providers.embedding.embedder import parse_fields
 from providers.speech.espeak import PROGRAM
-from providers.speech.synthesis import BROWSER, ENGINES, get_engine_name
+from providers.speech.synthesis import BROWSER, ENGINES, choose_engine_name
 
 MAX_PREFIX, MAX_FIELDS = 200, 300  # characters: they tell a space, in an index of the database
 FIELDS_EXAMPLE = (
@@ -60,7 +60,7 @@ def _check_embedder(name: str, wanted: Mapping[str, Any]) -> Iterator[CheckMessa
 @register
 def check_speech(**_: Any) -> list[CheckMessage]:
     """Return what is wrong with the settings of speech."""
-    return list(_check_speech(settings.SPEECH, get_engine_name()))
+    return list(_check_speech(settings.SPEECH, choose_engine_name(settings.SPEECH)))
 
 
 def _check_speech(wanted: Mapping[str, Any], name: str) -> Iterator[CheckMessage]:

@@ -1,12 +1,12 @@
 """What was said in a sound, by any server with OpenAI's /v1/audio/transcriptions."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-
 from providers.errors import ProviderUnavailable
+from providers.selection import Capability, get_sound_settings
 
 DEFAULT_MODEL = "whisper-1"
 MAX_PROMPT_CHARACTERS = 800  # about as many as whisper's 224 tokens
@@ -37,13 +37,23 @@ class Transcript:
 
 
 def is_offered() -> bool:
-    """Return whether settings.TRANSCRIPTION names a server."""
-    return bool(settings.TRANSCRIPTION["base_url"])
+    """Return whether a server is set, by the environment or in the admin."""
+    return bool(place())
+
+
+def place() -> str:
+    """Return the address that is asked; empty where there is none."""
+    address: str = _get_settings()["base_url"]
+    return address
 
 
 def model() -> str:
     """Return which model is asked."""
-    return settings.TRANSCRIPTION["model"] or DEFAULT_MODEL
+    return _get_settings()["model"] or DEFAULT_MODEL
+
+
+def _get_settings() -> Mapping[str, Any]:
+    return get_sound_settings(Capability.TRANSCRIPTION)
 
 
 async def transcribe(
@@ -57,7 +67,7 @@ async def transcribe(
 
     if not is_offered():
         raise ProviderUnavailable("No transcription is set")
-    server, tag = SoundServer.from_settings(settings.TRANSCRIPTION), _shorten_tag(language)
+    server, tag = SoundServer.from_settings(_get_settings()), _shorten_tag(language)
     fields: dict[str, Any] = {"model": model(), "response_format": "json", "file": (name, content)}
     fields |= {"language": tag} if tag else {}
     fields |= {"prompt": prompt[:MAX_PROMPT_CHARACTERS]} if prompt else {}

@@ -22,9 +22,13 @@ from providers.selection import (
     find_providers,
     follow_change,
     get_provider,
+    get_sound_settings,
 )
+from providers.speech import get_engine, get_engine_name
+from providers.transcription import is_offered, model, place
 from tests.fixtures.databases import address_of
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.sound import NO_SPEECH, NO_TRANSCRIPTION
 
 KEY = "sk-of-the-operator-4711"
 FOUND = {"base_url": "http://127.0.0.1:11434/v1", "api_key": "", "model": "found", "is_rehearsal": True}
@@ -178,6 +182,7 @@ import time
 import django
 django.setup()
 from providers.chat.completion import complete
+from providers.selection import get_provider
 while True:
     print(complete(get_provider(), [{"role": "user", "content": "Who are you?"}]).text, flush=True)
     time.sleep(0.1)
@@ -204,3 +209,20 @@ def test_another_process_follows_a_change_within_five_seconds(found: None) -> No
             assert next(answer for answer in answers if answer != "I am Ada.\n") == "I am Bea.\n"
             assert time.monotonic() - changed_at < 5
             asker.kill()
+
+
+@pytest.mark.usefixtures("found")
+def test_speech_and_transcription_are_the_databases_where_the_environment_sets_none(settings: Any) -> None:
+    settings.SPEECH, settings.TRANSCRIPTION = dict(NO_SPEECH) | {"engine": ""}, dict(NO_TRANSCRIPTION)
+    assert not is_offered()
+    add("ears", capability=Capability.TRANSCRIPTION, api_key=KEY)
+    add("voice", capability=Capability.SPEECH)
+    assert (is_offered(), place(), model()) == (True, "http://ears.example/v1", "m-ears")
+    assert get_sound_settings(Capability.TRANSCRIPTION)["api_key"] == KEY
+    engine = get_engine()
+    assert engine is not None
+    assert (engine.name, engine.place, engine.model) == ("openai", "http://voice.example/v1", "m-voice")
+    settings.SPEECH = NO_SPEECH | {"engine": "fish", "base_url": "http://fish.example"}
+    settings.TRANSCRIPTION = NO_TRANSCRIPTION | {"base_url": "http://whisper.example/v1"}
+    assert get_engine_name() == "fish"
+    assert place() == "http://whisper.example/v1"

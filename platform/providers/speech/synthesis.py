@@ -1,15 +1,17 @@
-"""A sentence as sound, by the engine of the settings."""
+"""A sentence as sound, by the engine of the settings or of the admin's provider."""
 
 import asyncio
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
-from django.conf import settings
 from django.utils.module_loading import import_string
 
 from providers.errors import ProviderError, ProviderUnavailable
+from providers.selection import Capability, get_sound_settings
 from providers.sound import Sound, SoundError, read
 from providers.sound.codecs import is_cut
 from providers.speech.engine import Engine, SpeechRequest
@@ -33,11 +35,16 @@ PAGE = re.compile(rb"\s*(?:<!doctype|<html|<\?xml|\{)", re.IGNORECASE)
 
 
 def get_engine_name() -> str:
-    """Return `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`, by settings.SPEECH and what is installed."""
-    wanted: str = settings.SPEECH["engine"]
-    if wanted:
-        return wanted
-    if settings.SPEECH["base_url"]:
+    """Return `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`, as set and by what is installed."""
+    return choose_engine_name(get_sound_settings(Capability.SPEECH))
+
+
+def choose_engine_name(wanted: Mapping[str, Any]) -> str:
+    """Return the engine's name by these settings and by what is installed."""
+    engine: str = wanted["engine"]
+    if engine:
+        return engine
+    if wanted["base_url"]:
         return "openai"
     return "espeak" if shutil.which(PROGRAM) else BROWSER
 
@@ -45,7 +52,7 @@ def get_engine_name() -> str:
 def get_engine() -> Engine | None:
     """Return the engine of the settings as they are now; None where the browser speaks."""
     path = ENGINES.get(get_engine_name())
-    engine: Engine | None = import_string(path)(settings.SPEECH) if path else None
+    engine: Engine | None = import_string(path)(get_sound_settings(Capability.SPEECH)) if path else None
     return engine
 
 
@@ -63,7 +70,8 @@ async def synthesise(request: SpeechRequest, engine: Engine | None = None) -> So
     except ProviderError as error:
         error.said = remove_sentence(error.said, request.text)
         raise
-    return await asyncio.to_thread(_read_speech, content, request)
+    api_key = get_sound_settings(Capability.SPEECH)["api_key"]
+    return await asyncio.to_thread(_read_speech, content, request, api_key)
 
 
 def remove_sentence(words: str, sentence: str) -> str:
@@ -73,13 +81,13 @@ def remove_sentence(words: str, sentence: str) -> str:
     return words
 
 
-def _read_speech(content: bytes, request: SpeechRequest) -> Sound:
+def _read_speech(content: bytes, request: SpeechRequest, api_key: str) -> Sound:
     letters = len(LETTER.findall(request.text))
     max_seconds = min(MAX_LIMIT_SECONDS, MIN_LIMIT_SECONDS + LIMIT_SECONDS_A_LETTER * letters)
     try:
         sound = read(content, max_seconds)
     except SoundError as error:
-        raise ProviderUnavailable(_describe_fault(error, content, max_seconds)) from None
+        raise ProviderUnavailable(_describe_fault(error, content, max_seconds, api_key)) from None
     if is_cut(content, sound) or sound.seconds < letters / MAX_LETTERS_A_SECOND / request.speed:
         raise ProviderUnavailable(f"The sound was cut short: {sound.seconds:.2f} s for {letters} letters")
     if letters and sound.is_silent:
@@ -87,12 +95,12 @@ def _read_speech(content: bytes, request: SpeechRequest) -> Sound:
     return sound
 
 
-def _describe_fault(error: SoundError, content: bytes, max_seconds: float) -> str:
+def _describe_fault(error: SoundError, content: bytes, max_seconds: float, api_key: str) -> str:
     from providers.sdk_errors import redact  # it loads the SDK
 
     if error.code == "too_long":
         return f"The sound is longer than {max_seconds:g} s"
     if PAGE.match(content):
         page = content[:MAX_SHOWN_BYTES].decode(errors="replace")
-        return redact(f"A page came in place of sound: {page}", settings.SPEECH["api_key"])
+        return redact(f"A page came in place of sound: {page}", api_key)
     return "Nothing came" if not content else f"What came is no sound ({error.said}), {len(content)} bytes"

@@ -15,6 +15,7 @@ from tests.fixtures.sound import NO_SPEECH
 MIRA = {"mira": {"path": "/srv/mira.wav", "text": "Hello."}}
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("given", "name", "place"),
     [
