@@ -11,7 +11,7 @@ from django.utils import timezone, translation
 
 from accounts.models import ModelCall, Token
 from accounts.signup import create_account
-from bench.screenshots.admin import admin_pages, operator
+from bench.screenshots.admin import admin_pages, operator, provider
 from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow
 from companions import creation
@@ -199,6 +199,7 @@ read = give(wren, language, now)
 recall_for_months(wren, now)
 learn(wren, language, now)
 operator("correct horse battery", language)
+provider(person, now)
 asker = made(characters["wren"], 2, tint=120, name={"en": "Alder", "zh-hans": "阿桤"}[language])
 secret, kept, asked, shown, exam = {
     "en": (

@@ -160,7 +160,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
         for title, models in rooms.items()
     ]
     services = _list_tables({"providers.Provider": "neurology"}, request, failed)
-    if request.user.has_perm("providers.change_provider"):
+    if request.user.has_perms(("providers.add_provider", "providers.change_provider")):
         services.insert(0, {"title": _("Which mind?"), "icon": "psychology", "link": reverse("admin:mind")})
     if request.user.has_perm("accounts.view_soundcall"):
         sound = {"title": _("Speaking and hearing"), "icon": "hearing", "link": reverse("admin:sound")}

@@ -30,6 +30,7 @@ from providers.selection import choose_chat, follow_change, is_set_by_environmen
 from safety.audit import record
 from safety.models import AuditEntry
 
+RIGHTS = ("providers.add_provider", "providers.change_provider")  # to use a model may add a provider
 MAX_FILES = 50  # that are listed
 
 
@@ -164,7 +165,7 @@ def _read_engine_models() -> Iterator[tuple[Provider, ModelFile, int]]:
 
 
 def _require_right(request: HttpRequest) -> None:
-    if not request.user.has_perm("providers.change_provider"):
+    if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
 
 

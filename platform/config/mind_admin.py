@@ -17,7 +17,9 @@ from django.views.decorators.http import require_POST
 
 from accounts.models import User
 from config.download_admin import describe_downloads
-from config.engine_admin import FileForm, describe_engines, find_files, get_models_folder
+from config.engine_admin import RIGHTS, FileForm, describe_engines, find_files, get_models_folder
+from jobs.background import release_connections
+from providers.admission import note_answer
 from providers.clients import run_in_background
 from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import ListingError, find_servers, read_server
@@ -26,7 +28,7 @@ from providers.discovery.probe import HELLO, Probe, probe_model, read_context
 from providers.errors import ProviderError
 from providers.failures import classify
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
-from providers.selection import choose_chat, describe, get_provider, is_set_by_environment
+from providers.selection import Capability, choose_chat, describe, get_provider, is_set_by_environment
 from safety.audit import record
 from safety.models import AuditEntry
 
@@ -90,9 +92,10 @@ class Outcome:
 @sensitive_post_parameters("api_key")
 def mind_desk(request: HttpRequest) -> HttpResponse:
     """Answer with the page; a POST does what its `deed` names: list, try or use."""
-    if not request.user.has_perm("providers.change_provider"):
+    if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
     form, outcome = MindForm(request.POST or None), None
+    release_connections()  # servers are waited for, some for minutes
     match request.POST.get("deed"):
         case "list" if form.is_valid():
             outcome = _list(form.cleaned_data)
@@ -104,10 +107,12 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
     context = {"form": form, "outcome": outcome, "context_tokens": settings.CONTEXT_TOKENS}
     if request.headers.get("HX-Request"):
         return TemplateResponse(request, "admin/mind_outcome.html", context)
+    provider, background = get_provider(), get_provider(Capability.BACKGROUND)
     context |= {
         **admin.site.each_context(request),
         "title": _("Which mind?"),
-        "provider": get_provider(),
+        "provider": provider,
+        "background": None if background == provider else background,
         "is_set_by_environment": is_set_by_environment(),
         "servers": run_in_background(find_servers(settings.PORT)),
         "max_in_select": MAX_IN_SELECT,
@@ -123,9 +128,10 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
 @require_POST
 def try_engine(request: HttpRequest, id: int) -> HttpResponse:
     """Answer with what the model of Kith's own engine does, for a part of the page."""
-    if not request.user.has_perm("providers.change_provider"):
+    if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
     provider = describe(get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id))
+    release_connections()
     outcome = _try(provider.base_url, provider.api_key, provider.model)
     context = {"outcome": outcome, "context_tokens": settings.CONTEXT_TOKENS}
     return TemplateResponse(request, "admin/mind_outcome.html", context)
@@ -163,6 +169,7 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
                 name[:80], base_url, model, api_key=key, context_tokens=context if is_smaller else None
             )
             record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
+        run_in_background(note_answer(describe(row)))  # it is asked at once, though it failed before
     except ValidationError as error:
         form.add_error(None, error.messages)
         return False

@@ -14,7 +14,7 @@ from accounts.models import User
 from providers.discovery.listing import USUAL_PORTS
 from providers.discovery.models import Kind
 from providers.models import Provider
-from providers.selection import get_provider
+from providers.selection import choose_chat, get_provider
 from safety.models import AuditEntry
 from tests.fixtures.model_servers import listed, llama_cpp, lm_studio, serve
 from tests.fixtures.rehearsal import RehearsalServer
@@ -152,6 +152,19 @@ def test_only_operators_who_may_change_providers_come_in(client: Client, opal: U
     client.force_login(alice)
     assert client.get(reverse("admin:mind"), follow=True).status_code == 403
     opal.groups.clear()
-    opal.user_permissions.add(*Permission.objects.filter(codename="view_provider"))
+    rights = ("view_provider", "change_provider")  # to use a model may add a provider
+    opal.user_permissions.add(*Permission.objects.filter(codename__in=rights))
     client.force_login(opal)
     assert client.post(reverse("admin:mind"), {"deed": "try"}).status_code == 403
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("chosen_by_page")
+def test_the_page_names_who_works_beside_the_talk(desk: Client) -> None:
+    choose_chat("Mine", "http://llm.example/v1", "big")
+    assert "Work beside the talk" not in desk.get(reverse("admin:mind")).content.decode()
+    address = "http://small.example/v1"
+    Provider.objects.create(name="Small", base_url=address, model="small", capability="background")
+    choose_chat("Mine", "http://llm.example/v1", "big")  # this process follows
+    shown = desk.get(reverse("admin:mind")).content.decode()
+    assert re.search(r"Work beside the talk:.*small.*http://small.example/v1", shown)

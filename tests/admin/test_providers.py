@@ -1,11 +1,15 @@
 """The operators' page of chat providers: what is in force, keys that nobody sees again, and a button that tries one."""
 
 import logging
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from aiohttp import web
+from cryptography.fernet import Fernet
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
+from django.db import connections
 from django.test import Client
 from django.utils import timezone
 from pydantic import BaseModel
@@ -18,7 +22,9 @@ from providers.errors import ProviderError
 from providers.models import Provider
 from providers.selection import choose_chat, follow_change
 from safety.models import AuditEntry
+from safety.provider_usage import load_last_day
 from tests.admin.walk import listing, page
+from tests.fixtures.model_servers import serve
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = pytest.mark.django_db
@@ -174,3 +180,81 @@ def test_who_may_only_look_changes_and_tries_nothing(
     tried(desk, row)
     assert rehearsal.requests() == []
     assert Provider.objects.get().name == "Mine"
+
+
+def test_the_last_day_is_told_by_hours(
+    desk: Client, alice: User, rehearsal: RehearsalServer, django_assert_num_queries: Any
+) -> None:
+    row = choose_chat("Mine", rehearsal.url, "rehearsal")
+    Provider.objects.update(prompt_price=2, completion_price=10)
+    row.refresh_from_db()
+    now = timezone.now().replace(minute=30)
+    for hours, milliseconds, outcome in [
+        *((1, 1000, "done"), (1, 2000, "done"), (1, 3000, "stopped"), (1, 90_000, "unavailable")),
+        *((2, 500, "done"), (30, 7000, "done")),
+    ]:
+        ModelCall.objects.create(
+            user=alice,
+            purpose="answer",
+            provider=rehearsal.url,
+            model="rehearsal",
+            outcome=outcome,
+            prompt_tokens=1_000_000,
+            completion_tokens=100_000,
+            milliseconds=milliseconds,
+            started_at=now - timedelta(hours=hours),
+        )
+    ModelCall.objects.update_or_create(
+        user=alice, purpose="answer", provider=rehearsal.url, model="another", started_at=now
+    )
+    with django_assert_num_queries(1):
+        newest, before = load_last_day(row, now)
+    assert (newest.requests, newest.failures, newest.tokens, newest.cost) == (4, 1, 4_400_000, 12)
+    assert newest.median_seconds == 2.0
+    assert newest.slow_seconds == pytest.approx(2.9)
+    assert (before.requests, before.failures, before.median_seconds) == (1, 0, 0.5)
+    shown = desk.get(page(row)).content.decode().partition('id="last-day"')[2]
+    assert "4,400,000" in shown
+    assert "12.0000" in shown
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_try_holds_no_connection_while_it_waits(desk: Client) -> None:
+    connection, held = connections["default"], []
+
+    async def look(_request: web.Request) -> web.Response:
+        held.append(connection.connection is not None)
+        return web.json_response({}, status=500)
+
+    with serve({"/v1/chat/completions": look}) as address:
+        row = choose_chat("Mine", f"{address}/v1", "big")
+        tried(desk, row)
+        desk.post("/admin/mind/", {"deed": "try", "base_url": f"{address}/v1", "model": "big"})
+    assert held
+    assert not any(held)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_is_lost_is_told_and_nothing_is_asked_without_it(
+    desk: Client, rehearsal: RehearsalServer, settings: Any
+) -> None:
+    settings.CHAT_IS_FOUND = True
+    row = choose_chat("Mine", rehearsal.url, "rehearsal", api_key=KEY)
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    choose_chat("Mine", rehearsal.url, "rehearsal")  # the key stays as it is, and this process reads it anew
+    for address in (listing(Provider), page(row), "/admin/mind/"):
+        assert "sealed with another KITH_ENCRYPTION_KEY" in desk.get(address).content.decode()
+    assert "The key was refused" in tried(desk, row)
+    assert rehearsal.requests() == []
+
+
+def test_a_provider_of_sound_has_no_limits_that_nobody_would_heed(
+    desk: Client, rehearsal: RehearsalServer
+) -> None:
+    given = fields(rehearsal, capability="speech", tokens_per_day=1000)
+    assert "for chat models alone" in desk.post(ADD, given).content.decode()
+    desk.post(ADD, given | {"tokens_per_day": ""})
+    row = Provider.objects.get()
+    assert (row.capability, row.tokens_per_day) == ("speech", None)
+    assert "Speaking and hearing" in tried(desk, row)
+    assert rehearsal.requests() == []

@@ -1,11 +1,13 @@
-"""Operators' page of chat providers: which there are, which is in force, and whether one answers. No key is shown."""
+"""Operators' page of providers: which there are, which is in force, and whether one answers. No key is shown."""
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
@@ -21,6 +23,8 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 from accounts.admin import PlainLookups
 from accounts.models import User
 from database.encryption import DecryptionError
+from jobs.background import release_connections
+from providers.admission import note_answer
 from providers.clients import run_in_background
 from providers.discovery.probe import Trial, try_provider
 from providers.errors import ProviderError
@@ -32,13 +36,28 @@ from providers.selection import (
     describe,
     follow_change,
     get_environment_provider,
+    get_sound_settings,
     is_set_by_environment,
+    is_sound_set_by_environment,
     read_active,
 )
 from safety.admin.private import moment
 from safety.audit import record
 from safety.models import AuditEntry
+from safety.provider_usage import load_last_day
 
+SOUND = (Capability.SPEECH, Capability.TRANSCRIPTION)
+OF_CHAT_ALONE = {
+    *(
+        "context_tokens",
+        "slots",
+        "threads",
+        "requests_per_minute",
+        "tokens_per_day",
+        "prompt_price",
+        "completion_price",
+    )
+}
 MAX_TRIALS, MAX_SHOWN_CHARACTERS = 5, 300
 ASKED_ANEW = {
     "base_url",
@@ -65,6 +84,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = (
             *("name", "capability", "base_url", "model", "order", "is_active"),
             *("context_tokens", "slots", "threads"),
+            *("requests_per_minute", "tokens_per_day", "prompt_price", "completion_price"),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -73,8 +93,14 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
             self.fields["api_key"].help_text = describe_key(self.instance)
 
     def clean(self) -> dict[str, Any]:
-        """Refuse to send a key that is there to another server than the one that it was entered for."""
+        """Refuse to send a key that is there to another server than the one that it was entered for.
+
+        And what a provider of sound would not heed.
+        """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("capability") in SOUND:
+            for field in OF_CHAT_ALONE & {name for name, value in cleaned.items() if value is not None}:
+                self.add_error(field, _("This is for chat models alone. Leave it empty."))
         before, after = (
             urlsplit(url) for url in (self.initial.get("base_url", ""), cleaned.get("base_url", ""))
         )
@@ -102,7 +128,7 @@ def describe_key(row: Provider) -> str:
 
 @admin.register(Provider)
 class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """Chat providers; whoever changes one does it on record, and every process follows."""
+    """Providers; whoever changes one does it on record, and every process follows."""
 
     form = ProviderForm
     list_display: Any = (
@@ -117,9 +143,12 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         ),
         (_("When it is asked"), {"fields": ("order", "is_active")}),
         (_("What it can do"), {"fields": ("context_tokens", "slots", "threads")}),
+        (_("Limits"), {"fields": ("requests_per_minute", "tokens_per_day")}),
+        (_("Prices"), {"fields": ("prompt_price", "completion_price")}),
         (_("last error"), {"fields": ("last_error", "last_error_at")}),
     )
     readonly_fields = ("engine_file", "last_error", "last_error_at")
+    change_form_outer_after_template = "admin/providers/last_day.html"
     list_before_template = "admin/providers/in_force.html"
     actions = ("try_selected",)
     show_full_result_count = False
@@ -130,6 +159,11 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         context = {
             "is_set_by_environment": is_set_by_environment(),
             "environment": get_environment_provider(),
+            "sound": [
+                (capability.label, get_sound_settings(capability)["base_url"] or settings.SPEECH["engine"])
+                for capability in SOUND
+                if is_sound_set_by_environment(capability)
+            ],
             "active": next(iter(read_active().get(Capability.CHAT, ())), None),
         }
         response: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
@@ -138,6 +172,14 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     @method_decorator(sensitive_post_parameters("api_key"))
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response: HttpResponse = super().changeform_view(request, *args, **kwargs)
+        return response
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        if row := context.get("original"):
+            context["last_day"] = load_last_day(row, timezone.now())
+        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: Provider | None = None) -> Any:
@@ -157,6 +199,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             obj.last_error, obj.last_error_at = "", None
         super().save_model(request, obj, form, change)
         record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, obj.pk)
+        transaction.on_commit(partial(close_breaker, describe(obj)))
         follow_change()
 
     @transaction.atomic
@@ -172,7 +215,12 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     @admin.action(description=_("Try: ask for one sentence"), permissions=["change"])
     def try_selected(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
         """Ask the chosen ones for one real sentence, all at once, and say what came of it."""
-        chosen = list(rows[:MAX_TRIALS])
+        for row in rows.filter(capability__in=SOUND):
+            messages.info(
+                request, _("%(name)s: try it on the page “Speaking and hearing”.") % {"name": row.name}
+            )
+        chosen = list(rows.exclude(capability__in=SOUND)[:MAX_TRIALS])
+        release_connections()
         sentence = gettext("Greet me in one short sentence.")
         trials = run_in_background(_try_all([describe(row) for row in chosen], sentence))
         for row, trial in zip(chosen, trials, strict=True):
@@ -181,7 +229,13 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
                 messages.error(request, _describe_failed(row, trial.error))
             else:
                 Provider.objects.filter(pk=row.pk).update(last_error="", last_error_at=None)
+                close_breaker(describe(row))
                 messages.success(request, _describe_answered(row, trial))
+
+
+def close_breaker(provider: ChatProvider) -> None:
+    """Have the provider asked again at once."""
+    run_in_background(note_answer(provider))
 
 
 async def _try_all(providers: Sequence[ChatProvider], sentence: str) -> list[Trial]:

@@ -1,0 +1,72 @@
+"""What a provider did in the last day, by hours: from the rows of its calls, in one query."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Aggregate, Count, F, FloatField, Q, Sum
+from django.db.models.functions import TruncHour
+
+from accounts.models import ModelCall, SoundCall
+from providers.models import Provider
+from providers.selection import describe
+
+SHOWN_HOURS = 24
+FAILED = ("unavailable", "refused")
+
+
+class Percentile(Aggregate):
+    """The value below which the share of all lies, between two where it falls there."""
+
+    function = "percentile_cont"
+    template = "%(function)s(%(share)s) WITHIN GROUP (ORDER BY %(expressions)s)"
+
+    def __init__(self, expression: str, share: float, **extra: Any) -> None:
+        super().__init__(expression, share=share, output_field=FloatField(), **extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """Requests that began in the hour from `began_at`; seconds are of those that were answered."""
+
+    began_at: datetime
+    requests: int
+    failures: int
+    median_seconds: float | None
+    slow_seconds: float | None  # the 95th percentile
+    tokens: int
+    cost: Decimal | None
+
+
+def load_last_day(row: Provider, now: datetime) -> list[Hour]:
+    """Return the hours with requests to the row's model at its address, newest first; of Kith's engine this run's."""
+    is_sound = row.capability in SoundCall.Capability.values
+    calls: Any = (SoundCall if is_sound else ModelCall).objects
+    calls = calls.filter(
+        provider=describe(row).base_url, model=row.model, started_at__gte=now - timedelta(hours=SHOWN_HOURS)
+    )
+    tokens = {"sent": Sum("prompt_tokens"), "received": Sum("completion_tokens")}
+    answered = ~Q(outcome__in=FAILED)
+    hours = (
+        calls.annotate(hour=TruncHour("started_at"))
+        .values("hour")
+        .annotate(
+            requests=Count("pk"),
+            failures=Count("pk", filter=Q(outcome__in=FAILED)),
+            median=Percentile("milliseconds", 0.5, filter=answered),
+            slow=Percentile("milliseconds", 0.95, filter=answered),
+            **({} if is_sound else tokens),
+        )
+        .order_by(F("hour").desc())
+    )
+    return [_describe(row, hour) for hour in hours]
+
+
+def _describe(row: Provider, hour: dict[str, Any]) -> Hour:
+    sent, received = hour.get("sent") or 0, hour.get("received") or 0
+    cost = None
+    if row.prompt_price is not None or row.completion_price is not None:
+        cost = (sent * (row.prompt_price or 0) + received * (row.completion_price or 0)) / Decimal(1_000_000)
+    median, slow = (value / 1000 if value is not None else None for value in (hour["median"], hour["slow"]))
+    return Hour(hour["hour"], hour["requests"], hour["failures"], median, slow, sent + received, cost)
