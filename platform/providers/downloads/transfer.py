@@ -31,7 +31,9 @@ PROGRESS_INTERVAL = timedelta(seconds=1)
 MARGIN_BYTES = 1_000_000_000  # that the disk keeps free: the database lies there too
 MAX_ATTEMPTS = 8  # one after another that bring nothing
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)\Z")
+LENGTH = re.compile(r"\d{1,18}\Z")
+CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})\Z")
+VALIDATOR = re.compile(r"[ -~]{1,300}\Z")
 RETRIED = {Failure.SLOW, Failure.UNREACHABLE, Failure.BROKEN, Failure.CHANGED}
 WORTHLESS = {
     Failure.CHANGED,
@@ -98,16 +100,23 @@ class Transfer:
         with open_stream(row.url, headers=headers, stall_seconds=self.stall_seconds) as stream:
             self._read_head(stream)
             self._save_progress()
-            saved_at = self.clock()
-            for block in stream.blocks:
-                self._write(block, stream)
-                if self.is_stopping():
-                    raise StoppedError
-                if (now := self.clock()) - saved_at >= PROGRESS_INTERVAL:
-                    self._save_progress()
-                    saved_at = now
+            try:
+                self._receive(stream)
+            except OutboundError:
+                self._save_progress()
+                raise
         row.total_bytes = row.received_bytes
         self._save_progress()
+
+    def _receive(self, stream: Stream) -> None:
+        saved_at = self.clock()
+        for block in stream.blocks:
+            self._write(block, stream)
+            if self.is_stopping():
+                raise StoppedError
+            if (now := self.clock()) - saved_at >= PROGRESS_INTERVAL:
+                self._save_progress()
+                saved_at = now
 
     def _read_head(self, stream: Stream) -> None:
         """Find out where the answer goes on and how long the file is; TransferError where it is no part of it."""
@@ -121,7 +130,7 @@ class Transfer:
         elif stream.status == 200:
             self._begin_anew()
             length = stream.headers.get("Content-Length", "")
-            row.total_bytes = int(length) if length.isdecimal() else None
+            row.total_bytes = int(length) if LENGTH.match(length) else None
             row.validator = version
         else:
             broken = Failure.BROKEN if stream.status >= 500 else Failure.REFUSED
@@ -229,7 +238,7 @@ def find_validator(stream: Stream) -> str:
     """Return by what the server tells versions of the file apart: a strong ETag, else its date; "" where by nothing."""
     tag = stream.headers.get("ETag", "")
     found = tag if tag.startswith('"') else stream.headers.get("Last-Modified", "")
-    return found if len(found) <= 300 else ""
+    return found if VALIDATOR.match(found) else ""
 
 
 def check_file(path: Path) -> str:

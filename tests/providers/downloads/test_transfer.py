@@ -92,6 +92,24 @@ def test_what_broke_off_or_stalled_is_resumed_later(server: FileServer, home: Pa
     assert (home / "models" / "tiny.gguf").read_bytes() == server.content
 
 
+def test_what_came_within_a_second_before_the_break_is_kept_too(server: FileServer) -> None:
+    server.cut_after = 2 * BLOCK_BYTES
+    row = start_download(server.url, NOON)
+    run_download(row.pk, lambda: NOON, margin_bytes=0)
+    row.refresh_from_db()
+    assert row.received_bytes == 2 * BLOCK_BYTES
+
+
+@pytest.mark.parametrize("tag", ['"' + "x" * 400 + '"', '"\x01"', 'W/"weak"', ""], ids=repr)
+def test_a_version_that_cannot_be_asked_for_is_none(server: FileServer, tag: str) -> None:
+    server.cut_after, server.tag = 2 * BLOCK_BYTES, tag
+    row = run(start_download(server.url, NOON))
+    assert row.validator == ""
+    server.cut_after = None
+    assert run(row, row.next_at).state == State.DONE
+    assert server.ranges == [None, None]
+
+
 def test_what_brings_nothing_again_and_again_is_given_up(server: FileServer) -> None:
     server.status = 503
     row = start_download(server.url, NOON)
