@@ -53,7 +53,7 @@ def describe_downloads() -> dict[str, Any]:
     known = {row.url for row in rows}
     return {
         "address_form": AddressForm(),
-        "downloads": rows,
+        "downloads": [(row, find_model(row.url)) for row in rows],
         "is_fetching": any(row.state == Download.State.ACTIVE for row in rows),
         "memory_bytes": memory_bytes,
         "catalogue": [
