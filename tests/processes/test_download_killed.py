@@ -21,7 +21,7 @@ def test_a_killed_workers_download_goes_on_where_it_was(house: House, tmp_path: 
     content = write_gguf(tmp_path / "made", weights=BYTES // 4).read_bytes()
     house.worker.stop()  # one with beat, and with leave to ask the file's server, stands in for it
     with FileServer(content, slice_seconds=0.02) as server:
-        environment = house.environment() | {"KITH_OUTBOUND_ALLOWED": server.host, "KITH_TICK_SECONDS": "1"}
+        environment = house.environment() | {"KITH_OUTBOUND_ALLOWED": server.host, "KITH_TICK_SECONDS": "2"}
         worker = Child(worker_program(with_beat=True).within(ROOT, environment), house.home / "fetching.log")
         rows = house.rows(Download)
         row = rows.create(
