@@ -17,6 +17,7 @@ BYTES = 8_000_000
 KILLS = 2
 
 
+@pytest.mark.timeout(600)
 def test_a_killed_workers_download_goes_on_where_it_was(house: House, tmp_path: Path) -> None:
     content = write_gguf(tmp_path / "made", weights=BYTES // 4).read_bytes()
     house.worker.stop()  # one with beat, and with leave to ask the file's server, stands in for it
