@@ -66,9 +66,13 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     page.get_by_label("Another file's path").fill(str(find_model()))
     hand.tap(page.get_by_role("button", name="Look at it"))
     expect(page.get_by_text("tokens of context")).to_be_visible()
-    hand.tap(page.get_by_role("button", name="Use this mind").first)
+    hand.tap(page.locator("form[action$='/mind/file/'] button"))
     expect(page.get_by_text("Kith's own engine has it loaded")).to_be_visible(timeout=SLOW_MS)
     loaded = time.monotonic() - began
+    page.get_by_role("button", name="Try it").first.click()
+    facts = page.locator("#outcome-engine")
+    expect(facts).to_contain_text("tokens a second", timeout=SLOW_MS)
+    tried = facts.inner_text()
 
     page.goto(f"http://127.0.0.1:{up.port}/companions/new/")
     hand.tap(page.get_by_role("link", name="Wren"))
@@ -87,5 +91,5 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     done = subprocess.run(shell, env=up.environment, cwd=ROOT, check=True, capture_output=True, text=True)
     assert json.loads(done.stdout.splitlines()[-1]) == [[find_model().stem, "done"]]
     sys.stdout.write(
-        f"{hand.taps} taps, loaded after {loaded:.0f} s, answered after {seconds:.0f} s: {said}\n"
+        f"{tried}\n{hand.taps} taps, loaded after {loaded:.0f} s, answered after {seconds:.0f} s: {said}\n"
     )
