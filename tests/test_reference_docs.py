@@ -9,6 +9,7 @@ from config.management.commands.write_reference import write_reference
 
 NOT_A_PERSONS = {
     "KITH_CHAT_FOUND",
+    "KITH_ENGINE_KEY",
     "KITH_REHEARSAL",
     "EMBEDDING_PREVIOUS_BASE_URL",
 }  # set by `make up`; named with the others
