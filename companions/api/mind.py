@@ -143,7 +143,7 @@ def mind_out(companion: Companion) -> Out:
         "preset": mind.preset,
         "sampling": mind.sampling,
         "context_tokens": mind.context_tokens,
-        "models": list(list_providers(Capability.CHAT)),
-        "background_models": list(list_providers(Capability.BACKGROUND)),
+        "models": list(list_providers(companion.user_id, Capability.CHAT)),
+        "background_models": list(list_providers(companion.user_id, Capability.BACKGROUND)),
         "daily_use": measure_daily_use(companion, timezone.now()),
     }

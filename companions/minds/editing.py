@@ -11,16 +11,19 @@ from companions.minds.choice import get_mind, take_model
 from companions.minds.presets import FALLBACK_LANGUAGE, load_presets
 from companions.minds.sampling import check_context, check_sampling
 from companions.models import Companion, Mind
-from providers.selection import Capability, ChatProvider, find_providers
+from providers.selection import Capability, ChatProvider, find_own, find_providers
 
 
-def list_providers(capability: Capability) -> dict[str, ChatProvider]:
-    """Return who can be asked now, by model, in order of fallback; the rehearsal model is none of them."""
+def list_providers(user_id: int, capability: Capability) -> dict[str, ChatProvider]:
+    """Return who can be asked now, by model, in order of fallback, then the person's own; not the rehearsal model.
+
+    Where both have a model, it is the person's own that is asked.
+    """
     found: dict[str, ChatProvider] = {}
     for provider in find_providers(capability):
         if provider.base_url and provider.model and not provider.is_rehearsal:
             found.setdefault(provider.model, provider)
-    return found
+    return found | {own.model: own for own in find_own(user_id)}
 
 
 def change_mind(companion: Companion, changes: Mapping[str, Any]) -> Mind:
@@ -31,10 +34,14 @@ def change_mind(companion: Companion, changes: Mapping[str, Any]) -> Mind:
     """
     mind, kept = get_mind(companion), dict(changes)
     model = kept.pop("model", mind.model)
-    if model != mind.model and model not in list_providers(Capability.CHAT):
+    if model != mind.model and model not in list_providers(companion.user_id, Capability.CHAT):
         raise MindError("model", _no_such_model(model))
     background = kept.get("background_model", "")
-    if background not in {"", mind.background_model, *list_providers(Capability.BACKGROUND)}:
+    if background not in {
+        "",
+        mind.background_model,
+        *list_providers(companion.user_id, Capability.BACKGROUND),
+    }:
         raise MindError("background_model", _no_such_model(background))
     if kept.get("preset", "") not in {"", *load_presets(FALLBACK_LANGUAGE)}:
         raise MindError("preset", _("There is no such manner."))

@@ -58,10 +58,14 @@ class ModelsForm(forms.Form):
         self.fields["model"].required = bool(mind.model)
 
     def _offer(self, name: str, capability: Capability, nothing: Any) -> None:
-        chosen, found = getattr(self.mind, name), list_providers(capability)
+        chosen = getattr(self.mind, name)
+        found = list_providers(self.mind.companion.user_id, capability)
         is_settled = name == "model" and chosen  # it may be exchanged, and not be left open again
         offered: list[tuple[str, Any]] = [] if is_settled else [("", nothing)]
-        offered += ((model, model) for model in found)
+        for model, provider in found.items():
+            offered.append(
+                (model, _("%(model)s (your own)") % {"model": model} if provider.is_own else model)
+            )
         if chosen and chosen not in found:
             offered.append((chosen, _("%(model)s (away just now)") % {"model": chosen}))
         self.fields[name].choices = offered  # type: ignore[attr-defined]
@@ -184,13 +188,14 @@ def _page(
     status: int = UNPROCESSABLE,
 ) -> HttpResponse:
     """The page; a form that will not do comes back in its place, and what was read of a file with what it changes."""
-    mind, providers = get_mind(companion), list_providers(Capability.CHAT)
+    mind, providers = get_mind(companion), list_providers(companion.user_id, Capability.CHAT)
     is_asked = bool(models_form or values_form or file_error)
-    speaking = providers.get(mind.model) if mind.model else next(iter(providers.values()), None)
+    first = next((provider for provider in providers.values() if not provider.is_own), None)
     context = {
         "companion": companion,
         "mind": mind,
-        "speaking": speaking,
+        "speaking": providers.get(mind.model) if mind.model else first,
+        "has_choice": bool(providers or mind.model),
         "models_form": models_form or ModelsForm(mind),
         "values_form": values_form or ValuesForm(mind),
         "presets": load_presets(get_language() or "en").values(),

@@ -1,18 +1,27 @@
 """A person's own provider answers their companions that have its model, and nobody else's; none stands in for it."""
 
+import logging
+import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
+from pydantic import BaseModel
 
 from accounts.models import ModelCall, User
-from accounts.usage import allowance
+from accounts.usage import Payer, allowance, charged
+from companions.errors import MindError
 from companions.minds.choice import find_proposed_model, take_model
+from companions.minds.editing import change_mind, list_providers
 from companions.models import Companion, Mind, Reply
+from companions.transfer.archive import export
+from config.logs import stack
 from jobs.background import in_thread
-from providers.errors import ModelMissing
+from providers.chat import structured
+from providers.errors import ModelMissing, ProviderError
 from providers.models import OwnProvider, Provider
 from providers.preference import preferring
 from providers.selection import (
@@ -114,7 +123,11 @@ async def test_anothers_is_never_found(
         assert find_providers(model="mine") == []  # nor where nobody is named
         assert [each.model for each in find_own(bob.pk)] == ["his"]
         assert not any(each.is_own for each in find_providers())
-        mira.mind = Mind(companion=mira, model="mine", background_model="mine")
+        for companion, model in ((tian, "mine"), (mira, "his")):
+            with pytest.raises(MindError):
+                change_mind(companion, {"background_model": model})
+        assert list_providers(alice.pk, Capability.CHAT)["mine"].is_own
+        change_mind(mira, {"model": "mine", "background_model": "mine"})
         with preferring(mira.preference):
             chosen = get_provider()
             assert (chosen.is_own, chosen.user_id, chosen.api_key, chosen.slots) == (True, alice.pk, KEY, 0)
@@ -126,3 +139,64 @@ async def test_anothers_is_never_found(
     failed = await ask(bob, tian, 1, "reply.failed")
     assert failed["code"] == "model_missing"
     assert own.requests() == []
+
+
+class Nothing(BaseModel):
+    pass
+
+
+def fail_beside_the_talk(companion: Companion) -> str:
+    """What a log would hold of the failure."""
+    with preferring(companion.preference):
+        try:
+            with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.LEARNING):
+                structured.ask("facts", [{"role": "user", "content": "Hello"}], Nothing)
+        except ProviderError:
+            kind, error, trace = sys.exc_info()
+            assert kind
+            assert error
+            return stack((kind, error, trace)) + str(error)
+    raise AssertionError("It did not fail")
+
+
+def read_tables(*, without: str = "") -> str:
+    """All rows of all tables as text, bytes in them as hexadecimal digits."""
+    rows = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            if table != without:
+                cursor.execute(f'SELECT whole::text FROM "{table}" whole')
+                rows += [text for (text,) in cursor.fetchall()]
+    return "\n".join(rows)
+
+
+async def test_its_key_is_nowhere_but_sealed_and_its_address_only_with_it(
+    alice: User, mira: Companion, own: RehearsalServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    await in_thread(partial(add, alice, own.url))
+    await in_thread(take_model, mira, "mine")
+    await in_thread(lambda: Mind.objects.update(background_model="mine"))
+    echo = {"error": {"message": f"Incorrect API key {KEY} at {own.url}"}}
+    own.script(
+        {"error": {"status": 401, "body": echo}},
+        {"events": [{"error": {"message": f"You sent {KEY} to {own.url}", "code": 500}}]},
+        {"task": "any", "error": {"status": 500, "body": f"Bearer {KEY}"}},
+    )
+    frames = [await ask(alice, mira, number, "reply.failed") for number in range(2)]
+    companion = await in_thread(Companion.objects.select_related("mind").get, pk=mira.pk)
+    told = await in_thread(fail_beside_the_talk, companion)
+    assert await in_thread(ModelCall.objects.filter(provider="own").count) == 3
+    exported = b"".join([part async for part in export(companion, timezone.now())]).decode()
+    elsewhere = await in_thread(partial(read_tables, without="providers_ownprovider"))
+    places = {
+        "tables": await in_thread(read_tables),
+        "logs": caplog.text,
+        "error": told,
+        "frames": str(frames),
+        "export": exported,
+    }
+    assert own.url in places["tables"]
+    assert [name for name, text in places.items() if KEY in text or KEY.encode().hex() in text] == []
+    assert [name for name in ("frames", "export") if own.url in places[name]] == []
+    assert own.url not in elsewhere
