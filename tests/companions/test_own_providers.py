@@ -184,7 +184,7 @@ async def test_its_key_is_nowhere_but_sealed_and_its_address_only_with_it(
         {"task": "any", "error": {"status": 500, "body": f"Bearer {KEY}"}},
     )
     frames = [await ask(alice, mira, number, "reply.failed") for number in range(2)]
-    companion = await in_thread(Companion.objects.select_related("mind").get, pk=mira.pk)
+    companion = await in_thread(Companion.objects.select_related("mind", "user").get, pk=mira.pk)
     told = await in_thread(fail_beside_the_talk, companion)
     assert await in_thread(ModelCall.objects.filter(provider="own").count) == 3
     exported = b"".join([part async for part in export(companion, timezone.now())]).decode()
