@@ -7,6 +7,7 @@ CompanionsError(code, detail)
 ├── MindError            a model that is not there, or a value for one that will not do, by its `field`
 ├── ForgetProposalError  a proposal to forget that has ended, or of which nothing was chosen
 ├── ReplyStateError      the reply is not in a state for that
+├── ModelChoiceError     a model that is not there to be taken, or an own one that is not there to be kept
 ├── PortraitError        a seed, a feature or an emotion that there is none of
 ├── PursuitError         a goal that cannot be a part of that
 └── TimerError           a timer that cannot be set, or fired
@@ -45,6 +46,10 @@ class ForgetProposalError(CompanionsError):
 
 
 class ReplyStateError(CompanionsError):
+    status = 409
+
+
+class ModelChoiceError(CompanionsError):
     status = 409
 
 

@@ -210,6 +210,8 @@ def render_message(message: Message) -> dict[str, Any]:
         "said_at": message.said_at.isoformat(),
         "is_hidden": message.is_hidden,
         "is_rehearsed": message.is_rehearsed,
+        "model": message.model,
+        "is_stand_in": message.is_stand_in,
     }
 
 

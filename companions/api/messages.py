@@ -61,6 +61,8 @@ class ReplyOut(Schema):
     emotions: list[EmotionOut]
     message_id: UUID
     answer_id: UUID | None
+    model: str = Field(description="The model that is asked; empty until then.")
+    is_stand_in: bool = Field(description="Whether that is another than the companion's own, which is away.")
     recalled: list[RecalledOut]
     code: str | None
     detail: str | None
@@ -154,6 +156,8 @@ def reply_out(reply: Reply) -> dict[str, object]:
         "emotions": reply.emotions,
         "message_id": reply.message_id,
         "answer_id": reply.answer_id,
+        "model": reply.model,
+        "is_stand_in": reply.is_stand_in,
         "recalled": _list_recalled(reply),
         "code": reply.code or None,
         "detail": describe_failure(reply.code) if reply.code else None,

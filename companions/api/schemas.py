@@ -72,6 +72,10 @@ class MessageOut(Schema):
     said_at: datetime
     is_hidden: bool
     is_rehearsed: bool
+    model: str = Field(description="The model that wrote it; empty where none did, or before that was kept.")
+    is_stand_in: bool = Field(
+        description="Whether another model wrote it while the companion's own was away."
+    )
     ended_early: EndedEarlyOut | None = Field(
         None,
         description="In the history: the reply that an answer was made by, where it ended otherwise than done.",

@@ -73,11 +73,13 @@ def _keep_words(context: WakingContext, words: Words) -> str:
 def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) -> Completion:
     with context.held():  # nothing is deleted between looking and writing down what was looked at
         context.prompt = compose_prompt(context, now)
-        provider, _is_stand_in = choose_provider(context.companion)
+        provider, is_stand_in = choose_provider(context.companion)
         context.write(
             prompt=neutralise_messages(context.prompt),
             shown=sorted(context.shown),
             is_rehearsed=provider.is_rehearsal,
+            model=provider.model,
+            is_stand_in=is_stand_in,
         )
     left = until - monotonic()
     if left <= 0:

@@ -205,6 +205,8 @@ def _post_message(companion: Companion, waking: Waking, text: str, now: datetime
         said_at=now,
         waking=waking,
         is_rehearsed=waking.is_rehearsed and not is_notice,
+        model="" if is_notice else waking.model,
+        is_stand_in=waking.is_stand_in and not is_notice,
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)

@@ -35,6 +35,8 @@ class Message(models.Model):
     created_at = models.DateTimeField(_("stored"), auto_now_add=True)
     is_hidden = models.BooleanField(_("hidden from prompts"), default=False)
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
+    model = models.CharField(_("written by model"), max_length=200, blank=True)
+    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # the companion's own model was away
     is_learnt = models.BooleanField(_("learnt from"), default=False)
     waking = models.OneToOneField(
         "companions.Waking",

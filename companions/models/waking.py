@@ -76,6 +76,8 @@ class Waking(models.Model):
     prompt = models.JSONField(_("prompt as sent"), default=list, blank=True)
     shown = ArrayField(models.UUIDField(), verbose_name=_("shown in the prompt"), default=list, blank=True)
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
+    model = models.CharField(_("written by model"), max_length=200, blank=True)
+    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)
     attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
     look_at = models.DateTimeField(_("next looked for"), null=True, blank=True)
     created_at = models.DateTimeField(_("made"))

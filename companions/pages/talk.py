@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -19,6 +21,7 @@ from companions.conversations import transcript
 from companions.life import inner_state
 from companions.life.outreach import mark_read
 from companions.memories.editing import load_ending
+from companions.minds.change import decide
 from companions.models import Companion, Delivery, Message, Reply
 from companions.pages.shortcuts import form_view, page_view, post_view
 from companions.replies import actions
@@ -104,6 +107,21 @@ async def retry(request: SignedInRequest, companion_id: UUID, reply_id: UUID) ->
 @post_view
 async def go_on(request: SignedInRequest, companion_id: UUID, reply_id: UUID) -> HttpResponse:
     return await _answer_again(request, companion_id, reply_id, actions.go_on)
+
+
+@post_view
+async def retry_otherwise(request: SignedInRequest, companion_id: UUID, reply_id: UUID) -> HttpResponse:
+    """Have another model answer than the one that is away: only meanwhile, or from now on."""
+    chosen = {name: request.POST.get(name, "") for name in ("decision", "model")}
+    make = partial(retry_with, **chosen)
+    return await _answer_again(request, companion_id, reply_id, make)
+
+
+@transaction.atomic
+def retry_with(reply: Reply, now: datetime, decision: str, model: str) -> Reply:
+    """Do what was decided about the model and queue a new reply; ModelChoiceError, ReplyStateError, GateError."""
+    decide(reply.companion, decision, model, now)
+    return actions.retry(reply, now)
 
 
 async def _answer_again(

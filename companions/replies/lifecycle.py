@@ -326,8 +326,9 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
     if reply.continues and (answer := reply.continues.answer):
         Reply.objects.filter(pk=reply.continues.pk).update(answer=None)
         reply.continues.answer = None
-        answer.text = text
-        answer.save(update_fields=["text"])
+        answer.text, answer.model = text, reply.model
+        answer.is_stand_in = answer.is_stand_in or reply.is_stand_in
+        answer.save(update_fields=["text", "model", "is_stand_in"])
         correct(answer.memory, text, now)
         return answer
     earlier = list(Message.objects.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None))
@@ -342,6 +343,8 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
             text=text,
             said_at=now,
             is_rehearsed=is_rehearsal(reply.model),
+            model=reply.model,
+            is_stand_in=reply.is_stand_in,
         ),
         now,
     )

@@ -15,7 +15,8 @@ from companions.events import describe_failure
 from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
 from companions.memories.reasons import Named, describe_reasons, format_percent, list_factors, list_parts
-from companions.models import ForgetProposal
+from companions.minds.change import ModelState, describe_state
+from companions.models import Companion, ForgetProposal
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recalled
 from memory.recall.recall import Found
@@ -96,6 +97,12 @@ def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
 def problem(code: str) -> str:
     """What happened to a reply that failed, and what to do."""
     return describe_failure(code)
+
+
+@register.filter
+def model_state(companion: Companion) -> ModelState:
+    """How things stand with the companion's model: whether it is there, and which other the operator has chosen."""
+    return describe_state(companion, timezone.now())
 
 
 @register.filter

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.test import AsyncClient
 
 from accounts.models import User
-from companions.minds.choice import find_proposed_model, get_mind, take_model
+from companions.minds.choice import find_proposed_model, get_mind
 from companions.models import Companion, Message, Mind, Reply
 from jobs.background import in_thread
 from providers.models import Provider
@@ -39,6 +40,18 @@ def load_mind(companion: Companion) -> Mind:
     return get_mind(Companion.objects.select_related("mind").get(pk=companion.pk))
 
 
+async def read_talk(user: User, companion: Companion) -> str:
+    client = AsyncClient()
+    await client.aforce_login(user)
+    return (await client.get(f"/companions/{companion.pk}/")).content.decode()
+
+
+async def post(user: User, companion: Companion, path: str, **fields: str) -> int:
+    client = AsyncClient()
+    await client.aforce_login(user)
+    return int((await client.post(f"/companions/{companion.pk}/{path}", fields)).status_code)
+
+
 async def test_a_change_of_the_operators_changes_nobody(
     alice: User, mira: Companion, servers: tuple[RehearsalServer, RehearsalServer]
 ) -> None:
@@ -54,10 +67,9 @@ async def test_a_change_of_the_operators_changes_nobody(
         lambda: list(Reply.objects.order_by().values_list("model", "is_stand_in").distinct())
     )
     assert made == [("quiet", False)]
-    companion = kept.companion
-    assert await in_thread(find_proposed_model, companion, NOW) == "loud"
-    await in_thread(take_model, companion, "loud")
-    assert await in_thread(find_proposed_model, companion, NOW) == ""
+    assert "another mind: loud. Mira goes on speaking with quiet until" in await read_talk(alice, mira)
+    await post(alice, mira, "mind/decide/", decision="take", model="loud")
+    assert "another mind" not in await read_talk(alice, mira)
     await ask(alice, mira, 3)
     assert len(second.requests()) == 1
 
@@ -78,9 +90,15 @@ async def test_while_its_model_is_away_the_talk_waits_or_a_stand_in_says_so(
     failed = await ask(alice, mira, 2, "reply.failed")
     assert failed["code"] == "model_missing"
     assert second.requests() == []
-    await in_thread(lambda: Mind.objects.update(allows_stand_in=True))
+    assert "quiet, with which Mira speaks, is not there just now." in await read_talk(alice, mira)
+    choice = {"decision": "stand_in", "model": "loud"}
+    async with connected(alice, mira) as socket:
+        assert await post(alice, mira, f"replies/{failed['id']}/decide/", **choice) == 201
+        answer = (await socket.until("reply.done", seconds=20))[-1]["message"]
+    assert (answer["model"], answer["is_stand_in"]) == ("loud", True)
+    assert "loud stood in: Mira's own mind was away" in await read_talk(alice, mira)
     await ask(alice, mira, 3)
-    assert len(second.requests()) == 1
+    assert len(second.requests()) == 2
 
     def load() -> tuple[str, bool, str, bool]:
         reply = (

@@ -141,8 +141,9 @@ stop.addEventListener("click", () => {
 talk.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  const { retries, continues } = button.dataset;
+  const { retries, continues, decides, replyOf } = button.dataset;
   if (retries) await again(button, `${retries}/retry/`);
+  if (decides) await again(button, `${replyOf}/decide/`, { decision: decides, model: button.dataset.model });
   if (continues) await again(button, `${continues}/continue/`);
   if ("says" in button.dataset) composer.put(button.textContent.trim());
   const clientId = button.closest("[data-client]")?.dataset.client;
@@ -150,13 +151,13 @@ talk.addEventListener("click", async (event) => {
   if ("takesBack" in button.dataset) takeBack(clientId);
 });
 
-async function again(button, path) {
+async function again(button, path, fields = {}) {
   button.disabled = true;
   const turn = button.closest(".turn").dataset.turn;
   const message = button.closest(".turn").querySelector(".said-by-person")?.dataset.message ?? turn;
   let detail = words.failed;
   try {
-    const response = await post(`${talk.dataset.replies}${path}`);
+    const response = await post(`${talk.dataset.replies}${path}`, fields);
     if (response.ok) return await turns.refresh(message, turns.find(turn));
     if (response.headers.get("content-type")?.includes("json")) ({ detail } = await response.json());
   } catch {

@@ -1,0 +1,85 @@
+"""A change of the operator's, or a model that is away: what the companion's person is told, and what they decide."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import models, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from companions.errors import ModelChoiceError
+from companions.minds.choice import find_proposed_model, get_mind, take_model
+from companions.models import Companion, Mind
+from companions.models.companion import lock
+from providers.selection import find_providers, is_rehearsal
+
+LATER = timedelta(days=7)
+
+
+class Decision(models.TextChoices):
+    TAKE = "take", gettext_lazy("have it answer from now on")
+    LATER = "later", gettext_lazy("decide later")
+    DECLINE = "decline", gettext_lazy("keep the one that answers now")
+    STAND_IN = "stand_in", gettext_lazy("have another stand in while its own is away")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """The model that a companion has, empty before its first answer, and whether it can be asked now.
+
+    `other` would answer in its place, and `proposed` is what the operator has chosen and the person has not decided on;
+    either is empty where there is none.
+    """
+
+    model: str
+    is_there: bool
+    allows_stand_in: bool
+    other: str
+    proposed: str
+
+
+def describe_state(companion: Companion, now: datetime) -> ModelState:
+    """Return how things stand with the companion's model."""
+    mind = get_mind(companion)
+    first = find_providers()[0].model
+    return ModelState(
+        model=mind.model,
+        is_there=not mind.model or bool(find_providers(model=mind.model)),
+        allows_stand_in=mind.allows_stand_in,
+        other="" if first == mind.model or is_rehearsal(first) else first,
+        proposed=find_proposed_model(companion, now),
+    )
+
+
+@transaction.atomic
+def decide(companion: Companion, decision: str, model: str, now: datetime) -> None:
+    """Do what the person has decided about the model of that name; ModelChoiceError where it cannot be."""
+    lock(companion.pk)
+    mind = get_mind(companion)
+    if decision not in Decision.values:
+        raise ModelChoiceError("no_such_decision", _("Nothing was decided: choose one of what is offered."))
+    if decision in (Decision.TAKE, Decision.STAND_IN) and not (model and find_providers(model=model)):
+        raise ModelChoiceError(
+            "no_such_model", _("This model is not there just now. Look again which one is.")
+        )
+    if decision == Decision.TAKE:
+        take_model(companion, model)
+        return
+    if decision == Decision.DECLINE and not find_providers(model=mind.model):
+        detail = _(
+            "The model that you would keep is not there any more. Take the other one, or decide later."
+        )
+        raise ModelChoiceError("own_model_missing", detail)
+    fields = {
+        Decision.LATER: {"asks_again_at": now + LATER},
+        Decision.DECLINE: {"declined_model": model, "asks_again_at": None},
+        Decision.STAND_IN: {"allows_stand_in": True},
+    }[Decision(decision)]
+    companion.mind, _is_new = Mind.objects.update_or_create(companion=companion, defaults=fields)
+
+
+def list_others(companion: Companion) -> list[str]:
+    """Return the models in force beside the companion's own, in order of fallback; the rehearsal model is none."""
+    own = get_mind(companion).model
+    every = dict.fromkeys(provider.model for provider in find_providers())
+    return [model for model in every if model and model != own and not is_rehearsal(model)]
