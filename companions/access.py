@@ -8,7 +8,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
-from companions.models import Companion, ForgetProposal, Job, Message, Reply, Timer, Waking
+from companions.models import Companion, Comparison, ForgetProposal, Job, Message, Reply, Timer, Waking
 from files.models import StoredFile
 from memory.documents.gists import with_progress
 from memory.models import Block, DiaryEntry, Document, Memory, Revision, Slot, Thread
@@ -83,6 +83,10 @@ def get_waking(user: User, companion_id: UUID, waking_id: UUID) -> Waking:
 
 def get_job(user: User, companion_id: UUID, job_id: UUID) -> Job:
     return get_owned(user, Job, companion=companion_id, pk=job_id)
+
+
+def get_comparison(user: User, companion_id: UUID) -> Comparison:
+    return get_owned(user, Comparison, companion=companion_id)
 
 
 def get_notice(user: User, notice_id: UUID) -> Notice:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from companions.face.portraits import delete_unused_pictures
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
+from companions.minds import comparison
 from companions.models import Prompt, Waking
 from companions.models.companion import lock
 from memory.consolidation import runs
@@ -52,6 +53,19 @@ def write_waiting_gists() -> None:
     """Ask for the gists of whatever has pages without one: the sweep, for nudges that were lost."""
     for document_id in gists.find_due(timezone.now()):
         write_gists.delay(str(document_id))
+
+
+@shared_task
+def compare_models(comparison_id: str) -> None:
+    """Go on with one comparison of models."""
+    comparison.run(UUID(comparison_id), timezone.now)
+
+
+@shared_task
+def go_on_comparing() -> None:
+    """Go on with whichever comparison is due: the sweep."""
+    for comparison_id in comparison.find_due(timezone.now()):
+        compare_models.delay(str(comparison_id))
 
 
 @shared_task

@@ -16,7 +16,7 @@ from accounts.models import Token, User
 from companions.conversations.log_import import Line, import_log
 from companions.life import timers
 from companions.memories.editing import give_document, write_revision
-from companions.models import Companion, ForgetProposal, Message, Reply
+from companions.models import Companion, Comparison, ForgetProposal, Message, Reply
 from companions.replies.lifecycle import start
 from integrations.push.models import Subscription
 from jobs.background import in_thread
@@ -101,6 +101,7 @@ def things(alice: User, mira: Companion) -> Things:
         give_document(mira, "A book", "Once upon a time.", now),
         Token.objects.issue(alice, "hers")[0],
     )
+    Comparison.objects.create(companion=mira, own_model="quiet", other_model="loud", created_at=now)
     session = Message.objects.get(text="Long ago").session_id
     DiaryEntry.objects.create(
         companion=mira, session_id=session, title="Then", started_at=now, ended_at=now, made_at=now
@@ -145,6 +146,8 @@ BODIES: dict[str, object] = {
     "look_up": {"question": "When was it?"},
     "set_slot": {"text": "black"},
     "write_block": {"text": "black"},
+    "decide_model_change": {"decision": "later", "model": "loud"},
+    "start_comparison": {"model": "loud"},
     "settle_change": {"keep": "both"},
     "change_pursuit": {"progress": 40},
     "change_thread": {"state": "settled"},
@@ -179,6 +182,7 @@ IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",
     "undo_change",
+    "start_comparison",
     "restore_memory",
     "send_recording",
     "transcribe_recording",
@@ -187,6 +191,7 @@ IN_THE_WRONG_STATE = {
 
 
 ASYNC = {"send_message", "stop_reply", "retry_reply", "continue_reply", "reply_retry", "reply_continue"}
+ASYNC |= {"reply_decide"}
 ASYNC |= {"transcribe", "add_recording", "transcribe_recording", "send_recording"}
 ASYNC |= {"recording_add", "recording_transcribe", "recording_send", "call_notice"}
 ASYNC |= {"speak", "get_reply_speech", "get_message_speech", "reply_speech", "message_speech", "voice_sample"}

@@ -1,5 +1,6 @@
 from companions.models.closing import Closing
 from companions.models.companion import Companion
+from companions.models.comparison import ComparedExchange, Comparison
 from companions.models.conversation import Conversation, Session
 from companions.models.delivery import Delivery
 from companions.models.forget_proposal import ForgetProposal
@@ -17,6 +18,8 @@ from companions.models.waking import Waking
 __all__ = [
     "Closing",
     "Companion",
+    "ComparedExchange",
+    "Comparison",
     "Conversation",
     "Delivery",
     "ForgetProposal",

@@ -17,6 +17,7 @@ from companions.pages import (
     life,
     memories,
     mind,
+    model_change,
     revisions,
     talk,
     threads,
@@ -53,6 +54,10 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("turns/<uuid:message_id>/", talk.turn, name="turn"),
     path("replies/<uuid:reply_id>/retry/", talk.retry, name="reply_retry"),
     path("replies/<uuid:reply_id>/continue/", talk.go_on, name="reply_continue"),
+    path("replies/<uuid:reply_id>/decide/", talk.retry_otherwise, name="reply_decide"),
+    path("mind/decide/", model_change.decide_model, name="model_decide"),
+    path("mind/comparison/", model_change.show_comparison, name="comparison"),
+    path("mind/comparison/delete/", model_change.delete_comparison, name="comparison_delete"),
     path("messages/<uuid:message_id>/delete/", talk.delete_message, name="message_delete"),
     path(
         "forget-proposals/<uuid:proposal_id>/confirm/",

@@ -83,6 +83,8 @@ SECTIONS: dict[str, tuple[type[models.Model], str]] = {
 NOT_EXPORTED = {
     "companions.Prompt": "what was sent, made of what is here; kept for 30 days alone",
     "companions.Closing": "work under way, of which nothing is kept but what is here",
+    "companions.Comparison": "a question that waits for its person, of two models that are the operator's",
+    "companions.ComparedExchange": "answers that were never given, made of what is here; kept as long as prompts",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
     "companions.ForgetProposal": "a question that waits for its person",

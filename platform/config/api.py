@@ -32,6 +32,7 @@ from companions.api import (
     memories,
     messages,
     mind,
+    model_change,
     portrait,
     threads,
     timers,
@@ -58,6 +59,7 @@ for router in (
     life.router,
     goals.router,
     threads.router,
+    model_change.router,
     portrait.router,
     mind.router,
 ):

@@ -243,6 +243,7 @@ RATES = {  # of one person: how often, and in how many seconds
     "look_ups": [(120, 60)],
     "news": [(60, 60)],
     "documents": [(5, 60)],
+    "comparisons": [(6, 3600)],
     "imports": [(20, 3600)],
     "uploads": [(120, 60)],
     "timers": [(120, 60)],
@@ -532,6 +533,7 @@ CELERY_TASK_ROUTES = {
     "companions.sessions.tasks.*": {"queue": "learn"},
     "companions.life.tasks.*": {"queue": "life"},
     "companions.tasks.work_a_night": {"queue": "learn"},
+    "companions.tasks.compare_models": {"queue": "learn"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(KITH_HOME / "beat-schedule")
 
@@ -548,6 +550,7 @@ CELERY_BEAT_SCHEDULE = {
     "let companions reflect": every(60, "companions.life.tasks.reflect_waiting"),
     "write stale diary entries anew": every(60, "companions.sessions.tasks.rewrite_stale_diary"),
     "write gists of waiting pages": every(60, "companions.tasks.write_waiting_gists"),
+    "go on comparing models": every(60, "companions.tasks.go_on_comparing"),
     "begin the nights that have come": every(300, "companions.tasks.begin_nights"),
     "tick": every(TICK_SECONDS, "companions.life.tasks.tick", expires=30),
     "reach whoever has not read": every(TICK_SECONDS, "companions.life.tasks.send_deliveries", expires=30),

@@ -16,6 +16,7 @@ class ModelCall(models.Model):
         CONSOLIDATION = "consolidation", _("consolidation")
         REFLECTION = "reflection", _("reflection")
         WAKING = "waking", _("waking")
+        COMPARISON = "comparison", _("comparison of models")
         CHECK = "check", _("check before sending")
 
     class Outcome(models.TextChoices):

@@ -1,0 +1,154 @@
+"""A shadow run: the newest exchanges of a talk answered anew by the companion's own model and by another.
+
+The prompts are those that were sent then, without tools. Each answer is kept as it comes, so that whoever goes on after a
+worker was killed asks for the others alone. The talk goes first; the person's tokens of the day pay for it.
+"""
+
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from accounts.models import ModelCall
+from accounts.usage import NO_TOKENS, Payer, admit_work, charged, waits_until
+from companions.conversations.answer_lines import Names
+from companions.conversations.clean_answers import AnswerCleaner
+from companions.conversations.emotion_tags import Felt
+from companions.errors import ModelChoiceError
+from companions.minds.choice import get_mind
+from companions.minds.report import build_report
+from companions.models import Companion, ComparedExchange, Comparison, Prompt, Reply
+from companions.models.companion import lock
+from companions.tools.registry import TOOLS
+from jobs.background import enqueue
+from jobs.lease import Clock, Lease, note_failures, retry_at
+from providers.chat.completion import complete
+from providers.chat.sampling import Sampling
+from providers.preference import preferring
+from providers.selection import find_providers, get_provider
+from text.strings import storable
+
+log = structlog.get_logger(__name__)
+USUAL_EXCHANGES, MAX_EXCHANGES = 5, 50
+MAX_TRIES = 4
+EXCHANGES_A_RUN = 2  # no task may take longer than the broker waits for it
+COMPARE = "companions.tasks.compare_models"
+
+
+@transaction.atomic
+def start_comparison(companion: Companion, other: str, exchanges: int, now: datetime) -> Comparison:
+    """Begin to compare the companion's model with another over so many exchanges; an earlier comparison goes.
+
+    Raises ModelChoiceError where one of the two is not there or nothing was said yet, and GateError.
+    """
+    admit_work(companion.user, "comparisons", now)
+    lock(companion.pk)
+    own = get_mind(companion).model
+    if not own or own == other or not (find_providers(model=own) and find_providers(model=other)):
+        detail = _("Both models have to be there to be compared. Look again which one is.")
+        raise ModelChoiceError("no_such_model", detail)
+    prompts = _choose_prompts(companion, exchanges)
+    if not prompts:
+        detail = _(
+            "There is nothing yet that both could answer: what was sent to a model is kept for 30 days."
+        )
+        raise ModelChoiceError("nothing_to_compare", detail)
+    Comparison.objects.filter(companion=companion).delete()
+    comparison = Comparison.objects.create(
+        companion=companion, own_model=own, other_model=other, created_at=now
+    )
+    ComparedExchange.objects.bulk_create(
+        ComparedExchange(comparison=comparison, prompt=prompt) for prompt in prompts
+    )
+    enqueue(COMPARE, str(comparison.pk))
+    return comparison
+
+
+def _choose_prompts(companion: Companion, count: int) -> list[Prompt]:
+    """Return the first prompts of the newest replies, one of each message, the oldest first."""
+    first = Prompt.objects.filter(
+        companion=companion, round=1, reply__state=Reply.State.DONE, reply__answer__isnull=False
+    )
+    by_message: dict[UUID, Prompt] = {}
+    for prompt in (
+        first.select_related("reply").defer("messages", "tools").order_by("-created_at")[: 2 * count]
+    ):
+        by_message.setdefault(prompt.reply.message_id, prompt)
+    return list(by_message.values())[:count][::-1]
+
+
+def find_due(now: datetime) -> list[UUID]:
+    """Return the comparisons that anybody may go on with now: the sweep's work."""
+    waiting = Comparison.objects.filter(ended_at=None)
+    return list(waiting.exclude(next_at__gt=now).values_list("pk", flat=True))
+
+
+def run(comparison_id: UUID, clock: Clock) -> None:
+    """Go on with the comparison, if it is due; where more is left than one run may take, another is asked for."""
+    lease = Lease.take(Comparison.objects.filter(pk=comparison_id, ended_at=None), "next_at", clock)
+    if lease is None:
+        return
+    with note_failures(lease, partial(_note_failure, lease)):
+        _go_on(comparison_id, lease)
+
+
+def _go_on(comparison_id: UUID, lease: Lease) -> None:
+    rows = Comparison.objects.select_related("companion__user", "companion__mind")
+    comparison = rows.filter(pk=comparison_id).first()
+    if comparison is None:
+        return
+    companion = comparison.companion
+    left = comparison.exchanges.unanswered().select_related("prompt")
+    for exchange in left[:EXCHANGES_A_RUN]:
+        for side, model in (("own", comparison.own_model), ("other", comparison.other_model)):
+            if getattr(exchange, f"{side}_text") is not None:
+                continue
+            if tomorrow := waits_until(companion.user, lease.clock(), is_asked_for=True):
+                lease.release(tomorrow, error=NO_TOKENS)
+                return
+            text, emotions = _answer(companion, exchange.prompt, model, lease.clock)
+            answered = {f"{side}_text": text, f"{side}_emotions": emotions}
+            # Where the prompt was deleted meanwhile, the exchange is gone with it, and nothing is kept.
+            ComparedExchange.objects.filter(pk=exchange.pk).update(**answered)
+            if not lease.renew(error="", attempts=0):
+                return
+    if left.exists():
+        lease.release(None)
+        enqueue(COMPARE, str(comparison_id))
+    else:
+        lease.release(None, ended_at=lease.clock(), report=build_report(comparison))
+
+
+def _answer(
+    companion: Companion, prompt: Prompt, model: str, clock: Clock
+) -> tuple[str, list[dict[str, object]]]:
+    """Return what the model answers, cleaned as in a talk, and the emotions that it shows; ProviderError."""
+    names, payer = companion.names, Payer(companion.user_id, companion.pk)
+    with preferring(companion.preference), charged(payer, ModelCall.Purpose.COMPARISON, clock):
+        sampling = Sampling.for_talk([names["user"]])
+        answer = complete(get_provider(model=model), prompt.messages, sampling=sampling)
+    cleaner = AnswerCleaner(
+        Names(names["companion"], names["user"]),
+        tools=TOOLS,
+        keeps_directions=not companion.without_directions,
+    )
+    parts = [*cleaner.take(storable(answer.text)), *cleaner.end(is_cut=answer.is_cut)]
+    text = "".join(part for part in parts if isinstance(part, str)).strip()
+    return text, [part.row() for part in parts if isinstance(part, Felt)]
+
+
+def _note_failure(lease: Lease, code: str) -> None:
+    """Try again later; after the last try the comparison has failed, with what is answered until then."""
+    lease.held_row.update(attempts=F("attempts") + 1, error=code)
+    comparison = lease.held_row.first()
+    if comparison is None:
+        return
+    if comparison.attempts < MAX_TRIES:
+        lease.release(retry_at(comparison.attempts, lease.clock()))
+    else:
+        lease.release(None, ended_at=lease.clock())
+        log.warning("comparison_failed", comparison=str(comparison.pk), code=code)

@@ -1,0 +1,142 @@
+"""What of an answer is counted, to compare how two models speak: numbers of one answer in its exchange. Pure."""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import regex
+
+from memory.emotion import Emotion
+from memory.recall.traits import tells_something, terms
+
+SCRIPTS = {  # by which a language is known; of several the first that the text has most of
+    "ja": regex.compile(r"[\p{Hiragana}\p{Katakana}]"),
+    "zh": regex.compile(r"\p{Han}"),
+    "ko": regex.compile(r"\p{Hangul}"),
+    "ru": regex.compile(r"\p{Cyrillic}"),
+    "ar": regex.compile(r"\p{Arabic}"),
+    "hi": regex.compile(r"\p{Devanagari}"),
+    "th": regex.compile(r"\p{Thai}"),
+    "el": regex.compile(r"\p{Greek}"),
+    "he": regex.compile(r"\p{Hebrew}"),
+}
+LATIN, WORD = regex.compile(r"\p{Latin}"), regex.compile(r"\p{L}+")
+QUESTIONS = regex.compile(r"[?？؟]+")
+LEAST_WORDS = 2  # of a language, by which it is known
+SAD = {Emotion.SAD, Emotion.ANGRY}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer: its words, and the emotions that it shows as they are stored, each with its intensity."""
+
+    text: str
+    emotions: Sequence[Mapping[str, object]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What an answer answers: the message, what was remembered for it, and what the person is called."""
+
+    message: str
+    remembered: Sequence[str]
+    person: str
+
+
+Measure = Callable[[Answer, Occasion], float]
+
+
+def count_characters(answer: Answer, _occasion: Occasion) -> float:
+    return len(answer.text)
+
+
+def count_questions(answer: Answer, _occasion: Occasion) -> float:
+    return len(QUESTIONS.findall(answer.text))
+
+
+def names_person(answer: Answer, occasion: Occasion) -> float:
+    """Return 1 where the person is called by name, else 0."""
+    name = occasion.person.strip().casefold()
+    return float(bool(name) and name in answer.text.casefold())
+
+
+def is_formal(answer: Answer, _occasion: Occasion) -> float:
+    """Return 1 where the person is addressed by a formal "you", else 0; also in languages that have only one."""
+    pattern = _load_formal().get(find_language(answer.text))
+    return float(bool(pattern and pattern.search(answer.text)))
+
+
+def keeps_language(answer: Answer, occasion: Occasion) -> float:
+    """Return 1 where the answer is in the message's language, or either's is not known, else 0."""
+    languages = {find_language(answer.text), find_language(occasion.message)} - {""}
+    return float(len(languages) < 2)
+
+
+def count_emotions(answer: Answer, _occasion: Occasion) -> float:
+    return sum(felt["emotion"] != Emotion.NEUTRAL for felt in answer.emotions)
+
+
+def weigh_gladness(answer: Answer, _occasion: Occasion) -> float:
+    """Return how happy it shows itself, from 1 to -1 for sad or angry, on average over its emotions."""
+    signed = [
+        float(str(felt["intensity"])) * (felt["emotion"] == Emotion.HAPPY)
+        - float(str(felt["intensity"])) * (felt["emotion"] in SAD)
+        for felt in answer.emotions
+    ]
+    return sum(signed) / len(signed) if signed else 0.0
+
+
+def share_remembered(answer: Answer, occasion: Occasion) -> float:
+    """Return which share of the words of what was remembered, beside the message's own, the answer takes up."""
+    said = _find_telling(occasion.message)
+    remembered = {term for text in occasion.remembered for term in _find_telling(text)} - said
+    return len(remembered & _find_telling(answer.text)) / len(remembered) if remembered else 0.0
+
+
+MEASURES: dict[str, Measure] = {
+    "length": count_characters,
+    "questions": count_questions,
+    "name": names_person,
+    "formal": is_formal,
+    "language": keeps_language,
+    "emotions": count_emotions,
+    "gladness": weigh_gladness,
+    "memory": share_remembered,
+}
+
+
+def find_language(text: str) -> str:
+    """Return the code of the language that the text is in, by its script or by frequent words; "" where none is sure."""
+    counts = {code: len(script.findall(text)) for code, script in SCRIPTS.items()}
+    code = max(counts, key=lambda code: counts[code])
+    if counts[code] > len(LATIN.findall(text)):
+        return "ja" if counts["ja"] else code  # which writes Chinese signs, too
+    words = [word.casefold() for word in WORD.findall(text)]
+    known = {code: sum(word in frequent for word in words) for code, frequent in _load_words().items()}
+    best = max(known, key=lambda code: known[code])
+    return best if known[best] >= LEAST_WORDS else ""
+
+
+def _find_telling(text: str) -> set[str]:
+    return set(filter(tells_something, terms(text)))
+
+
+@cache
+def _load_languages() -> dict[str, dict[str, str]]:
+    return tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _load_words() -> dict[str, frozenset[str]]:
+    return {
+        code: frozenset(told["words"].split()) for code, told in _load_languages().items() if "words" in told
+    }
+
+
+@cache
+def _load_formal() -> dict[str, "regex.Pattern[str]"]:
+    return {
+        code: regex.compile(told["formal"]) for code, told in _load_languages().items() if "formal" in told
+    }

@@ -1,0 +1,153 @@
+"""What differs between two models' answers to the same exchanges: measured when all are there, told in plain words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.usage import Payer
+from companions.minds.measures import MEASURES, Answer, Occasion
+from companions.minds.statistics import CLEAR_P, Floats, compare, find_least_p
+from companions.models import ComparedExchange, Comparison
+from memory.embedding.spaces import embed_texts
+from memory.models import Recalled
+
+MANY_EXCHANGES = 30  # from which on what shows no difference hardly differs much
+
+Exchange = tuple[Occasion, Answer, Answer]
+
+
+def build_report(comparison: Comparison) -> dict[str, Any]:
+    """Return the numbers of what differs over the exchanges that both have answered; nothing where there are none."""
+    rows = comparison.exchanges.exclude(own_text=None).exclude(other_text=None)
+    answered = list(rows.select_related("prompt__reply__message").defer("prompt__messages", "prompt__tools"))
+    remembered = _load_remembered(comparison, answered)
+    person = comparison.companion.user.name
+    exchanges = [
+        (
+            Occasion(row.prompt.reply.message.text, remembered.get(row.prompt.reply_id, []), person),
+            Answer(row.own_text or "", row.own_emotions),
+            Answer(row.other_text or "", row.other_emotions),
+        )
+        for row in answered
+    ]
+    vectors = _embed(comparison, exchanges)
+    return measure_differences(exchanges, vectors, seed=comparison.pk.int % 2**32) if exchanges else {}
+
+
+def _load_remembered(comparison: Comparison, rows: Sequence[ComparedExchange]) -> dict[Any, list[str]]:
+    """Return the texts of what each reply was given to remember, by the reply."""
+    replies = [row.prompt.reply_id for row in rows]
+    found = Recalled.objects.of(comparison.companion_id).filter(recall__reply__in=replies)
+    remembered: dict[Any, list[str]] = {}
+    for reply, text in found.values_list("recall__reply", "memory__text"):
+        remembered.setdefault(reply, []).append(text)
+    return remembered
+
+
+def _embed(comparison: Comparison, exchanges: Sequence[Exchange]) -> Floats | None:
+    """Return what all answers mean, (n, 2, width): own and other; None where no embedder answers or one said nothing."""
+    texts = [answer.text for _occasion, own, other in exchanges for answer in (own, other)]
+    if not all(text.strip() for text in texts):
+        return None
+    payer = Payer(comparison.companion.user_id, comparison.companion_id)
+    embedded = embed_texts(comparison.companion_id, texts, payer)
+    if embedded is None:
+        return None
+    vectors = embedded[1].astype(np.float64)
+    return vectors.reshape(len(exchanges), 2, -1)
+
+
+def measure_differences(exchanges: Sequence[Exchange], vectors: Floats | None, seed: int) -> dict[str, Any]:
+    """Return the report: how many answers, each measure's difference by name, and how far apart the answers lie.
+
+    `vectors` is (n, 2, width), each of length 1.
+    """
+    own = {
+        name: np.array([measure(own, occasion) for occasion, own, _other in exchanges], dtype=np.float64)
+        for name, measure in MEASURES.items()
+    }
+    other = {
+        name: np.array([measure(other, occasion) for occasion, _own, other in exchanges], dtype=np.float64)
+        for name, measure in MEASURES.items()
+    }
+    shift = None if vectors is None else vectors[:, 1] - vectors[:, 0]
+    differences, p = compare(own, other, shift, seed)
+    report: dict[str, Any] = {
+        "answers": len(exchanges),
+        "measures": {name: asdict(difference) for name, difference in differences.items()},
+    }
+    if vectors is not None:
+        distances = 1.0 - (vectors[:, 0] * vectors[:, 1]).sum(axis=1)
+        report["meaning"] = {"distance": float(distances.mean()), "p": p}
+    return report
+
+
+# -- in words
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measure as it is told: what it is, of the own model and of the other, and what that shows."""
+
+    label: str
+    own: str
+    other: str
+    change: str
+    is_clear: bool
+
+
+def describe_report(report: Mapping[str, Any]) -> list[Line]:
+    """Return the report's lines in the active language, what differs clearly first."""
+    labels = {
+        "length": _("How long an answer is, in characters"),
+        "questions": _("Questions in an answer"),
+        "name": _("Answers that call you by name"),
+        "formal": _("Answers with a formal “you”"),
+        "language": _("Answers in the language of your message"),
+        "emotions": _("Emotions shown in an answer"),
+        "gladness": _("How glad it shows itself, from −100 % to 100 %"),
+        "memory": _("Words of its memories that an answer takes up"),
+    }
+    lines = []
+    for name, told in report.get("measures", {}).items():
+        form = _format_number if name in ("length", "questions", "emotions") else _format_share
+        is_clear = told["p"] < CLEAR_P
+        between = {"low": form(told["low"]), "high": form(told["high"])}
+        change = _("the other less the own: %(low)s to %(high)s") % between
+        lines.append(Line(labels[name], form(told["own"]), form(told["other"]), change, is_clear))
+    if meaning := report.get("meaning"):
+        distance = _("%(share)s apart, where 0 %% is the same") % {
+            "share": _format_share(meaning["distance"])
+        }
+        lines.append(Line(_("What the answers are about"), "", "", distance, meaning["p"] < CLEAR_P))
+    return sorted(lines, key=lambda line: not line.is_clear)
+
+
+def describe_weight(report: Mapping[str, Any]) -> str:
+    """Return how much so many answers can show, in the active language."""
+    count = report["answers"]
+    if find_least_p(count) >= CLEAR_P:
+        text = ngettext(
+            "%(count)s answer of each cannot tell a difference from chance: read them, and go by your own ear.",
+            "%(count)s answers of each cannot tell a difference from chance: read them, and go by your own ear.",
+            count,
+        )
+    elif count < MANY_EXCHANGES:
+        text = _(
+            "%(count)s answers of each show only large differences: what is not called clear may still be one."
+        )
+    else:
+        text = _("By %(count)s answers of each; of fifty pairs of equals one at most is called different.")
+    return text % {"count": count}
+
+
+def _format_number(number: float) -> str:
+    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.1f}"
+
+
+def _format_share(share: float) -> str:
+    return f"{round(share * 100)}\u00a0%".replace("-", "\u2212")

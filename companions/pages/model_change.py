@@ -1,0 +1,111 @@
+"""Another model for a companion: what its person decides, and both models' answers side by side."""
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.authentication import SignedInRequest
+from accounts.errors import RefusedError
+from companions.access import get_companion
+from companions.errors import ModelChoiceError
+from companions.minds.change import Decision, decide, list_others
+from companions.minds.comparison import MAX_EXCHANGES, USUAL_EXCHANGES, start_comparison
+from companions.minds.report import describe_report, describe_weight
+from companions.models import Companion, Comparison
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
+
+COUNTS = (USUAL_EXCHANGES, 12, MAX_EXCHANGES)
+
+
+class ComparisonForm(forms.Form):
+    """Which model to compare with the companion's own, and over how much of the talk."""
+
+    model = forms.ChoiceField(label=gettext_lazy("Compare with"))
+    exchanges = forms.TypedChoiceField(
+        label=gettext_lazy("How many of the last exchanges"),
+        coerce=int,
+        choices=[(count, str(count)) for count in COUNTS],
+        initial=USUAL_EXCHANGES,
+        help_text=gettext_lazy(
+            "Each is answered twice, and paid for by your tokens of the day. Nothing of the answers is remembered."
+        ),
+    )
+
+    def __init__(self, others: list[str], data: object = None) -> None:
+        super().__init__(data)  # type: ignore[arg-type]
+        self.fields["model"].choices = [(model, model) for model in others]  # type: ignore[attr-defined]
+
+
+@form_view
+def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The comparison that there is, as far as it has come, and the form that begins one."""
+    companion = get_companion(request.user, companion_id)
+    form = ComparisonForm(list_others(companion), request.POST or None)
+    status = 200
+    if request.method == "POST":
+        status = UNPROCESSABLE
+        if form.is_valid():
+            try:
+                start_comparison(companion, **_fields(form), now=timezone.now())
+                return redirect("comparison", companion_id)
+            except RefusedError as error:
+                form.add_error(None, str(error.detail))
+    comparison = Comparison.objects.filter(companion=companion).first()
+    context = {"companion": companion, "form": form, "comparison": comparison}
+    if comparison:
+        rows = comparison.exchanges.select_related("prompt__reply__message")
+        exchanges = list(rows.defer("prompt__messages", "prompt__tools"))
+        answers = [text for row in exchanges for text in (row.own_text, row.other_text)]
+        context |= {"exchanges": exchanges, "total": len(answers), "done": len(answers) - answers.count(None)}
+    if comparison and comparison.report:
+        report = comparison.report
+        context |= {"lines": describe_report(report), "weight": describe_weight(report)}
+    is_part = request.htmx.target == "comparison"
+    template = "model/_comparison.html" if is_part else "model/comparison.html"
+    return render(request, template, context, status=status)
+
+
+def _fields(form: ComparisonForm) -> dict[str, object]:
+    return {"other": form.cleaned_data["model"], "exchanges": form.cleaned_data["exchanges"]}
+
+
+@post_view
+def delete_comparison(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """End the comparison, as far as it has come, and keep nothing of it."""
+    companion = get_companion(request.user, companion_id)
+    Comparison.objects.filter(companion=companion).delete()
+    return redirect("comparison", companion_id)
+
+
+@post_view
+def decide_model(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Do what was decided about the model that is named; back to where they were."""
+    companion = get_companion(request.user, companion_id)
+    decision, model = request.POST.get("decision", ""), request.POST.get("model", "")
+    try:
+        decide(companion, decision, model, timezone.now())
+    except ModelChoiceError as error:
+        messages.error(request, str(error.detail))
+    else:
+        messages.success(request, _describe_outcome(companion, Decision(decision), model))
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+    return redirect(back) if is_ours else redirect("talk", companion_id)
+
+
+def _describe_outcome(companion: Companion, decision: Decision, model: str) -> str:
+    names = {"name": companion.name, "model": model}
+    return {
+        Decision.TAKE: _("%(name)s speaks with %(model)s from now on.") % names,
+        Decision.LATER: _("You are asked again in a week."),
+        Decision.DECLINE: _("%(name)s keeps its mind. You are not asked about %(model)s again.") % names,
+        Decision.STAND_IN: _("%(model)s stands in while its own is away, and each such answer says so.")
+        % names,
+    }[decision]
