@@ -14,6 +14,7 @@ from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator, provider
 from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow
+from bench.screenshots.minds import compare, send_away
 from companions import creation
 from companions.characters import load_characters
 from companions.models import ForgetProposal, Message, Mind, Reply
@@ -236,6 +237,12 @@ for purpose, tokens in (("answer", 61_000), ("waking", 9_000), ("learning", 14_0
     )
 choose_chat("One", "http://127.0.0.1:9/v1", "qwen3:4b", context_tokens=16_384)
 choose_chat("Two", "http://127.0.0.1:9/v1", "gemma-3-12b-it", context_tokens=32_768)
+elm = made(characters["wren"], 2, tint=190, name={"en": "Elm", "zh-hans": "阿榆"}[language])
+for _days, text, answer in lines:
+    say(elm, 1, text, answer)
+compare(elm, language, now)
+away = made(characters["wren"], 2, tint=220, name={"en": "Rowan", "zh-hans": "阿枫"}[language])
+send_away(away, say(away, 0, text, "", state=Reply.State.FAILED).reply)
 told_of, very_long = wren.diary.first(), busy.diary.last()
 
 
@@ -300,6 +307,10 @@ print(
             "talk-told": talk(wren),
             "talk-trouble": talk(marlow),
             "talk-forget": talk(asker),
+            "talk-away": talk(away),
+            "talk-offered": talk(elm),
+            "comparison": talk(elm) + "mind/comparison/",
+            "comparison-none": talk(away) + "mind/comparison/",
             "pursuits": talk(asker) + "pursuits/",
             "talk-new": talk(new),
             "talk-long": talk(long),
