@@ -1,5 +1,6 @@
 """Another model for a companion: what its person decides, and both models' answers side by side."""
 
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -38,8 +39,8 @@ class ComparisonForm(forms.Form):
         ),
     )
 
-    def __init__(self, others: list[str], data: object = None) -> None:
-        super().__init__(data)  # type: ignore[arg-type]
+    def __init__(self, others: list[str], data: Any = None) -> None:
+        super().__init__(data)
         self.fields["model"].choices = [(model, model) for model in others]  # type: ignore[attr-defined]
 
 
@@ -53,7 +54,8 @@ def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpRespons
         status = UNPROCESSABLE
         if form.is_valid():
             try:
-                start_comparison(companion, **_fields(form), now=timezone.now())
+                chosen = form.cleaned_data
+                start_comparison(companion, chosen["model"], chosen["exchanges"], timezone.now())
                 return redirect("comparison", companion_id)
             except RefusedError as error:
                 form.add_error(None, str(error.detail))
@@ -70,10 +72,6 @@ def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpRespons
     is_part = request.htmx.target == "comparison"
     template = "model/_comparison.html" if is_part else "model/comparison.html"
     return render(request, template, context, status=status)
-
-
-def _fields(form: ComparisonForm) -> dict[str, object]:
-    return {"other": form.cleaned_data["model"], "exchanges": form.cleaned_data["exchanges"]}
 
 
 @post_view

@@ -112,8 +112,8 @@ async def go_on(request: SignedInRequest, companion_id: UUID, reply_id: UUID) ->
 @post_view
 async def retry_otherwise(request: SignedInRequest, companion_id: UUID, reply_id: UUID) -> HttpResponse:
     """Have another model answer than the one that is away: only meanwhile, or from now on."""
-    chosen = {name: request.POST.get(name, "") for name in ("decision", "model")}
-    make = partial(retry_with, **chosen)
+    decision, model = request.POST.get("decision", ""), request.POST.get("model", "")
+    make = partial(retry_with, decision=decision, model=model)
     return await _answer_again(request, companion_id, reply_id, make)
 
 

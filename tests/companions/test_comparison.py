@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import count
 from typing import Any
 
 import pytest
@@ -60,9 +59,8 @@ def compare(companion: Companion, exchanges: int) -> Comparison:
 
 
 def go_on(comparison: Comparison, times: int = 40) -> Comparison:
-    hours = count(1)
-    for _time in range(times):
-        run(comparison.pk, partial(lambda now: now, NOW + timedelta(hours=next(hours))))
+    for hours in range(1, times):
+        run(comparison.pk, partial(NOW.__add__, timedelta(hours=hours)))
     comparison.refresh_from_db()
     return comparison
 
