@@ -9,9 +9,11 @@ from django.utils.translation import gettext_lazy
 
 from companions.errors import ModelChoiceError
 from companions.minds.choice import find_proposed_model, get_mind, take_model
+from companions.minds.editing import list_providers
 from companions.models import Companion, Mind
 from companions.models.companion import lock
-from providers.selection import find_providers, is_rehearsal
+from providers.preference import preferring
+from providers.selection import Capability, find_providers, is_rehearsal
 
 LATER = timedelta(days=7)
 
@@ -41,10 +43,11 @@ class ModelState:
 def describe_state(companion: Companion, now: datetime) -> ModelState:
     """Return how things stand with the companion's model."""
     mind = get_mind(companion)
-    first = find_providers()[0].model
+    with preferring(companion.preference):
+        first, own = find_providers()[0].model, find_providers(model=mind.model)
     return ModelState(
         model=mind.model,
-        is_there=not mind.model or bool(find_providers(model=mind.model)),
+        is_there=not mind.model or bool(own),
         allows_stand_in=mind.allows_stand_in,
         other="" if first == mind.model or is_rehearsal(first) else first,
         proposed=find_proposed_model(companion, now),
@@ -58,14 +61,16 @@ def decide(companion: Companion, decision: str, model: str, now: datetime) -> No
     mind = get_mind(companion)
     if decision not in Decision.values:
         raise ModelChoiceError("no_such_decision", _("Nothing was decided: choose one of what is offered."))
-    if decision in (Decision.TAKE, Decision.STAND_IN) and not (model and find_providers(model=model)):
+    with preferring(companion.preference):
+        own, other = find_providers(model=mind.model), find_providers(model=model)
+    if decision in (Decision.TAKE, Decision.STAND_IN) and not (model and other):
         raise ModelChoiceError(
             "no_such_model", _("This model is not there just now. Look again which one is.")
         )
     if decision == Decision.TAKE:
         take_model(companion, model)
         return
-    if decision == Decision.DECLINE and not find_providers(model=mind.model):
+    if decision == Decision.DECLINE and not own:
         detail = _(
             "The model that you would keep is not there any more. Take the other one, or decide later."
         )
@@ -79,7 +84,7 @@ def decide(companion: Companion, decision: str, model: str, now: datetime) -> No
 
 
 def list_others(companion: Companion) -> list[str]:
-    """Return the models in force beside the companion's own, in order of fallback; the rehearsal model is none."""
+    """Return the models that can be asked now beside the companion's own, in order of fallback."""
     own = get_mind(companion).model
-    every = dict.fromkeys(provider.model for provider in find_providers())
-    return [model for model in every if model and model != own and not is_rehearsal(model)]
+    with preferring(companion.preference):
+        return [model for model in list_providers(Capability.CHAT) if model != own]

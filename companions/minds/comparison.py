@@ -20,6 +20,7 @@ from companions.conversations.clean_answers import AnswerCleaner
 from companions.conversations.emotion_tags import Felt
 from companions.errors import ModelChoiceError
 from companions.minds.choice import get_mind
+from companions.minds.presets import compute_sampling
 from companions.minds.report import build_report
 from companions.models import Companion, ComparedExchange, Comparison, Prompt, Reply
 from companions.models.companion import lock
@@ -48,7 +49,9 @@ def start_comparison(companion: Companion, other: str, exchanges: int, now: date
     admit_work(companion.user, "comparisons", now)
     lock(companion.pk)
     own = get_mind(companion).model
-    if not own or own == other or not (find_providers(model=own) and find_providers(model=other)):
+    with preferring(companion.preference):
+        are_there = bool(own and find_providers(model=own) and find_providers(model=other))
+    if own == other or not are_there:
         detail = _("Both models have to be there to be compared. Look again which one is.")
         raise ModelChoiceError("no_such_model", detail)
     prompts = _choose_prompts(companion, exchanges)
@@ -129,8 +132,9 @@ def _answer(
     """Return what the model answers, cleaned as in a talk, and the emotions that it shows; ProviderError."""
     names, payer = companion.names, Payer(companion.user_id, companion.pk)
     with preferring(companion.preference), charged(payer, ModelCall.Purpose.COMPARISON, clock):
-        sampling = Sampling.for_talk([names["user"]])
-        answer = complete(get_provider(model=model), prompt.messages, sampling=sampling)
+        provider, chosen = get_provider(model=model), compute_sampling(get_mind(companion))
+        sampling = Sampling.for_talk([names["user"]], provider.dry_multiplier, chosen)
+        answer = complete(provider, prompt.messages, sampling=sampling)
     cleaner = AnswerCleaner(
         Names(names["companion"], names["user"]),
         tools=TOOLS,

@@ -70,7 +70,7 @@ def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpRespons
         report = comparison.report
         context |= {"lines": describe_report(report), "weight": describe_weight(report)}
     is_part = request.htmx.target == "comparison"
-    template = "model/_comparison.html" if is_part else "model/comparison.html"
+    template = "minds/_comparison.html" if is_part else "minds/comparison.html"
     return render(request, template, context, status=status)
 
 
