@@ -92,7 +92,11 @@ def test_both_answer_what_was_sent_and_nothing_else_is_written(
     assert count_rows() == before
     assert comparison.ended_at
     sent = [[request["messages"] for request in server.requests()] for server in servers]
-    assert sent[0] == sent[1] == [prompt.messages for prompt in Prompt.objects.filter(reply__in=replies[1:])]
+    assert (
+        sent[0]
+        == sent[1]
+        == [prompt.messages for prompt in Prompt.objects.filter(reply__in=replies[1:]).order_by("created_at")]
+    )
     assert not any(request.get("tools") for server in servers for request in server.requests())
     assert [row.own_text for row in comparison.exchanges.all()] == ["Calm."] * 2
     calls = ModelCall.objects.filter(user=alice, purpose="comparison")
