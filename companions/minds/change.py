@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import models, transaction
 from django.utils.translation import gettext as _
@@ -75,7 +76,7 @@ def decide(companion: Companion, decision: str, model: str, now: datetime) -> No
             "The model that you would keep is not there any more. Take the other one, or decide later."
         )
         raise ModelChoiceError("own_model_missing", detail)
-    fields = {
+    fields: dict[str, Any] = {
         Decision.LATER: {"asks_again_at": now + LATER},
         Decision.DECLINE: {"declined_model": model, "asks_again_at": None},
         Decision.STAND_IN: {"allows_stand_in": True},

@@ -71,7 +71,7 @@ def _draw_signs(pairs: int, chance: np.random.Generator) -> Floats:
     """Return signs (draws, pairs), of which the first draw is as it was: all 1."""
     if pairs <= EXACT_PAIRS:
         bits = np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1
-        signs: Floats = 1.0 - 2.0 * bits
+        signs: Floats = (1.0 - 2.0 * bits).astype(np.float64)
     else:
         drawn = chance.choice([-1.0, 1.0], size=(DRAWS, pairs))
         signs = np.concatenate([np.ones((1, pairs)), drawn])
