@@ -67,7 +67,7 @@ async def test_a_change_of_the_operators_changes_nobody(
         lambda: list(Reply.objects.order_by().values_list("model", "is_stand_in").distinct())
     )
     assert made == [("quiet", False)]
-    assert "another mind: loud. Mira goes on speaking with quiet until" in await read_talk(alice, mira)
+    assert "Mira goes on speaking with quiet until you decide." in await read_talk(alice, mira)
     await post(alice, mira, "mind/decide/", decision="take", model="loud")
     assert "another mind" not in await read_talk(alice, mira)
     await ask(alice, mira, 3)
