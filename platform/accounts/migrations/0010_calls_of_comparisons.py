@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0008_user_about"),
+        ("accounts", "0009_calls_of_a_provider"),
     ]
 
     operations = [
