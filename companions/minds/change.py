@@ -76,16 +76,16 @@ def decide(companion: Companion, decision: str, model: str, now: datetime) -> No
             "The model that you would keep is not there any more. Take the other one, or decide later."
         )
         raise ModelChoiceError("own_model_missing", detail)
-    fields: dict[str, Any] = {
-        Decision.LATER: {"asks_again_at": now + LATER},
-        Decision.DECLINE: {"declined_model": model, "asks_again_at": None},
-        Decision.STAND_IN: {"allows_stand_in": True},
-    }[Decision(decision)]
+    if decision == Decision.LATER:
+        fields: dict[str, Any] = {"asks_again_at": now + LATER}
+    elif decision == Decision.DECLINE:
+        fields = {"declined_model": model, "asks_again_at": None}
+    else:
+        fields = {"allows_stand_in": True}
     companion.mind, _is_new = Mind.objects.update_or_create(companion=companion, defaults=fields)
 
 
 def list_others(companion: Companion) -> list[str]:
     """Return the models that can be asked now beside the companion's own, in order of fallback."""
     own = get_mind(companion).model
-    with preferring(companion.preference):
-        return [model for model in list_providers(Capability.CHAT) if model != own]
+    return [model for model in list_providers(companion.user_id, Capability.CHAT) if model != own]
