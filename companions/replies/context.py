@@ -53,7 +53,7 @@ from providers.selection import ChatProvider
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 
-TELLS_NAME = pattern_of("tells_own_name")
+TELLS_NAME, PROFILE_NAME = pattern_of("tells_own_name"), pattern_of("profile_name")
 MAX_HISTORY_MESSAGES = 400
 MOVED_ON_TURNS = 6  # of a session, after which an inner state from before it tells of something else
 SPARE_MEMORIES = 4  # recalled beside those that are shown, for some of them say the same thing
@@ -104,9 +104,13 @@ class TurnContext:
     def person(self) -> str:
         """Return the person's name: their account's, or as the talk or the profile has it; empty where none does."""
         said = [message.text for message in self.history if message.role == Message.Role.USER]
-        texts = [self.message.text, *reversed(said), *self.pinned.profile]
-        told = filter(None, map(TELLS_NAME.search, texts))
-        return self.companion.user.name or next((match[match.lastindex or 0] for match in told), "")
+        profile = self.pinned.profile
+        told = [
+            *map(TELLS_NAME.search, [self.message.text, *reversed(said), *profile]),
+            *map(PROFILE_NAME.search, profile),
+        ]
+        names = (match[match.lastindex or 0] for match in told if match)
+        return self.companion.user.name or next(names, "")
 
     @property
     def moment(self) -> list[str]:

@@ -14,7 +14,7 @@ from companions.models import Companion, InnerState, Message
 from companions.prompting.feeling import describe_feeling, describe_since
 from companions.prompting.turn_prompt import RULES
 from memory.emotion import Emotion
-from memory.models import Thread
+from memory.models import Revision, Thread
 from memory.store import keep_fact
 from memory.threads import close_thread, open_thread
 from providers.tokens import estimate
@@ -42,6 +42,24 @@ def test_whoever_has_no_name_is_called_as_they_told(mira: Companion, said: str) 
     first = turn_of(mira, said)
     end(first)
     assert (first.person, turn_of(mira, "I'm Portuguese.").person) == ("Ana", "Ana")
+
+
+@pytest.mark.parametrize(
+    ("profile", "name"),
+    [
+        ("Ana, 34, teaches chemistry in Porto.", "Ana"),
+        ("Lena lives in Graz.", "Lena"),
+        ("She is a nurse.", ""),
+    ],
+)
+def test_whoever_has_no_name_is_called_as_the_profile_tells(mira: Companion, profile: str, name: str) -> None:
+    mira.user.name = ""
+    mira.user.save()
+    sentences = [{"text": "Coffee keeps her awake.", "sources": []}, {"text": profile, "sources": []}]
+    Revision.objects.create(
+        companion=mira, about=Revision.About.USER_PROFILE, number=1, sentences=sentences, made_at=TUESDAY
+    )
+    assert turn_of(mira, "Hello again.").person == name
 
 
 def test_names_stand_in_the_place_of_their_placeholders(alice: User) -> None:
