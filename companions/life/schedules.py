@@ -1,10 +1,13 @@
 """Schedules as people and models write them: `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, `cron:0 8 * * *`.
 
+A new one may name its day as people do: `tomorrow 9:00`, `Saturday at 10:00`, `2026-04-10 09:00`.
+
 A cron and a local time are read on the clock of a zone. A time that the clock leaps over is due at the first moment
 after the leap; one that comes twice is due once, the first time. A length of time is one: a day of it is 24 hours.
 """
 
 import re
+from calendar import day_name
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -30,6 +33,12 @@ LEAP_YEAR = datetime(2000, 1, 1)  # noqa: DTZ001 - a clock of no zone
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 LENGTH = re.compile(
     r"(?:in )?([0-9]+) ?(?:(?P<s>s|secs?|seconds?)|(?P<min>m|mins?|minutes?)|(?P<h>h|hours?)|(?P<d>d|days?))",
+    re.IGNORECASE,
+)
+DAY_NAMES = [name.casefold() for name in day_name]
+NAMED = re.compile(
+    rf"(?:(?:on |next )?(?P<day>today|tomorrow|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}|{'|'.join(DAY_NAMES)})[ ,T]+)?"
+    r"(?:at )?(?P<clock>[0-9]{1,2}:[0-9]{2})",
     re.IGNORECASE,
 )
 CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})", re.IGNORECASE)
@@ -129,7 +138,7 @@ def get_due_times(schedule: Schedule, due: datetime | None, zone: tzinfo, limit:
 
 def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     """Return the schedule that somebody sets now; ScheduleError where it is none, or one that cannot be set."""
-    schedule = parse(text)
+    schedule = parse(_date_named(text, now.astimezone(zone)))
     if isinstance(schedule, Cron) and schedule.shortest < MIN_INTERVAL:
         raise ScheduleError("too_often", _("This is too often: at least 10 minutes must lie between."))
     first = schedule.first(now, zone)
@@ -139,6 +148,23 @@ def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
         there = f"{now.astimezone(zone):%Y-%m-%d %H:%M}"
         raise ScheduleError("in_the_past", _("This has passed: it is %(now)s now.") % {"now": there})
     return schedule
+
+
+def _date_named(text: str, now: datetime) -> str:
+    """Return a time on a day that is named as people do ("tomorrow 9:00", "Saturday at 10:00") with its date, the next to
+    come; any other text as it is.
+    """
+    named = NAMED.fullmatch(" ".join(text[: MAX_CHARACTERS + 1].split()))
+    if not named:
+        return text
+    day, clock = (named["day"] or "").casefold(), named["clock"].zfill(5)
+    is_over = clock <= f"{now:%H:%M}"
+    if day in DAY_NAMES:
+        days = (DAY_NAMES.index(day) - now.weekday()) % 7 or 7 * is_over
+    else:
+        days = 1 if day == "tomorrow" else int(not day and is_over)
+    date = day if day[:1].isdigit() else f"{now + timedelta(days=days):%Y-%m-%d}"
+    return f"once:{date} {clock}"
 
 
 def parse(text: str) -> Schedule:

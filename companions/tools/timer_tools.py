@@ -24,6 +24,7 @@ class SetTimer(Tool):
     schedule: str = Field(
         min_length=1,
         max_length=120,
+        validation_alias=AliasChoices("schedule", "when", "at", "time"),
         description="30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * 1-5; their local time.",
     )
     text: str = Field(

@@ -14,13 +14,21 @@ from memory.learning.requests import ANSWER_SHARE, Drafted, render_verification_
 from memory.learning.sincerity import find_sentence
 from memory.learning.talk import Talk
 from memory.models import Memory
+from memory.recall.traits import DENIAL, terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
 from providers.selection import Capability, get_provider
 from providers.tokens import estimate_messages
+from text.strings import folded
 
 MAX_SAID = 400  # characters of a sentence that stands beside what was drawn from it
 REJECTIONS = ("joke", "irony", "if", "role_play", "quotation", "question", "taken_back", "not_said")
+MEANT_OTHERWISE = (
+    "joke",
+    "irony",
+    "if",
+    "role_play",
+)  # of how a line is meant, for all that is drawn from it
 OVER = "over"  # of what was known: it cannot be true any more
 SAME = "same"  # of what was known: what was said now says the same
 WORDS = {
@@ -130,10 +138,34 @@ def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) 
         words = answer.read(len(drafted))
     except MalformedError:
         words = [""] * len(drafted)
-    return {
-        sentence.key: YES if word == SAME and sentence.kind != "earlier" else word
+    read = [
+        YES if word == SAME and sentence.kind != "earlier" else word
         for sentence, word in zip(drafted, words, strict=True)
-    }
+    ]
+    return dict(zip((sentence.key for sentence in drafted), _agree(drafted, read), strict=True))
+
+
+def _agree(drafted: Sequence[Drafted], words: Sequence[str]) -> list[str]:
+    """Return the words, but for a "yes" to what the same reading has rejected in a sentence of the same line that tells
+    as much: rejected too. A diary may tell a joke as a joke.
+    """
+    told = [
+        (set(each.lines), frozenset(terms(each.text)), len(DENIAL.findall(folded(each.text))))
+        for each in drafted
+    ]
+    agreed = list(words)
+    for place, (lines, said, denials) in enumerate(told):
+        if words[place] != YES or drafted[place].kind not in {"fact", "self", "profile"}:
+            continue
+        for word, (their_lines, theirs, their_denials) in zip(words, told, strict=True):
+            if (
+                word in MEANT_OTHERWISE
+                and lines & their_lines
+                and said <= theirs
+                and denials == their_denials
+            ):
+                agreed[place] = word
+    return agreed
 
 
 def verify(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:

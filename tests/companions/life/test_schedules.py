@@ -104,6 +104,22 @@ def test_what_cannot_be_set_is_refused_with_its_reason(text: str, code: str | No
     assert len(str(refused.value.detail)) < 400
 
 
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("2026-11-22 9:05", "once:2026-11-22 09:05"),
+        ("18:00", "once:2026-11-21 18:00"),
+        ("at 9:00", "once:2026-11-22 09:00"),
+        ("tomorrow at 9:00", "once:2026-11-22 09:00"),
+        ("Saturday at 18:00", "once:2026-11-21 18:00"),
+        ("Saturday 10:00", "once:2026-11-28 10:00"),
+        ("next Monday, 8:00", "once:2026-11-23 08:00"),
+    ],
+)
+def test_a_day_that_is_named_is_the_next_to_come(text: str, canonical: str) -> None:
+    assert parse_new(text, NOW, BERLIN).text == canonical
+
+
 def test_a_refusal_says_how_it_can_be_mended() -> None:
     for text in ("soon", "cron:60 8 * * *", "cron:@reboot"):
         with pytest.raises(ScheduleError) as refused:

@@ -180,7 +180,7 @@ def test_the_rules_name_no_block_that_is_not_there(mira: Companion, had: Had, kn
         named = set(re.findall("kith-[a-z]+", system["content"]))
         assert named <= there
         assert there - named <= {"kith-said"}  # a reflection needs no word of it
-    assert "what the user, kith-known, says" in render_facts_request(talk, [], alice)[0]["content"]
+    assert "as well as what kith-known says" in render_facts_request(talk, [], alice)[0]["content"]
 
 
 @pytest.mark.parametrize(
@@ -218,6 +218,6 @@ def test_somebody_who_has_told_no_name_is_called_the_user(mira: Companion, had: 
         ]
     )
     system, user = render_facts_request(talk, [], {"user": "", "companion": "Mira"})
-    assert "what the user, the user, says" in system["content"]
+    assert "as well as what the user says" in system["content"]
     assert "  " not in system["content"].replace("\n  ", "\n")
     assert '[1] 2023-05-02 09:00 the user (user): "Hello!"' in user["content"]

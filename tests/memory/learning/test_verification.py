@@ -153,6 +153,28 @@ def test_a_reading_takes_as_many_calls_as_the_context_needs_and_none_for_nothing
     assert all(estimate_messages(messages) <= 4096 * 0.75 for messages in requests)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "word"),
+    [
+        ("She loves department meetings.", "profile", "irony"),
+        ("She does not love department meetings.", "profile", "yes"),
+        ("She loves department meetings and cakes.", "profile", "yes"),
+        ("She loves department meetings, as she put it.", "diary", "yes"),
+    ],
+)
+def test_one_reading_does_not_say_yes_to_what_it_rejects_beside_that(
+    mira: Companion, had: Had, rehearsal: RehearsalServer, text: str, kind: str, word: str
+) -> None:
+    talk = had(mira, "Oh great, another department meeting, I just love those.")
+    drafted = [
+        Drafted("fact 0", "fact", "Alice loves department meetings.", [1]),
+        Drafted("other", kind, text, [1]),
+    ]
+    answer = '{"answers": {"1": "irony", "2": "yes"}}'
+    rehearsal.script({"task": "verification", "answer": answer})
+    assert ask_about(drafted, talk, NAMES) == {"fact 0": "irony", "other": word}
+
+
 def test_each_sentence_stands_beside_its_lines_and_those_around_them(mira: Companion, had: Had) -> None:
     talk = had(mira, *(f"We spoke of the number {number}." for number in range(1, 21)), "> Hm.")
     (sentence,) = list_facts([learnt("Alice spoke of 10.", 10, "of the number 10")], talk, NAMES, [])
