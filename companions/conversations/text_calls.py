@@ -35,12 +35,17 @@ def read_calls(text: str) -> list[tuple[str, str]]:
 
 
 def read_function_call(text: str) -> tuple[str, str] | None:
-    """Return the name and the arguments, as JSON, of a call as Python writes it; None where it is none with keywords."""
+    """Return the name and the arguments, as JSON, of a call as Python writes it, with keywords or one dictionary; None
+    where it is none.
+    """
     try:
         call = ast.parse(text, mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             return None
         arguments = {str(given.arg): ast.literal_eval(given.value) for given in call.keywords if given.arg}
+        if call.args:
+            [only] = map(ast.literal_eval, call.args)
+            arguments = {**only, **arguments}
         return call.func.id, json.dumps(arguments, ensure_ascii=False)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return None
