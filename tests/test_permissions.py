@@ -319,7 +319,8 @@ def check_page(things: Things, people: dict[str, User], page: tuple[str, str]) -
     assert response.status_code in (200, 204, 302, 303, 400, 409, 422), response.status_code
 
 
-def test_a_page_is_its_owners(things: Things, people: dict[str, User]) -> None:
+def test_a_page_is_its_owners(things: Things, people: dict[str, User], settings: Any) -> None:
+    settings.OWN_PROVIDERS_EACH = 1
     found = pages(is_async=False)
     assert len(found) > 60
     assert not find_wrong(found, lambda page: check_page(things, people, page))

@@ -12,7 +12,7 @@ from unfold.decorators import action
 from companions.admin.actions import ActionAdmin
 from companions.admin.reply import mark_lines, pretty
 from companions.life import timers, waking
-from companions.models import Delivery, InnerState, Life, Mind, Timer, Waking
+from companions.models import Delivery, InnerState, Life, Timer, Waking
 from safety.admin import PrivateAdmin, link, link_to, moment, state
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
@@ -146,23 +146,6 @@ class LifeAdmin(PrivateAdmin):
         *("owner", "of_companion", "is_awake", "reaches_out", "is_muted", "most_a_day"),
         *("quiet_from", "quiet_until", "sleeps_from", "sleeps_until", "by_email", "by_push"),
         *("drives_at", "reflect_at", "reflect_attempts"),
-    )
-
-
-@admin.register(Mind)
-class MindAdmin(PrivateAdmin):
-    """Which model speaks for a companion, and how it chooses its words."""
-
-    search_ids = ("pk",)
-    list_display = (
-        *("of_companion", "owner", "model", "prompt_version", "background_model", "allows_stand_in"),
-        *("preset", "context_tokens"),
-    )
-    list_display_links = None
-    list_filter = ("model", "allows_stand_in")
-    fields = (
-        *("owner", "of_companion", "model", "prompt_version", "background_model", "allows_stand_in"),
-        *("declined_model", "asks_again_at", "preset", "sampling", "context_tokens"),
     )
 
 

@@ -13,6 +13,8 @@ from companions.creation import create
 from companions.models import (
     Closing,
     Companion,
+    ComparedExchange,
+    Comparison,
     Delivery,
     ForgetProposal,
     Job,
@@ -297,6 +299,10 @@ def scene(alice: User) -> Scene:
     fact = keep_fact(companion.pk, f"Alice keeps a {MARKER}.", NOON, NOON, source_ids=[message.pk])
     reply, recall, call = answer(companion, message, fact)
     Mind.objects.create(companion=companion, model="qwen3:8b", sampling={"stop": [MARKER]})
+    comparison = Comparison.objects.create(companion=companion, own_model="qwen3:8b", created_at=NOON)
+    ComparedExchange.objects.create(
+        comparison=comparison, prompt=Prompt.objects.first(), own_text=MARKER, other_text=MARKER
+    )
     Job.objects.create(companion=companion, kind="import_log", total=3, error=f"Line 1 says {MARKER}")
     grow(companion, message, fact)
     sound(companion, message, reply)

@@ -40,7 +40,7 @@ async def test_a_call_in_the_background_is_made_after_the_answer(
             await socket.send("message.send", text="Hello", client_id="1")
             await socket.until("reply.started")
             assert await redis.zscore(talks, str(mira.pk))
-            working = asyncio.create_task(in_thread(complete, WORK))
+            working = asyncio.create_task(in_thread(complete, get_provider(), WORK))
             await socket.until("reply.done", seconds=20)
         await working
         assert await redis.zcard(calls) == 0

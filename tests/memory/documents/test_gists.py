@@ -18,6 +18,7 @@ from memory.embedding import embed_waiting
 from memory.models import Document, Embedding, Memory, Page
 from memory.recall.recall import recall
 from memory.store import correct
+from providers import admission
 from providers.tokens import estimate
 from tests.memory.documents.conftest import NOON, Give, write_all
 
@@ -107,8 +108,9 @@ def test_what_was_answered_in_form_is_kept_and_the_rest_asked_for_again(given: G
 
 
 def test_it_waits_longer_after_each_failure_and_the_operator_hears_of_it(
-    given: Give, rehearsal: Any, caplog: pytest.LogCaptureFixture
+    given: Give, rehearsal: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(admission, "MAX_FAILURES", 100)  # hours lie between them
     document, now = given(count=1), NOON
     for attempt in range(1, MAX_ATTEMPTS + 3):
         rehearsal.script({"task": "gists", "error": {"status": 503}})
