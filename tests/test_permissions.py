@@ -25,6 +25,7 @@ from memory.goals import begin_goal
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.core_memory import By
 from memory.threads import open_thread
+from providers.models import OwnProvider
 from safety import notices
 from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
@@ -101,6 +102,8 @@ def things(alice: User, mira: Companion) -> Things:
         give_document(mira, "A book", "Once upon a time.", now),
         Token.objects.issue(alice, "hers")[0],
     )
+    row = {"name": "Hers", "base_url": "https://models.example/v1", "model": "hers"}
+    OwnProvider.objects.create(pk=token.pk, user=alice, **row)
     Comparison.objects.create(companion=mira, own_model="quiet", other_model="loud", created_at=now)
     session = Message.objects.get(text="Long ago").session_id
     DiaryEntry.objects.create(
