@@ -103,6 +103,8 @@ class TurnContext:
     @property
     def person(self) -> str:
         """Return the person's name: their account's, or as the talk or the profile has it; empty where none does."""
+        if self.companion.user.name:
+            return self.companion.user.name
         said = [message.text for message in self.history if message.role == Message.Role.USER]
         profile = self.pinned.profile
         told = [
@@ -110,7 +112,7 @@ class TurnContext:
             *map(PROFILE_NAME.search, profile),
         ]
         names = (match[match.lastindex or 0] for match in told if match)
-        return self.companion.user.name or next(names, "")
+        return next(names, "")
 
     @property
     def moment(self) -> list[str]:

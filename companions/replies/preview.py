@@ -10,10 +10,16 @@ from companions.prompting.turn_prompt import history_tokens, memory_tokens, rend
 from companions.prompting.usage import ContextUsage, Part, leaves_no_room, measure_usage
 from companions.replies.context import MAX_HISTORY_MESSAGES, choose_history, load_facts
 from memory.recall.recall import NOWHERE
+from providers.preference import preferring
 
 
 def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
     """Return how the prompt of a short message would fill the context; what comes to mind has its whole room."""
+    with preferring(companion.preference):
+        return _measure_next(companion, now)
+
+
+def _measure_next(companion: Companion, now: datetime) -> ContextUsage:
     session = Session.objects.filter(companion=companion, ended_at=None, waking=None).first() or Session(
         companion=companion, conversation=companion.conversation, started_at=now
     )
@@ -37,4 +43,5 @@ def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
 
 def is_crowded(companion: Companion) -> bool:
     """Return whether what always stands in the prompt leaves no room for a talk."""
-    return leaves_no_room(companion, tools.count_tokens(tools.get_offers()))
+    with preferring(companion.preference):
+        return leaves_no_room(companion, tools.count_tokens(tools.get_offers()))

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from companions.models import Companion
+from companions.models import Companion, Mind
 from companions.prompting.usage import Part, measure_parts
 from companions.replies.preview import preview_usage
 from providers.tokens import estimate_messages
@@ -40,6 +40,16 @@ def test_the_page_shows_the_parts_and_what_is_left(at_home: Client, mira: Compan
     assert WARNING not in page
     settings_page = at_home.get(f"/companions/{mira.pk}/settings/").content.decode()
     assert f"/companions/{mira.pk}/settings/context/" in settings_page
+
+
+def test_a_companion_that_reads_less_has_less_to_fill(at_home: Client, mira: Companion) -> None:
+    mira.mind = Mind.objects.create(companion=mira, context_tokens=4096)
+    assert preview_usage(mira, timezone.now()).size == 4096
+    mira.persona = HUGE[: len(HUGE) // 2]
+    mira.save()
+    assert WARNING in at_home.get(f"/companions/{mira.pk}/settings/context/").content.decode()
+    Mind.objects.all().delete()
+    assert WARNING not in at_home.get(f"/companions/{mira.pk}/settings/context/").content.decode()
 
 
 def test_a_persona_that_leaves_no_room_is_kept_with_a_warning(at_home: Client, mira: Companion) -> None:
