@@ -1,7 +1,6 @@
 """The page "Your own models": a person's own chat providers. Their keys are written here, and never read."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -27,7 +26,7 @@ from providers.discovery.models import Server
 from providers.discovery.probe import try_provider
 from providers.failures import Failure, classify
 from providers.guarded_http import OutboundError, require_public
-from providers.models import OwnProvider, validate_key
+from providers.models import OwnProvider, is_same_server, validate_key
 from providers.selection import describe_own, follow_own_change
 
 UNPROCESSABLE = 422
@@ -70,12 +69,9 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
         """Refuse to send a key that is there to another server than the one that it was entered for."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        before, after = (
-            urlsplit(url) for url in (self.initial.get("base_url", ""), cleaned.get("base_url", ""))
-        )
-        is_elsewhere = (before.scheme, before.netloc) != (after.scheme, after.netloc)
+        before, after = self.initial.get("base_url", ""), cleaned.get("base_url")
         is_kept = self.instance.sealed_key and not cleaned.get("api_key")
-        if is_kept and is_elsewhere and "base_url" in cleaned:
+        if is_kept and after is not None and not is_same_server(before, after):
             self.add_error("api_key", _("The address leads to another server: enter the key for it."))
         return cleaned
 

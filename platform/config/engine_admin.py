@@ -22,6 +22,7 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.models import User
 from config.up.engines import get_name
 from config.up.supervisor import RECORDS_FILE, find_recorded, last_line
+from providers.downloads.storage import open_folder
 from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
 from providers.engine.plan import CONTEXT_TOKENS, EnginePlan, measure_room, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
@@ -89,14 +90,10 @@ class ShownEngine:
 # -- files
 
 
-def get_models_folder() -> Path:
-    return Path(settings.KITH_HOME / "models")
-
-
 def find_files(path: str = "") -> list[FoundFile]:
     """Return the model files in Kith's folder, and before them the one of that path, where one is given."""
     named = [_resolve(path)] if path.strip() and "\0" not in path else []
-    lying = sorted(get_models_folder().rglob("*.gguf"))[:MAX_FILES]
+    lying = sorted(open_folder().rglob("*.gguf"))[:MAX_FILES]
     room = _measure_room_alone()
     return [_look_at(path, room) for path in dict.fromkeys([*named, *lying])]
 
@@ -104,9 +101,9 @@ def find_files(path: str = "") -> list[FoundFile]:
 def _resolve(path: str) -> Path:
     """Return the file of a path as it was typed: in the folder of models where it names no other."""
     try:
-        return (get_models_folder() / Path(path.strip()).expanduser()).resolve()
+        return (open_folder() / Path(path.strip()).expanduser()).resolve()
     except (OSError, RuntimeError):  # a home of nobody, or links in a circle
-        return get_models_folder() / path.strip()
+        return open_folder() / path.strip()
 
 
 def _look_at(path: Path, room_bytes: int) -> FoundFile:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.models import User
 from config.download_admin import describe_downloads
-from config.engine_admin import RIGHTS, FileForm, describe_engines, find_files, get_models_folder
+from config.engine_admin import RIGHTS, FileForm, describe_engines, find_files
 from jobs.background import release_connections
 from providers.admission import note_answer
 from providers.clients import run_in_background
@@ -25,6 +25,7 @@ from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import ListingError, find_servers, read_server
 from providers.discovery.models import Server
 from providers.discovery.probe import HELLO, Probe, probe_model, read_context
+from providers.downloads.storage import open_folder
 from providers.errors import ProviderError
 from providers.failures import classify
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
@@ -118,7 +119,7 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
         "max_in_select": MAX_IN_SELECT,
         "files": find_files(request.GET.get("path", "")),
         "file_form": FileForm(request.GET or None),
-        "models_folder": get_models_folder(),
+        "models_folder": open_folder(),
         **describe_engines(),
         **describe_downloads(),
     }

@@ -64,6 +64,12 @@ def validate_outside_address(address: str) -> None:
         ) from error
 
 
+def is_same_server(address: str, other: str) -> bool:
+    """Return whether two addresses lead to one server: a key is sent to the one alone that it was entered for."""
+    first, second = urlsplit(address), urlsplit(other)
+    return (first.scheme, first.netloc) == (second.scheme, second.netloc)
+
+
 class KeyedModel(models.Model):
     """A row with a key: `sealed_key` is encrypted; empty where none is wanted."""
 

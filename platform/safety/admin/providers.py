@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -29,7 +28,7 @@ from providers.clients import run_in_background
 from providers.discovery.probe import Trial, try_provider
 from providers.errors import ProviderError
 from providers.failures import classify, note_failure
-from providers.models import Provider, validate_key
+from providers.models import Provider, is_same_server, validate_key
 from providers.selection import (
     Capability,
     ChatProvider,
@@ -101,12 +100,9 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         if cleaned.get("capability") in SOUND:
             for field in OF_CHAT_ALONE & {name for name, value in cleaned.items() if value is not None}:
                 self.add_error(field, _("This is for chat models alone. Leave it empty."))
-        before, after = (
-            urlsplit(url) for url in (self.initial.get("base_url", ""), cleaned.get("base_url", ""))
-        )
-        is_elsewhere = (before.scheme, before.netloc) != (after.scheme, after.netloc)
+        before, after = self.initial.get("base_url", ""), cleaned.get("base_url")
         is_kept = self.instance.sealed_key and not cleaned.get("api_key") and not cleaned.get("removes_key")
-        if is_kept and is_elsewhere and "base_url" in cleaned:
+        if is_kept and after is not None and not is_same_server(before, after):
             self.add_error(
                 "api_key", _("The address leads to another server: enter the key again, or remove it.")
             )
