@@ -107,7 +107,9 @@ class CompanionsOut(ListOut[CompanionOut]):
 
 @router.get("", response=CompanionsOut, operation_id="list_companions", summary="My companions")
 def list_companions(request: SignedInRequest, query: PageQuery) -> dict[str, object]:
-    return list_rows(Companion.objects.owned_by(request.user).select_related("user"), "created_at", query)
+    return list_rows(
+        Companion.objects.owned_by(request.user).select_related("user", "mind"), "created_at", query
+    )
 
 
 @router.post("", response={201: CompanionOut}, operation_id="create_companion", summary="Make a companion")

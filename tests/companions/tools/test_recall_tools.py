@@ -1,6 +1,6 @@
 """Recall, search_conversation and look_up: originals, bounded, on record, and nothing that models may not see."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -137,11 +137,12 @@ def diary(mira: Companion) -> list[DiaryEntry]:
     """Two closed sessions with their entries."""
     entries = []
     for n, word in enumerate(("lake", "wood")):
-        log(mira, f"We went to the {word}.", f"The {word} was cold.", days_ago=20 - n)
+        at = datetime.combine(NOW - timedelta(days=20 - n), time(12), UTC)  # by whichever clock, the same day
+        days_ago = (NOW - at) / timedelta(days=1)
+        log(mira, f"We went to the {word}.", f"The {word} was cold.", days_ago=days_ago)
         session = Message.objects.get(text=f"We went to the {word}.").session
         memory = keep_fact(mira.pk, f"A day at the {word}", NOW, NOW)
         Memory.objects.filter(pk=memory.pk).update(kind="diary")
-        at = NOW - timedelta(days=20 - n)
         entries.append(
             DiaryEntry.objects.create(
                 **{"companion": mira, "session": session, "title": f"The {word}", "memory": memory},
@@ -162,11 +163,18 @@ def test_an_entry_leads_to_what_was_said_by_number_and_by_day(
     turn = turn_of(mira)
     given = use(turn, "look_up", entry=1)
     assert texts(given) == ["We went to the lake.", "The lake was cold."]
-    day = diary[1].started_at.astimezone(mira.user.zone)
-    by_day = use(turn, "look_up", day=f"{day:%Y-%m-%d}")
+    by_day = use(turn, "look_up", day=f"{diary[1].get_day(mira.user.zone)}")
     assert by_day["title"] == "The wood"
     assert texts(use(turn, "look_up", entry=1, after=1)) == ["The lake was cold."]
     assert {diary[0].pk, diary[1].pk} <= turn.shown
+
+
+def test_a_day_is_first_that_of_the_entry_told_by_it(mira: Companion, diary: list[DiaryEntry]) -> None:
+    lake, wood = diary
+    after_midnight = wood.started_at.replace(hour=1)  # told as of the day before, and begun on the wood's
+    DiaryEntry.objects.filter(pk=lake.pk).update(started_at=after_midnight, ended_at=after_midnight)
+    given = use(turn_of(mira), "look_up", day=f"{wood.get_day(mira.user.zone)}")
+    assert (given["title"], given["other_entries_of_the_day"]) == ("The wood", [1])
 
 
 def test_a_question_shows_what_the_diary_says_of_it_with_the_day_to_ask_for(
@@ -174,7 +182,7 @@ def test_a_question_shows_what_the_diary_says_of_it_with_the_day_to_ask_for(
 ) -> None:
     turn = turn_of(mira)
     given = use(turn, "look_up", words="How was it at the lake?")
-    day = f"{diary[0].started_at.astimezone(mira.user.zone):%Y-%m-%d}"
+    day = f"{diary[0].get_day(mira.user.zone)}"
     assert {"day": day, "title": "The lake", "text": "A day at the lake"} in given["gists"]
     assert given["best_pages"] == []
     assert diary[0].pk in turn.shown
