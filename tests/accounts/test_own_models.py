@@ -65,10 +65,24 @@ def test_it_is_added_tried_changed_and_deleted(at_home: Client, alice: User, ser
     assert send(at_home, f"{PAGE}{row.pk}/", **fields).url == PAGE
     row.refresh_from_db()
     assert (row.name, row.model, row.context_tokens, row.api_key) == ("Hers", "other", 4096, KEY)
-    elsewhere = send(at_home, f"{PAGE}{row.pk}/", **fields | {"base_url": "https://example.org/v1"})
-    assert elsewhere.status_code == 422  # a key is not sent to another server
     assert send(at_home, f"{PAGE}{row.pk}/delete/").url == PAGE
     assert not OwnProvider.objects.exists()
+
+
+def test_a_key_is_sent_to_no_other_server(at_home: Client, server: RehearsalServer, settings: Any) -> None:
+    add(at_home, server.url)
+    row = OwnProvider.objects.get()
+    with RehearsalServer() as other:
+        settings.OUTBOUND_ALLOWED |= {other.url.split("/")[2]}  # only the key is in the way
+        fields = {"name": "Mine", "base_url": other.url, "model": "mine"}
+        refused = send(at_home, f"{PAGE}{row.pk}/", **fields)
+        assert refused.status_code == 422
+        assert "The address leads to another server" in refused.content.decode()
+        row.refresh_from_db()
+        assert row.base_url == server.url
+        assert send(at_home, f"{PAGE}{row.pk}/", **fields, api_key="sk-another").url == PAGE
+        row.refresh_from_db()
+        assert (row.base_url, row.api_key) == (other.url, "sk-another")
 
 
 @pytest.mark.parametrize(
