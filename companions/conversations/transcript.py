@@ -9,7 +9,8 @@ from django.db.models import Prefetch, prefetch_related_objects
 from django.utils import timezone
 
 from companions.conversations.messages import load_page
-from companions.models import Conversation, ForgetProposal, Message, Reply, Session
+from companions.life.reminders import asks_for_reminder
+from companions.models import Conversation, ForgetProposal, Message, Reply, Session, Timer
 from memory.models import Recalled, Retraction
 from memory.recall.traits import tells_something, terms
 
@@ -83,6 +84,24 @@ class TranscriptTurn:
         return [proposal for proposal in proposals if proposal.state == ForgetProposal.State.OPEN]
 
     @property
+    def timers(self) -> list[Timer]:
+        """What the answer set timers for, as far as they still run."""
+        return [timer for timer in self._timers if timer.state == Timer.State.ACTIVE]
+
+    @property
+    def lacks_timer(self) -> bool:
+        """Whether a reminder was asked for, and the answer set none: whatever its words say, nothing will come."""
+        reply = self.made_by
+        is_answered = self.message is not None and reply is not None and reply.state == Reply.State.DONE
+        return bool(
+            is_answered and not self._timers and self.message and asks_for_reminder(self.message.text)
+        )
+
+    @property
+    def _timers(self) -> list[Timer]:
+        return list(self.message.timers.all()) if self.message else []
+
+    @property
     def recalled(self) -> list[Recalled]:
         """What the answer was given to remember, nothing twice; what it made most use of first, then by score."""
         recalls = self.made_by.recalls.all() if self.made_by else []
@@ -100,7 +119,7 @@ class TranscriptTurn:
 
 def with_replies(messages: list[Message]) -> list[Message]:
     """Give the messages their sessions, the replies that they were answered by, newest first, what made them with what
-    that closed or proposed to forget, and how they sounded: eight queries.
+    that closed or proposed to forget, the timers that it set, and how they sounded: nine queries.
     """
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
@@ -112,7 +131,8 @@ def with_replies(messages: list[Message]) -> list[Message]:
     proposals = Prefetch(
         "made_by__forget_proposals", ForgetProposal.objects.select_related("companion__user")
     )
-    prefetch_related_objects(messages, sessions, replies, recalled, retracted, proposals, "recording")
+    timers = Prefetch("timers", Timer.objects.filter(by=Timer.By.COMPANION).order_by("due_at"))
+    prefetch_related_objects(messages, sessions, replies, recalled, retracted, proposals, timers, "recording")
     return messages
 
 

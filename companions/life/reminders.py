@@ -1,12 +1,14 @@
 """Kith's own reminder, in the second person: what comes where the companion finds no words for what it was asked for."""
 
+from datetime import datetime
+
 import regex
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from companions.life.waking_context import WakingContext
+from companions.life.waking_context import LATE_AFTER, WakingContext
 from companions.models import Message, Timer
-from memory.language import words_of
+from memory.language import pattern_of, words_of
 from memory.recall.traits import tells_something, terms
 from text.strings import shorten, split_sentences
 
@@ -16,10 +18,16 @@ WRITTEN_TO_COMPANION = (Timer.By.KITH, Timer.By.OPERATOR)  # the notes of these 
 ENDS = ".!。！ "
 
 
-def write_reminder(context: WakingContext) -> str:
+def asks_for_reminder(text: str) -> bool:
+    """Return whether a person asks here to be reminded of what is to come."""
+    return bool(pattern_of("asks_for_reminder").search(text))
+
+
+def write_reminder(context: WakingContext, now: datetime) -> str:
     """Return Kith's own reminder, of which no model is asked, in the person's language; nothing where none was asked for.
 
-    The note of a timer that Kith or an operator has made is written to the companion: it never goes to the person.
+    Where it comes late, it says when it was due. The note of a timer that Kith or an operator has made is written to the
+    companion: it never goes to the person.
     """
     waking, timer = context.waking, context.waking.timer
     if timer is None or not (timer.is_asked_for and waking.is_asked_for and context.note):
@@ -27,9 +35,14 @@ def write_reminder(context: WakingContext) -> str:
     if timer.by in WRITTEN_TO_COMPANION:
         return ""
     own_words = _find_own_words(context, timer) if timer.by == Timer.By.COMPANION else ""
-    note = own_words or _strip_order(context.note, context.companion.user.name)
-    with translation.override(context.companion.user.language or "en"):
-        return _("You wanted to be reminded: %(note)s") % {"note": note}
+    person = context.companion.user
+    told = {"note": own_words or strip_order(context.note, person.name), "when": ""}
+    with translation.override(person.language or "en"):
+        if now - waking.due_at <= LATE_AFTER:
+            return _("You wanted to be reminded: %(note)s") % told
+        due, today = waking.due_at.astimezone(person.zone), now.astimezone(person.zone).date()
+        told["when"] = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
+        return _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s") % told
 
 
 def _find_own_words(context: WakingContext, timer: Timer) -> str:
@@ -47,10 +60,10 @@ def _find_own_words(context: WakingContext, timer: Timer) -> str:
     best = max(sentences, key=lambda sentence: len(noted & {*terms(sentence)}), default="")
     if not noted & {*terms(best)}:
         return ""
-    return f"“{shorten(_strip_order(best, context.companion.user.name), MAX_QUOTED_CHARACTERS)}”"
+    return f"“{shorten(strip_order(best, context.companion.user.name), MAX_QUOTED_CHARACTERS)}”"
 
 
-def _strip_order(text: str, person: str) -> str:
+def strip_order(text: str, person: str) -> str:
     """Return what a reminder is for: of "Remind me in two minutes to drink" or "Remind Ana to drink", "drink"."""
     whom = "|".join(regex.escape(name) for name in (*words_of("reminded"), person) if name)
     order = "|".join(words_of("reminder_orders")).replace("{whom}", whom)

@@ -76,7 +76,7 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime) -> None:
 def _think_over(context: WakingContext, now: datetime) -> None:
     waking, lease = context.waking, context.lease
     reason = None if waking.steps or waking.text else find_skip_reason(waking, waking.companion, now)
-    reminder = write_reminder(context) if reason == Reason.NO_TOKENS else ""
+    reminder = write_reminder(context, now) if reason == Reason.NO_TOKENS else ""
     if reason and not reminder:
         _end(context, state=Waking.State.SKIPPED, reason=reason)
         return
@@ -121,9 +121,9 @@ def _decide(context: WakingContext, now: datetime) -> str:
         is_in_vain = context.waking.attempts or (
             isinstance(error, ProviderBusy) and waited >= REMINDER_PATIENCE
         )
-        if not is_in_vain or not write_reminder(context):
+        if not is_in_vain or not write_reminder(context, now):
             raise
-    reminder = "" if text else write_reminder(context)
+    reminder = "" if text else write_reminder(context, now)
     if reminder:
         context.write(text=reminder, emotions=[], outcome=Outcome.REMINDED)
     return text or reminder
@@ -168,7 +168,7 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
         return None
     # The check may ask a model, so that no lock is held meanwhile; it is looked for refusals again under the lock.
     refusal = find_refusal(context.companion, waking, now)
-    words, broken_rule = (text, "") if refusal else check_words(context, text)
+    words, broken_rule = (text, "") if refusal else check_words(context, text, now)
     with context.held():
         companion = hold(context.companion.pk)
         assert companion is not None  # noqa: S101 (its waking is there)
@@ -220,13 +220,13 @@ def _post_message(companion: Companion, waking: Waking, text: str, now: datetime
     notify_unread_changed(companion.user_id)
 
 
-def check_words(context: WakingContext, text: str) -> tuple[str, str]:
+def check_words(context: WakingContext, text: str, now: datetime) -> tuple[str, str]:
     """Return the words that may be said, and no rule; else the text, and the rule for which it is held back.
 
     Of what the person asked for stays Kith's reminder, where its words pass; what they wrote themselves always does.
     """
     rule = _find_broken_rule(context, text)
-    reminder = write_reminder(context) if rule else ""
+    reminder = write_reminder(context, now) if rule else ""
     timer = context.waking.timer
     is_theirs = timer is not None and timer.by == Timer.By.USER
     if reminder and (is_theirs or not _find_broken_rule(context, reminder)):

@@ -1,5 +1,6 @@
 """Timers: what is planned, a form for another with its next due times, and what may be done with each."""
 
+import contextlib
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -22,10 +23,12 @@ from companions.access import get_companion, get_timer
 from companions.errors import TimerError
 from companions.life import schedules
 from companions.life import timers as work
+from companions.life.reminders import strip_order
 from companions.life.schedules import Schedule
-from companions.models import Companion, Timer
+from companions.models import Companion, Message, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
+from text.strings import shorten
 
 KINDS = [
     ("after", gettext_lazy("In a while")),
@@ -142,9 +145,21 @@ def _write_schedule(cleaned: dict[str, Any]) -> str:
 
 @page_view
 def timers(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """All that are active, that which is due first before the others, and those that stand still."""
+    """All that are active, that which is due first before the others, and those that stand still.
+
+    The form begins with what the message asks for that the query string names (`message`).
+    """
     companion = get_companion(request.user, companion_id)
-    return _page(request, companion, form=TimerForm(companion, timezone.now()))
+    note = _read_request(companion, request.GET.get("message", ""))
+    return _page(request, companion, form=TimerForm(companion, timezone.now(), initial={"note": note}))
+
+
+def _read_request(companion: Companion, message_id: str) -> str:
+    """Return what the message asks to be reminded of; nothing where there is no such message."""
+    with contextlib.suppress(ValueError):
+        asked = Message.objects.filter(companion=companion, pk=UUID(message_id), is_hidden=False).first()
+        return shorten(strip_order(asked.text, companion.user.name), NOTE_CHARACTERS) if asked else ""
+    return ""
 
 
 def _page(request: SignedInRequest, companion: Companion, form: TimerForm, status: int = 200) -> HttpResponse:

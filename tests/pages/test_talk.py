@@ -1,13 +1,15 @@
 """The talk as the server gives it: pages of history, turns in every state, retry, deletion."""
 
 import html
+from typing import Any
 
 import pytest
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.models import Companion, Message, Reply, Session
+from companions.life.timers import cancel, set_timer
+from companions.models import Companion, Message, Reply, Session, Timer
 from companions.replies.lifecycle import Said, finish, start
 from jobs.background import in_thread
 from memory.models import DiaryEntry, Recall
@@ -18,6 +20,7 @@ from tests.fixtures.turns import connected, make_companion
 from tests.pages.conftest import Told, answered
 
 HTMX = {"HX-Request": "true"}
+NO_TIMER = "No timer was set with this answer."
 
 
 def test_a_turn_shows_both_sides(at_home: Client, told: Told) -> None:
@@ -47,9 +50,9 @@ def test_a_page_of_history_costs_the_same_for_few_and_for_many(
 ) -> None:
     for number in range(20):
         answered(mira, f"said {number}.", f"answered {number}.")
-    # Session, user, companion, path, sessions, replies, what made them, recalls, retractions, proposals,
+    # Session, user, companion, path, sessions, replies, what made them, recalls, retractions, proposals, timers,
     # recordings.
-    with django_assert_num_queries(11):  # type: ignore[operator]
+    with django_assert_num_queries(12):  # type: ignore[operator]
         assert at_home.get(f"/companions/{mira.pk}/turns/").status_code == 200
 
 
@@ -94,6 +97,39 @@ def test_an_answer_that_was_cut_off_says_why(
         assert words in page
         assert button in page
         assert "what had been said is kept" not in page
+
+
+def test_an_answer_tells_the_timers_that_it_set_while_they_run(at_home: Client, mira: Companion) -> None:
+    reply = answered(mira, "Remind me to stretch, please.", "I will.")
+    path = f"/companions/{mira.pk}/turns/{reply.message_id}/"
+    now = timezone.now()
+    given: dict[str, Any] = {"now": now, "is_asked_for": True, "message": reply.message}
+    timer = set_timer(mira, "2h", "Stretch your legs", by=Timer.By.COMPANION, **given)
+    page = at_home.get(path).content.decode()
+    assert "Stretch your legs" in page
+    assert f"#timer-{timer.pk}" in page
+    assert NO_TIMER not in page
+    cancel(timer, now)
+    page = at_home.get(path).content.decode()
+    assert "Stretch your legs" not in page
+    assert NO_TIMER not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "is_told"),
+    [
+        ("Remind me to stretch, please.", Reply.State.DONE, True),
+        ("Remind me to stretch, please.", Reply.State.STOPPED, False),
+        ("I stretch every day.", Reply.State.DONE, False),
+    ],
+)
+def test_where_none_was_set_that_is_said_whatever_the_answer_says(
+    at_home: Client, mira: Companion, text: str, state: Reply.State, is_told: bool
+) -> None:
+    reply = answered(mira, text, "I will remind you!", state)
+    page = at_home.get(f"/companions/{mira.pk}/turns/{reply.message_id}/").content.decode()
+    assert (NO_TIMER in page) is is_told
+    assert (f"/timers/?message={reply.message_id}" in page) is is_told
 
 
 def test_an_open_reply_waits_on_the_page(at_home: Client, mira: Companion) -> None:

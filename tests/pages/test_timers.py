@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -11,7 +12,8 @@ from accounts.models import User
 from companions.life import timers
 from companions.life.timers import set_timer
 from companions.models import Companion, Timer, Waking
-from tests.pages.conftest import Told
+from tests.fixtures.turns import make_companion
+from tests.pages.conftest import Told, answered
 
 SENT = {"kind": "after", "amount": "30", "unit": "min", "note": "Tea"}
 
@@ -27,6 +29,16 @@ def page(client: Client, companion: Companion) -> str:
 def made(companion: Companion, schedule: str = "2h", note: str = "Stretch", **fields: Any) -> Timer:
     given: dict[str, Any] = {"by": Timer.By.USER, "now": timezone.now(), "is_asked_for": True}
     return set_timer(companion, schedule, note, **given | fields)
+
+
+def test_the_form_begins_with_what_a_message_asks_for(at_home: Client, mira: Companion, bob: User) -> None:
+    mine = answered(mira, "Could you remind me in two minutes to drink some water?", "Yes!").message_id
+    assert ">\ndrink some water" in at_home.get(f"{path(mira)}?message={mine}").content.decode()
+    theirs = answered(make_companion(bob), "Remind me to rob the bank.", "Yes!").message_id
+    for other in (theirs, uuid4(), "x"):
+        shown = at_home.get(f"{path(mira)}?message={other}")
+        assert shown.status_code == 200
+        assert "rob the bank" not in shown.content.decode()
 
 
 @pytest.mark.parametrize(

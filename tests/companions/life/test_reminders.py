@@ -11,6 +11,7 @@ from django.test import Client
 from accounts.models import ModelCall
 from companions.conversations.messages import Spoken
 from companions.life.outreach import count_unread
+from companions.life.reminders import asks_for_reminder
 from companions.life.timers import fire, set_timer
 from companions.models import Companion, Conversation, Message, Timer, Waking
 from companions.prompting.history import render_history
@@ -53,6 +54,56 @@ def test_it_comes_as_it_stands_where_the_model_fails_twice(
     assert (waking.state, waking.attempts, unprompted(mira)) == ("waiting", 1, [])
     waking = ran(waking, NOON + 3 * MINUTE)
     assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
+
+
+@pytest.mark.parametrize(
+    ("late", "told"),
+    [
+        (5 * MINUTE, BARE),
+        (3 * HOUR, "This comes late: it was due at 12:00. You wanted to be reminded: drink water"),
+        (DAY, "This comes late: it was due at 2026-05-05, 12:00. You wanted to be reminded: drink water"),
+    ],
+    ids=str,
+)
+def test_a_late_one_says_when_it_was_due(mira: Companion, settings: Any, late: timedelta, told: str) -> None:
+    spend_all(mira, settings)
+    ModelCall.objects.update(started_at=NOON + late - MINUTE)
+    ran(woken(mira, NOON), NOON + late)
+    assert unprompted(mira) == [told]
+
+
+ASKED = [
+    "Remind me to take the bread out at six.",
+    "Could you remind me in two minutes to drink?",
+    "I know you will remind us on Friday",
+    "Don't forget to remind me on Monday",
+    "can you set a timer for ten minutes",
+    "Set me a quick reminder for the call.",
+    "Wake me at seven, will you?",
+    "我怕忘了，晚上六点提醒我把面包拿出来",
+    "明天早上七点叫我起床",
+    "帮我设个闹钟，七点",
+    "到时候提醒一下我",
+]
+NOT_ASKED = [
+    "You remind me so much of my mother.",
+    "Remind me what we said about the lake.",
+    "Remind me again who Juno is",
+    "That reminds me, the lake was cold.",
+    "Please don't remind me.",
+    "It wakes me at night",
+    "The timer is broken.",
+    "不要提醒我",
+    "她提醒我该吃药了",
+    "闹钟坏了",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_asked"), [(one, True) for one in ASKED] + [(one, False) for one in NOT_ASKED]
+)
+def test_a_person_who_asks_to_be_reminded_is_understood(text: str, is_asked: bool) -> None:
+    assert asks_for_reminder(text) is is_asked
 
 
 def test_it_comes_as_it_stands_where_talk_leaves_the_model_no_pause_for_a_minute(
