@@ -34,6 +34,7 @@ from providers.errors import (
     ContextTooLong,
     EmptyAnswer,
     LimitReached,
+    ModelLoading,
     ModelMissing,
     ProviderRefused,
     ProviderUnavailable,
@@ -185,7 +186,15 @@ def hub() -> Hub:
 # -- frames, in the form in which sockets and the API give them ---------------------------------------------------------
 
 FAILURES = (
-    *(ProviderUnavailable, LimitReached, ModelMissing, ProviderRefused, AnswerWithheld, ContextTooLong),
+    *(
+        ProviderUnavailable,
+        LimitReached,
+        ModelMissing,
+        ModelLoading,
+        ProviderRefused,
+        AnswerWithheld,
+        ContextTooLong,
+    ),
     EmptyAnswer,
 )
 CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"

@@ -14,7 +14,7 @@ from companions.minds.editing import list_providers
 from companions.models import Companion, Mind
 from companions.models.companion import lock
 from providers.preference import preferring
-from providers.selection import Capability, find_providers, is_rehearsal
+from providers.selection import Capability, find_providers
 
 LATER = timedelta(days=7)
 
@@ -45,12 +45,15 @@ def describe_state(companion: Companion, now: datetime) -> ModelState:
     """Return how things stand with the companion's model."""
     mind = get_mind(companion)
     with preferring(companion.preference):
-        first, own = find_providers()[0].model, find_providers(model=mind.model)
+        others = [
+            each.model for each in find_providers() if each.model != mind.model and not each.is_rehearsal
+        ]
+        own = find_providers(model=mind.model)
     return ModelState(
         model=mind.model,
         is_there=not mind.model or bool(own),
         allows_stand_in=mind.allows_stand_in,
-        other="" if first == mind.model or is_rehearsal(first) else first,
+        other=next(iter(others), ""),
         proposed=find_proposed_model(companion, now),
     )
 

@@ -31,9 +31,17 @@ def choose_provider(companion: Companion) -> tuple[ChatProvider, bool]:
         return find_providers()[0], False
     if own := find_providers(model=mind.model):
         return own[0], False
-    if mind.allows_stand_in and (others := find_providers()):
-        return others[0], True
+    if stand_ins := find_stand_ins(companion):
+        return stand_ins[0], True
     raise ModelMissing(f"No provider that can be asked now has the model {mind.model}")
+
+
+def find_stand_ins(companion: Companion) -> list[ChatProvider]:
+    """Return who may answer with another model while the companion's own is away: none where its person allows none."""
+    mind = get_mind(companion)
+    if not (mind.model and mind.allows_stand_in):
+        return []
+    return [other for other in find_providers() if other.model != mind.model and not other.is_rehearsal]
 
 
 def keep_model(companion: Companion, reply: Reply) -> None:

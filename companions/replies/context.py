@@ -18,7 +18,7 @@ from accounts.usage import Payer
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
-from companions.minds.choice import choose_provider, get_current_provider, get_mind
+from companions.minds.choice import choose_provider, find_stand_ins, get_current_provider, get_mind
 from companions.minds.presets import compute_sampling
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
@@ -66,13 +66,15 @@ class TurnContext:
     """A reply on its way, with what it is made from.
 
     `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
-    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it; `mood` goes from -1 to 1.
+    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it, and `stand_ins` may where that
+    fails at once; `mood` goes from -1 to 1.
     """
 
     reply: Reply
     companion: Companion = field(init=False)
     message: Message = field(init=False)
     provider: ChatProvider = field(init=False)
+    stand_ins: Sequence[ChatProvider] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)
     history: list[Spoken] = field(default_factory=list)
     summary: str = ""
@@ -180,6 +182,7 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     """
     reply = turn.reply
     turn.provider, reply.is_stand_in = choose_provider(turn.companion)
+    turn.stand_ins = [] if turn.provider.is_own else find_stand_ins(turn.companion)
     turn.sampling = compute_sampling(get_mind(turn.companion))
     reply.model = turn.provider.model
     load_context(turn, now)
@@ -187,6 +190,12 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     recall_memories(turn, cue, vector, now)
     compose(turn)
     return record_call(turn, 1, now)
+
+
+def note_stand_in(turn: TurnContext) -> None:
+    """Write down that the turn's provider answers in place of the companion's own model, which has failed."""
+    turn.reply.model, turn.reply.is_stand_in = turn.provider.model, True
+    Reply.objects.filter(pk=turn.reply.pk).update(model=turn.reply.model, is_stand_in=True)
 
 
 def load_context(turn: TurnContext, now: datetime) -> None:

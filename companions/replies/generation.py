@@ -28,7 +28,14 @@ from companions.models import Prompt, Reply
 from companions.models.companion import lock
 from companions.prompting.tool_lines import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
-from companions.replies.context import TurnContext, embed_message, get_round_offers, prepare, record_call
+from companions.replies.context import (
+    TurnContext,
+    embed_message,
+    get_round_offers,
+    note_stand_in,
+    prepare,
+    record_call,
+)
 from companions.replies.lifecycle import Said
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
@@ -180,6 +187,8 @@ class Generation:
         self.cleaner = self._make_cleaner()
         provider, names = self.turn.provider, [self.names.person]
         providers = [provider, *find_stand_ins(provider)]
+        if round == 1 and not self.said.text:  # no answer is by two models
+            providers += [other for other in self.turn.stand_ins if other not in providers]
         sampling = Sampling.for_talk(names, provider.dry_multiplier, self.turn.sampling)
         try:
             async with aclosing(stream_with_fallback(providers, prompt, offered, sampling)) as events:
@@ -218,11 +227,13 @@ class Generation:
         if asked.provider == self.turn.provider:
             return call, meter
         self.turn.provider = asked.provider
+        if asked.provider.model != self.turn.reply.model:
+            await in_thread_with_retry(note_stand_in, self.turn)
         if asked.error:
             call = await in_thread_with_retry(record_call, self.turn, meter.round, self.clock())
             return call, Meter(meter.tools, meter.round)
-        call.provider = asked.provider.place
-        await in_thread_with_retry(call.save, update_fields=["provider"])
+        call.provider, call.model = asked.provider.place, asked.provider.model
+        await in_thread_with_retry(call.save, update_fields=["provider", "model"])
         return call, meter
 
     def _make_cleaner(self) -> AnswerCleaner:

@@ -16,14 +16,16 @@ from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
 from companions.memories.reasons import Named, describe_reasons, format_percent, list_factors, list_parts
 from companions.minds.change import ModelState, describe_state
-from companions.models import Companion, ForgetProposal
+from companions.models import Companion, ForgetProposal, Reply
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recalled
 from memory.recall.recall import Found
+from providers.errors import LimitReached, ModelMissing, ProviderRefused, ProviderUnavailable
 
 register = template.Library()
 
 HUE_STEP, FIRST_HUE = 30, 10
+UNANSWERED = {error.code for error in (ModelMissing, ProviderUnavailable, LimitReached, ProviderRefused)}
 PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
 
 
@@ -97,6 +99,12 @@ def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
 def problem(code: str) -> str:
     """What happened to a reply that failed, and what to do."""
     return describe_failure(code)
+
+
+@register.filter
+def is_unanswered(reply: Reply) -> bool:
+    """Whether another model could answer in place of the one that failed."""
+    return reply.state == Reply.State.FAILED and reply.code in UNANSWERED and not reply.text
 
 
 @register.filter

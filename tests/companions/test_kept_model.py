@@ -73,7 +73,12 @@ async def test_no_other_model_answers_but_where_it_may_and_says_so(
                 await socket.send("message.send", text=f"Question {number}?", client_id=str(number))
                 frame = (await socket.until(*ENDS, seconds=60))[-1]
                 reply = await in_thread(load_reply, frame["id"])
-                if is_there:
+                if is_there and may_stand_in and reply.is_stand_in:
+                    assert (reply.model, bool(quiet.requests())) == (
+                        "loud",
+                        True,
+                    )  # it was asked first, and failed
+                elif is_there:
                     assert (reply.model, reply.is_stand_in, loud.requests()) == ("quiet", False, [])
                 elif may_stand_in:
                     assert (reply.model, reply.is_stand_in, quiet.requests()) == ("loud", True, [])
@@ -82,7 +87,7 @@ async def test_no_other_model_answers_but_where_it_may_and_says_so(
                 if reply.answer:
                     told = (frame["message"]["model"], frame["message"]["is_stand_in"])
                     assert told == (reply.model, reply.is_stand_in)
-                    outcomes["own" if is_there else "stand_in"] += 1
+                    outcomes["stand_in" if reply.is_stand_in else "own"] += 1
                 else:
                     outcomes["waits" if reply.code == "model_missing" else "failed"] += 1
         client = AsyncClient()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import AsyncClient
 
-from accounts.models import User
+from accounts.models import ModelCall, User
 from companions.minds.choice import find_proposed_model, get_mind
 from companions.models import Companion, Message, Mind, Reply
 from jobs.background import in_thread
@@ -110,6 +110,54 @@ async def test_while_its_model_is_away_the_talk_waits_or_a_stand_in_says_so(
         return reply.model, reply.is_stand_in, load_mind(mira).model, reply.answer.is_rehearsed
 
     assert await in_thread(load) == ("loud", True, "quiet", False)
+
+
+async def test_where_its_model_fails_the_person_chooses_who_stands_in(
+    alice: User, mira: Companion, servers: tuple[RehearsalServer, RehearsalServer]
+) -> None:
+    first, second = servers
+    await in_thread(partial(choose_chat, "Second", second.url, "loud"))
+    await in_thread(partial(choose_chat, "First", first.url, "quiet"))
+    await ask(alice, mira, 1)
+    first.script({"error": {"status": 401}})
+    failed = await ask(alice, mira, 2, "reply.failed")
+    assert second.requests() == []
+    page = await read_talk(alice, mira)
+    assert "could not take this request" in page
+    assert "Let loud stand in" in page
+    first.script({"error": {"status": 401}})
+    choice = {"decision": "stand_in", "model": "loud"}
+    async with connected(alice, mira) as socket:
+        assert await post(alice, mira, f"replies/{failed['id']}/decide/", **choice) == 201
+        answer = (await socket.until("reply.done", seconds=20))[-1]["message"]
+    assert (answer["model"], answer["is_stand_in"]) == ("loud", True)
+    assert "Let loud stand in" not in await read_talk(alice, mira)
+    again = (await ask(alice, mira, 3))["message"]
+    assert (again["model"], again["is_stand_in"]) == ("quiet", False)
+
+    def list_calls() -> list[tuple[str, str, str]]:
+        calls = ModelCall.objects.filter(purpose="answer").order_by("started_at")
+        return list(calls.values_list("model", "provider", "outcome"))
+
+    asked = [("quiet", first.url, "done"), *[("quiet", first.url, "refused")] * 2]
+    assert await in_thread(list_calls) == [*asked, ("loud", second.url, "done"), ("quiet", first.url, "done")]
+
+
+async def test_no_answer_is_by_two_models(
+    alice: User, mira: Companion, servers: tuple[RehearsalServer, RehearsalServer]
+) -> None:
+    first, second = servers
+    await in_thread(partial(choose_chat, "Second", second.url, "loud"))
+    await in_thread(partial(choose_chat, "First", first.url, "quiet"))
+    await ask(alice, mira, 1)
+    await in_thread(Mind.objects.filter(companion=mira).update, allows_stand_in=True)
+    recall = {"id": "c1", "name": "recall", "arguments": {"words": "bees"}}
+    first.script({"tool_calls": [recall]}, {"error": {"status": 401}})
+    failed = await ask(alice, mira, 2, "reply.failed")
+    assert failed["code"] == "provider_refused"
+    first.script({"answer": "One two three four five.", "cut_after": 2})
+    await ask(alice, mira, 3, "reply.failed")
+    assert second.requests() == []
 
 
 async def test_the_rehearsal_model_becomes_nobodys_own(alice: User, mira: Companion) -> None:

@@ -27,7 +27,7 @@ async def stream_with_fallback(
 ) -> AsyncGenerator[Event | Asked, None]:
     """Yield Asked, and then what `ChatClient.stream` yields; Asked again where a provider failed before it said anything.
 
-    All of them have the same model. Raises what the last one raised, or LimitReached.
+    Those of another model are stand-ins, which whoever asks has allowed. Raises what the last raised, or LimitReached.
     """
     left = admission.leave_out_small(providers, messages, tools)
     error: ProviderError | None = None
