@@ -91,13 +91,17 @@ def measure_differences(exchanges: Sequence[Exchange], vectors: Floats | None, s
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One measure as it is told: what it is, of the own model and of the other, and what that shows."""
+    """One measure as it is told: what it is, of the own model and of the other, and what that shows.
+
+    `is_same` where nothing at all differs.
+    """
 
     label: str
     own: str
     other: str
     change: str
     is_clear: bool
+    is_same: bool = False
 
 
 def describe_report(report: Mapping[str, Any]) -> list[Line]:
@@ -116,9 +120,10 @@ def describe_report(report: Mapping[str, Any]) -> list[Line]:
     for name, told in report.get("measures", {}).items():
         form = _format_number if name in ("length", "questions", "emotions") else _format_share
         is_clear = told["p"] < CLEAR_P
-        between = {"low": form(told["low"]), "high": form(told["high"])}
-        change = _("the other less the own: %(low)s to %(high)s") % between
-        lines.append(Line(labels[name], form(told["own"]), form(told["other"]), change, is_clear))
+        low, high, own, other = (form(told[part]) for part in ("low", "high", "own", "other"))
+        between = low if low == high else _("between %(low)s and %(high)s") % {"low": low, "high": high}
+        change, is_same = _("difference: %(between)s") % {"between": between}, own == other and low == high
+        lines.append(Line(labels[name], own, other, change, is_clear, is_same))
     if meaning := report.get("meaning"):
         distance = _("%(share)s apart, where 0 %% is the same") % {
             "share": _format_share(meaning["distance"])
@@ -146,7 +151,7 @@ def describe_weight(report: Mapping[str, Any]) -> str:
 
 
 def _format_number(number: float) -> str:
-    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.1f}"
+    return (f"{number:.0f}" if abs(number) >= 10 else f"{round(number, 1) + 0.0:.1f}").replace("-", "\u2212")
 
 
 def _format_share(share: float) -> str:

@@ -68,7 +68,9 @@ def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpRespons
         context |= {"exchanges": exchanges, "total": len(answers), "done": len(answers) - answers.count(None)}
     if comparison and comparison.report:
         report = comparison.report
-        context |= {"lines": describe_report(report), "weight": describe_weight(report)}
+        lines = describe_report(report)
+        context |= {"lines": lines, "weight": describe_weight(report)}
+        context["same"] = [line.label for line in lines if line.is_same]
     is_part = request.htmx.target == "comparison"
     template = "minds/_comparison.html" if is_part else "minds/comparison.html"
     return render(request, template, context, status=status)

@@ -26,6 +26,7 @@ def up(shared_folder: Path) -> Iterator[Up]:
         process.kill()
 
 
+@pytest.mark.timeout(600)  # it waits for the whole of Kith to start, three times over
 def test_a_whole_day_with_kith(up: Up) -> None:
     """One story, since a start takes seconds: first run, a second start, kills, Ctrl-C and the next start."""
     assert set(up.pids()) == NAMES
