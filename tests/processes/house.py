@@ -75,6 +75,7 @@ class House:
     def environment(self) -> dict[str, str]:
         addresses = {"DATABASE_URL": self.services.database_url, "REDIS_URL": self.services.redis_url}
         model = {"LLM_BASE_URL": self.rehearsal.url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
+        model["KITH_CHAT_FOUND"] = "true"  # a provider of the database comes before it
         mine = {"KITH_HOME": str(self.home), "PYTHONPATH": f"{ROOT / 'platform'}"}
         push = {"KITH_OUTBOUND_ALLOWED": self.push.host, **SECRETS}
         return {**mine, **addresses, **model, **push, **QUICK, "DJANGO_SETTINGS_MODULE": "config.settings"}
