@@ -251,6 +251,15 @@ def _read_day_of_next_month(match: "regex.Match[str]", said_on: date) -> Iterato
         yield first.replace(day=_read_number(match["day"]))
 
 
+def _read_day_of_month(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
+    """The next day of that number, today too: this month's, or next month's where it is over or has none such."""
+    for first in (said_on.replace(day=1), (said_on.replace(day=1) + timedelta(32)).replace(day=1)):
+        with suppress(ValueError):
+            if (day := first.replace(day=_read_number(match["day"]))) >= said_on:
+                yield day
+                return
+
+
 def _compile(table: str, readers: Mapping[str, Reader]) -> list[tuple["regex.Pattern[str]", Reader]]:
     """Return the languages' patterns in that table, each with what reads its matches, in the order of the readers."""
     parts = {name: part for language in LANGUAGES for name, part in language["parts"].items()}
@@ -292,4 +301,7 @@ UPCOMING = _compile(
         "weekday_of_next_week": _read_weekday_of_next_week,
     },
 )
-PRESENT = _compile("present", {"today": _days_later(0), "next_weekday": _read_next_weekday})
+PRESENT = _compile(
+    "present",
+    {"today": _days_later(0), "next_weekday": _read_next_weekday, "day_of_month": _read_day_of_month},
+)

@@ -33,6 +33,10 @@ def read(text: str) -> list[str]:
         ("an exam on 2026-06-01", "2026-06-01"),
         ("Fred has an exam on Friday", "2026-05-08"),
         ("She was told that she has to be there on Friday", "2026-05-08"),
+        ("The exam is on the 30th", "2026-05-30"),
+        ("Her exam, Saturday the 30th", "2026-05-30"),
+        ("It is due by the 3rd", "2026-06-03"),
+        ("三十号考试", "2026-05-30"),
         ("明天面试", "2026-05-05"),
         ("后天考试", "2026-05-06"),
         ("大后天出发", "2026-05-07"),
@@ -58,6 +62,11 @@ def test_a_day_to_come_is_read(text: str, day: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "She lives on the 12th floor",
+        "a party for the 30th birthday",
+        "She was born on the 3rd",
+        "住在30号楼",
+        "坐3号线去",
         "an exam",
         "in May",
         "every Friday",
