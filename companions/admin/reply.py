@@ -17,6 +17,7 @@ from companions.events import describe_failure
 from companions.models import ForgetProposal, Prompt, Reply
 from companions.prompting.usage import ContextUsage, measure_usage
 from memory.emotion import Emotion
+from providers.preference import preferring
 from safety.admin import PrivateAdmin, link, moment, state
 
 
@@ -46,7 +47,10 @@ class Round:
     @property
     def usage(self) -> ContextUsage | None:
         """How the prompt filled the context, by part."""
-        return measure_usage(self.prompt.messages, self.prompt.tools) if self.prompt else None
+        if self.prompt is None:
+            return None
+        with preferring(self.prompt.companion.preference):
+            return measure_usage(self.prompt.messages, self.prompt.tools)
 
     @property
     def repeated(self) -> Sequence[Line]:
@@ -68,7 +72,7 @@ class Stretch:
 
 def load_rounds(reply: Reply) -> list[Round]:
     """The rounds of a reply in their order, each message marked that the round before had sent already."""
-    prompts = list(reply.prompts.order_by("round"))
+    prompts = list(reply.prompts.select_related("companion__mind").order_by("round"))
     calls = list(reply.model_calls.filter(purpose=ModelCall.Purpose.ANSWER).order_by("started_at", "pk"))
     earlier: Sequence[Any] = ()
     gathered = []

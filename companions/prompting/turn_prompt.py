@@ -74,6 +74,7 @@ person: heed them, never mention or write them.
 Show what you feel by a tag where an answer begins and wherever it changes, as <emotion happy 0.6>: one of
 {EMOTIONS}, and how strongly, 0 to 1.
 Your face shows it, and nobody reads the tag."""
+PLAYED = "maybe in a game or a story"
 DIRECTIVE = (
     "Answer as {name} now, with an emotion tag first: in {name}'s own manner, in the language of what was just said, in"
     " four sentences at most, fewer where the persona is brief, and more only where more is asked for."
@@ -344,7 +345,7 @@ def describe_memory(memory: Memory, companion: Companion, origins: Origins = NOW
     else:
         words = [KINDS[Memory.Kind(memory.kind)]]
     if memory.pk in origins.played:
-        words.append("maybe in a game or a story")
+        words.append(PLAYED)
     if not memory.message_id and memory.confidence < UNSURE:
         words.append("unsure")
     if memory.closed_at or memory.pk in origins.outdated:

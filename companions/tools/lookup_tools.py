@@ -14,7 +14,7 @@ from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.documents.lookup import MAX_PAGES
 from memory.models import DiaryEntry, Memory
 from memory.recall.candidates import MemoryFilter
-from memory.recall.recall import Found, list_visible_to_models, search
+from memory.recall.recall import Found, list_visible_to_models, load_origins, search
 
 MAX_FOUND = 20
 MAX_MESSAGES = 200  # of one diary entry that are looked at
@@ -71,7 +71,8 @@ class SearchConversation(Tool):
         else:
             said = filters.apply(said)
         count, newest = said.count(), list(said.newest(MAX_FOUND))
-        given = take_fitting(render_originals(newest, companion), count_tokens_left(context))
+        lines = render_originals(newest, companion, load_origins(companion.pk, newest).played)
+        given = take_fitting(lines, count_tokens_left(context))
         found = [Found(memory, 0.0, {}) for memory in newest[: len(given)]]
         record_shown(context, found, self.words, now, began)
         return {"messages": given, "older_ones_not_shown": count - len(given)}

@@ -1,6 +1,6 @@
 """What a tool showed a model, and which messages stand behind what it stores: deletion reaches both through this."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from time import perf_counter
 from typing import Any
@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from companions.models import Companion, Message
+from companions.prompting.turn_prompt import PLAYED
 from companions.tools.tool import ToolContext
 from memory.models import Memory, Recall
 from memory.recall.recall import Found, record
@@ -37,13 +38,16 @@ def record_shown(
     context.shown |= {shown.memory.message_id for shown in found if shown.memory.message_id}
 
 
-def render_originals(memories: Iterable[Memory], companion: Companion) -> list[dict[str, Any]]:
-    """Return what was said, as it was said: when in the user's zone, who, and the words."""
+def render_originals(
+    memories: Iterable[Memory], companion: Companion, played: Collection[UUID] = ()
+) -> list[dict[str, Any]]:
+    """Return what was said, as it was said: when in the user's zone, who, the words, and whether maybe in a game."""
     return [
         {
             "when": f"{memory.happened_at.astimezone(companion.user.zone):%Y-%m-%d %H:%M}",
             "who": companion.names.get(memory.speaker) or "?",
             "text": memory.message.text if memory.message else memory.text,
+            **({"note": PLAYED} if memory.pk in played else {}),
         }
         for memory in memories
     ]

@@ -9,8 +9,8 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ModelCall
-from companions.admin.reply import measure_stretches, pretty
-from companions.models import Prompt, Reply
+from companions.admin.reply import load_rounds, measure_stretches, pretty
+from companions.models import Mind, Prompt, Reply
 from memory.admin.memories import RECALLS_PER_PAGE
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact
@@ -66,6 +66,13 @@ def test_what_the_model_wrote_stands_in_the_trace_where_something_else_became_of
     Prompt.objects.filter(pk=prompt.pk).update(wrote="Hello!<|im_end|> Ana: hi")
     assert "Hello!<|im_end|> Ana: hi" in shown(desk, page(scene.reply))
     assert "Hello!<|im_end|> Ana: hi" in shown(desk, page(prompt))
+
+
+def test_how_the_context_is_filled_is_measured_by_the_companions_own_mind(scene: Scene) -> None:
+    Mind.objects.update_or_create(companion=scene.companion, defaults={"context_tokens": 4096})
+    usage = load_rounds(scene.reply)[0].usage
+    assert usage
+    assert usage.size == 4096
 
 
 def test_a_reply_whose_prompts_are_gone_still_has_its_page(desk: Client, scene: Scene) -> None:
