@@ -64,6 +64,9 @@ class DailyUseOut(Schema):
     model: str
     talk_tokens: int
     background_tokens: int
+    cost: float | None = Field(
+        description="By the operator's prices, in the provider's money; null: none known."
+    )
 
 
 class MindOut(Schema):

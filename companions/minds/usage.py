@@ -1,12 +1,15 @@
-"""What a companion's models take a day: from the rows of their calls in the last week, in one query."""
+"""What a companion's models take a day: from the rows of their calls in the last week."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from django.db.models import F, Q, Sum
 
 from accounts.models import ModelCall
 from companions.models import Companion
+from providers.models import Provider
 
 SHOWN_DAYS = 7
 Purpose = ModelCall.Purpose
@@ -15,28 +18,58 @@ IN_TALK = Q(purpose__in=(Purpose.ANSWER, Purpose.WAKING))
 
 @dataclass(frozen=True, slots=True)
 class DailyUse:
-    """Tokens that a model reads and writes a day, in what the companion says and in the work beside it."""
+    """Tokens that a model reads and writes a day, in what the companion says and in the work beside it.
+
+    `cost` is what all of them take by the operator's prices, in the provider's money; None where no price is known.
+    """
 
     model: str
     talk_tokens: int
     background_tokens: int
+    cost: Decimal | None
+
+    @property
+    def shown_cost(self) -> Decimal | None:
+        """Return the cost, and a hundredth where it is less: what is paid for does not cost 0.00."""
+        return max(self.cost, Decimal("0.01")) if self.cost else self.cost
 
 
 def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
-    """Return what each chat model took on average of the last SHOWN_DAYS, or of those since the companion was made."""
+    """Return what each chat model took on average of the last SHOWN_DAYS, or of those since the companion was made.
+
+    Two queries.
+    """
     days = min(max((now - companion.created_at) / timedelta(days=1), 1), SHOWN_DAYS)
     tokens = F("prompt_tokens") + F("completion_tokens")
-    calls = (
+    calls = list(
         ModelCall.objects.filter(
             user=companion.user_id, companion=companion, started_at__gte=now - timedelta(days=SHOWN_DAYS)
         )
         .exclude(purpose=Purpose.EMBEDDING)
-        .values("model")
-        .annotate(talk=Sum(tokens, filter=IN_TALK, default=0), every=Sum(tokens, default=0))
-        .filter(every__gt=0)
-        .order_by("-every")
+        .values("model", "provider")
+        .annotate(
+            talk=Sum(tokens, filter=IN_TALK, default=0),
+            sent=Sum("prompt_tokens", default=0),
+            received=Sum("completion_tokens", default=0),
+        )
     )
+    rows = {(row.base_url, row.model): row for row in Provider.objects.all()}
+    talk, every, costs = Counter[str](), Counter[str](), dict[str, Decimal]()
+    for call in calls:
+        model, sent, received = call["model"], call["sent"], call["received"]
+        talk[model] += call["talk"]
+        every[model] += sent + received
+        row = rows.get((call["provider"], model))
+        cost = row.compute_cost(sent, received) if row else None
+        if cost is not None:
+            costs[model] = costs.get(model, Decimal()) + cost
     return [
-        DailyUse(call["model"], round(call["talk"] / days), round((call["every"] - call["talk"]) / days))
-        for call in calls
+        DailyUse(
+            model,
+            round(talk[model] / days),
+            round((tokens - talk[model]) / days),
+            costs[model] / Decimal(days) if model in costs else None,
+        )
+        for model, tokens in every.most_common()
+        if tokens
     ]

@@ -1,5 +1,6 @@
 """Providers that operators keep in the database, beside those that the environment sets; and people's own."""
 
+from decimal import Decimal
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -217,6 +218,13 @@ class Provider(KeyedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    def compute_cost(self, sent: int, received: int) -> Decimal | None:
+        """Return what so many tokens cost, in the money of the prices; None where none is given."""
+        if self.prompt_price is None and self.completion_price is None:
+            return None
+        price = sent * (self.prompt_price or Decimal()) + received * (self.completion_price or Decimal())
+        return Decimal(price / 1_000_000)
 
 
 class OwnProviderQuerySet(models.QuerySet["OwnProvider"]):

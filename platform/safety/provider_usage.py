@@ -65,8 +65,6 @@ def load_last_day(row: Provider, now: datetime) -> list[Hour]:
 
 def _describe(row: Provider, hour: dict[str, Any]) -> Hour:
     sent, received = hour.get("sent") or 0, hour.get("received") or 0
-    cost = None
-    if row.prompt_price is not None or row.completion_price is not None:
-        cost = (sent * (row.prompt_price or 0) + received * (row.completion_price or 0)) / Decimal(1_000_000)
+    cost = row.compute_cost(sent, received)
     median, slow = (value / 1000 if value is not None else None for value in (hour["median"], hour["slow"]))
     return Hour(hour["hour"], hour["requests"], hour["failures"], median, slow, sent + received, cost)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -253,6 +254,22 @@ def test_what_a_day_takes_is_measured_by_model(alice: User, mira: Companion, tia
     assert found == [("quiet", 12_100, 110), ("small", 0, 22)]
     mira.created_at = now - timedelta(hours=1)
     assert measure_daily_use(mira, now)[0].talk_tokens == 84_700
+
+
+def test_what_a_day_costs_is_told_by_the_operators_prices(
+    at_home: Client, alice: User, mira: Companion
+) -> None:
+    for model, price in (("quiet", Decimal(2)), ("free", None)):
+        where = f"https://{model}.example/v1"
+        Provider.objects.create(name=model, base_url=where, model=model, prompt_price=price)
+        ModelCall.objects.create(
+            **{"user": alice, "companion": mira, "purpose": "answer", "model": model, "provider": where},
+            **{"prompt_tokens": 60_000, "completion_tokens": 9, "started_at": timezone.now()},
+        )
+    costs = {use.model: use.cost for use in measure_daily_use(mira, timezone.now())}
+    assert costs == {"quiet": Decimal("0.12"), "free": None}
+    shown = page(at_home, mira)
+    assert shown.count("about 0.12 a day") == shown.count("in the money that its provider wants") == 1
 
 
 @pytest.mark.usefixtures("models")
