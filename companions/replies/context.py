@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Subquery
 
 from accounts.models import ModelCall
-from accounts.usage import Payer
+from accounts.usage import Payer, allowance
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
@@ -49,6 +49,7 @@ from memory.recall.recall import (
 from memory.recall.traits import is_small_talk
 from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.chat.adaptation import merge_roles
+from providers.errors import LimitReached
 from providers.selection import ChatProvider
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
@@ -178,10 +179,13 @@ def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
 def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> ModelCall:
     """Load, recall, compose, and record the first call. Nothing is deleted between loading and recording.
 
-    Raises LostOwnershipError, and ModelMissing where nobody may answer.
+    Raises LostOwnershipError, ModelMissing where nobody may answer, and LimitReached where the operator's would and the
+    person has no tokens left: as the message came in, one of their own was there.
     """
     reply = turn.reply
     turn.provider, reply.is_stand_in = choose_provider(turn.companion)
+    if not turn.provider.is_own and allowance(turn.companion.user, now).tokens_left == 0:
+        raise LimitReached("The person has no tokens left today")
     turn.stand_ins = [] if turn.provider.is_own else find_stand_ins(turn.companion)
     turn.sampling = compute_sampling(get_mind(turn.companion))
     reply.model = turn.provider.model

@@ -17,11 +17,13 @@ from companions.errors import MindError
 from companions.minds.choice import find_proposed_model, take_model
 from companions.minds.editing import change_mind, list_providers
 from companions.models import Companion, Mind, Reply
+from companions.replies.context import TurnContext, prepare
+from companions.replies.lifecycle import claim, start
 from companions.transfer.archive import export
 from config.logs import stack
 from jobs.background import in_thread
 from providers.chat import structured
-from providers.errors import ModelMissing, ProviderError
+from providers.errors import LimitReached, ModelMissing, ProviderError
 from providers.models import OwnProvider, Provider
 from providers.preference import preferring
 from providers.selection import (
@@ -84,6 +86,23 @@ async def test_it_answers_whom_it_is_chosen_for_and_costs_nothing_of_the_days_to
         return call.provider, call.prompt_tokens > 0, left, reply.state, proposed
 
     assert await in_thread(load) == ("own", True, 0, "done", "")
+
+
+def test_a_message_that_waited_for_it_is_not_answered_at_the_operators_cost_once_it_is_deleted(
+    alice: User, mira: Companion, own: RehearsalServer, rehearsal: RehearsalServer
+) -> None:
+    row, now = add(alice, own.url), timezone.now()
+    choose_chat("The operator's", rehearsal.url, "mine")
+    take_model(mira, "mine")
+    User.objects.filter(pk=alice.pk).update(tokens_per_day=0)
+    reply = start(Companion.objects.get(pk=mira.pk), "Are you there?", None, now).reply
+    row.delete()
+    follow_own_change(alice.pk)
+    taken = claim(reply.pk, now)
+    assert taken
+    with preferring(taken.companion.preference), pytest.raises(LimitReached):
+        prepare(TurnContext(taken), "Are you there?", None, now)
+    assert not ModelCall.objects.exists()
 
 
 async def test_where_it_fails_no_other_is_asked_and_the_operators_row_knows_nothing(
