@@ -318,6 +318,9 @@ COMPANIONS_EACH = 200
 #: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each person may have answer their
 #:   companions; `0`: none
 OWN_PROVIDERS_EACH = env.int("KITH_OWN_PROVIDERS", 0)
+#: `KITH_OWN_ANSWER_SECONDS` | `120` | how long a person's own model may take for an answer beside the talk, which holds a
+#:   thread of the worker's
+OWN_ANSWER_SECONDS = env.float("KITH_OWN_ANSWER_SECONDS", 120.0)
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond

@@ -36,6 +36,7 @@ FRESH_SECONDS = 2.0
 ENGINE_DRY_MULTIPLIER = (
     0.8  # small models, as people run them by themselves, often say the same again and again
 )
+OWN_SLOTS = 2  # of the worker's calls at once, over all own providers of one person
 MAX_PEOPLE = 1000  # whose own providers a process remembers
 OWN = "own"  # in place of the address of a person's own provider, which is nobody else's business
 
@@ -282,14 +283,14 @@ def describe(row: Provider) -> ChatProvider:
 
 
 def describe_own(row: OwnProvider) -> ChatProvider:
-    """Return how a person's own provider is asked: through the guard, and by as many at once as there are."""
+    """Return how a person's own provider is asked: through the guard, and by few of the worker's calls at once."""
     key = _open_key(row)
     return ChatProvider(
         row.base_url,
         row.model,
         key or "",
         row.context_tokens or settings.CONTEXT_TOKENS,
-        slots=0,
+        slots=OWN_SLOTS,
         id=row.pk,
         user_id=row.user_id,
         has_lost_key=key is None,

@@ -2,7 +2,8 @@
 
 A talk holds a slot from its message until a little after its answer. Background calls take what is left, one a slot,
 and give it up when a talk wants it; one that finds no pause is put off. Counted in Redis for each server over all
-processes; what its process no longer renews lapses, and without Redis nobody waits.
+processes; what its process no longer renews lapses, and without Redis nobody waits. Of a person's own servers the calls
+alone are counted, for all of them together, so that a slow one holds few of the worker's threads.
 """
 
 import asyncio
@@ -54,8 +55,9 @@ def _redis() -> Redis:
 
 
 def get_slot_keys(provider: ChatProvider) -> tuple[str, str]:
-    """Return the keys in Redis of the talks and of the calls that hold slots of the provider's server."""
-    return f"kith:slots:talks:{provider.base_url}", f"kith:slots:calls:{provider.base_url}"
+    """Return the keys in Redis of the talks and of the calls that hold slots of the server, or of a person's own ones."""
+    server = f"own:{provider.user_id}" if provider.is_own else provider.base_url
+    return f"kith:slots:talks:{server}", f"kith:slots:calls:{server}"
 
 
 async def _eval(provider: ChatProvider, script: str, *arguments: object) -> bool:
@@ -67,7 +69,7 @@ async def _eval(provider: ChatProvider, script: str, *arguments: object) -> bool
 
 async def note_talks(provider: ChatProvider, whose: Iterable[object], seconds: float = LEASE_SECONDS) -> None:
     """Keep a slot of the provider for each of these talks, by their companions' ids, for so many seconds from now."""
-    if provider.slots and (ids := list(whose)):
+    if provider.slots and not provider.is_own and (ids := list(whose)):
         with suppress(*UNAVAILABLE):
             await _eval(provider, NOTE_TALKS, seconds, *ids)
 
@@ -88,7 +90,7 @@ async def run_in_pause(
     """Run the call of the provider once there is a slot for it; broken off where a talk wants it, it is run anew later.
 
     Raise ProviderBusy where that has not come to an end after `wait_seconds` in all, and a talk wants the slot: on a slow
-    machine a call that held it would keep whoever talks from their answer.
+    machine a call that held it would keep whoever talks from their answer. So it is where other calls hold all slots.
     """
     if not provider.slots:
         await call()
@@ -109,7 +111,7 @@ async def run_in_pause(
                 with suppress(*UNAVAILABLE):
                     await _redis().zrem(get_slot_keys(provider)[1], id)
         if time.monotonic() >= deadline:
-            raise ProviderBusy("The talk has not paused for long enough")
+            raise ProviderBusy("No slot was free for long enough")
         await asyncio.sleep(LOOK_SECONDS)
 
 

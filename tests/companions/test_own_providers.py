@@ -149,7 +149,7 @@ async def test_anothers_is_never_found(
         change_mind(mira, {"model": "mine", "background_model": "mine"})
         with preferring(mira.preference):
             chosen = get_provider()
-            assert (chosen.is_own, chosen.user_id, chosen.api_key, chosen.slots) == (True, alice.pk, KEY, 0)
+            assert (chosen.is_own, chosen.user_id, chosen.api_key) == (True, alice.pk, KEY)
             assert get_provider(Capability.BACKGROUND) == chosen
             settings.OWN_PROVIDERS_EACH = 0
             assert find_providers(model="mine") == []
@@ -176,6 +176,16 @@ def fail_beside_the_talk(companion: Companion) -> str:
             assert error
             return stack((kind, error, trace)) + str(error)
     raise AssertionError("It did not fail")
+
+
+def test_beside_the_talk_a_slow_one_is_given_up_however_it_trickles(
+    alice: User, mira: Companion, own: RehearsalServer, settings: Any
+) -> None:
+    settings.OWN_ANSWER_SECONDS = 1.0
+    add(alice, own.url)
+    change_mind(mira, {"background_model": "mine"})
+    own.script({"task": "any", "pieces": ["{"] * 100, "delay_between": 0.2})
+    assert "did not end within 1 s" in fail_beside_the_talk(mira)
 
 
 def read_tables(*, without: str = "") -> str:

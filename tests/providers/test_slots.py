@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import settings as kith
@@ -12,7 +13,7 @@ from redis.asyncio import Redis
 
 from providers.chat.completion import complete
 from providers.errors import ProviderBusy
-from providers.selection import count_slots, get_provider
+from providers.selection import OWN_SLOTS, ChatProvider, count_slots, get_provider
 from providers.slots import get_slot_keys, note_pause, note_talks, run_in_pause
 from providers.tokens import Metered, estimate_messages, metered
 from tests.fixtures.rehearsal import RehearsalServer
@@ -151,6 +152,28 @@ async def test_a_failure_is_the_callers_and_leaves_the_slot(redis: Redis) -> Non
     with pytest.raises(ValueError, match="no"):
         await run_in_pause(fail, get_provider())
     assert await redis.zcard(get_slot_keys(get_provider())[1]) == 0
+
+
+async def test_a_persons_own_servers_hold_two_calls_in_all_and_nobody_elses(calls: Calls) -> None:
+    def own(user_id: int, host: str) -> ChatProvider:
+        return ChatProvider(f"https://{host}/v1", "mine", "", 8192, OWN_SLOTS, user_id=user_id)
+
+    alice, bob = uuid4().int, uuid4().int
+    under_way = [
+        asyncio.create_task(run_in_pause(calls.call, own(alice, host))) for host in ("a.net", "b.net")
+    ]
+    await calls.until(lambda: calls.begun == 2)
+    with pytest.raises(ProviderBusy):
+        await run_in_pause(calls.call, own(alice, "c.net"), wait_seconds=0.0)
+    under_way.append(asyncio.create_task(run_in_pause(calls.call, own(bob, "a.net"))))
+    await calls.until(lambda: calls.begun == 3)
+    await note_talks(own(alice, "a.net"), ["mira", "noor"])
+    await asyncio.sleep(0.8)
+    assert calls.under_way == 3  # a talk takes none of these slots
+    calls.may_end.set()
+    await asyncio.gather(*under_way)
+    assert calls.ended == 3
+    await run_in_pause(calls.call, own(alice, "c.net"), wait_seconds=0.0)
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ def metered_completion(
         left, has_answered, completion = left[left.index(provider) + 1 :], False, Completion()
         chosen = sampling or Sampling.for_form(task, provider.context_tokens)
         seconds = max(0.0, deadline - monotonic()) if error else timeout_seconds
+        if provider.is_own:
+            seconds = min(seconds, settings.OWN_ANSWER_SECONDS)
         collect = partial(_collect, provider, completion, messages, tools, form, chosen, seconds)
         try:
             with _noted(provider, completion, messages, tools):
