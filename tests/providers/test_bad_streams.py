@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from providers.chat.events import Piece, ToolCall, Usage
+from providers.chat.stream import MAX_LINE_BYTES
 from providers.errors import ProviderUnavailable
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.providers.test_chat import Make, broken, calls, delta, heard, text
@@ -82,3 +83,27 @@ async def test_what_does_not_end_is_given_up(make_chat: Make, line: bytes, words
     async with server:
         came, error = await broken(make_chat(address, first_piece_seconds=60))
     assert (came, words in error.said) == ([], True)
+
+
+async def test_a_line_that_ends_late_is_given_up_too(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script({"events": [delta({"content": "So far"}), delta({"content": "a" * MAX_LINE_BYTES})]})
+    came, error = await broken(make_chat())
+    assert (came, "longer than" in error.said) == ([Piece("So far")], True)
+
+
+async def test_parts_of_a_tool_call_are_no_silence(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    begun = {"index": 0, "id": "c", "function": {"name": "remember", "arguments": "["}}
+    parts = [{"index": 0, "function": {"arguments": part}} for part in ("1", ",2", ",3", "]")]
+    events = [delta({"tool_calls": [change]}) for change in (begun, *parts)]
+    rehearsal.script(
+        {"events": [delta({"content": "Yes."}), *events, delta({}, "tool_calls")], "delay_between": 0.4}
+    )
+    assert calls(await heard(make_chat(silence_seconds=1.0))) == [ToolCall("c", "remember", "[1,2,3]")]
+
+
+async def test_events_that_say_nothing_are_silence(rehearsal: RehearsalServer, make_chat: Make) -> None:
+    rehearsal.script(
+        {"events": [delta({"content": "So far"}), *[{} for _ in range(40)]], "delay_between": 0.1}
+    )
+    came, error = await broken(make_chat(silence_seconds=0.6))
+    assert (came, "fell silent" in error.said) == ([Piece("So far")], True)

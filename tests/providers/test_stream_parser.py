@@ -1,13 +1,14 @@
 """What the payloads of one read say."""
 
+import pickle
 from typing import Any
 
 import orjson
 import pytest
 
-from providers.chat.events import Piece, Thought
-from providers.chat.stream import StreamParser
-from providers.errors import ProviderUnavailable
+from providers.chat.events import Piece, Retracted, Thought, ToolCall
+from providers.chat.stream import MAX_OPEN_CALLS, StreamParser, ThoughtSplitter, ToolCallCollector
+from providers.errors import MalformedError, ProviderUnavailable
 
 
 def event(delta: dict[str, Any], **rest: Any) -> bytes:
@@ -47,3 +48,54 @@ def test_what_was_heard_before_a_failure_is_given_before_it(bad: bytes) -> None:
     assert next(given) == Piece("It rains.")
     with pytest.raises(ProviderUnavailable):
         next(given)
+
+
+def read_in_parts(text: str, size: int) -> str:
+    """Return what the splitter makes of a text that comes in parts of so many characters."""
+    splitter = ThoughtSplitter()
+    events = [event for at in range(0, len(text), size) for event in splitter.feed(text[at : at + size])]
+    return "".join(
+        "(back)" if isinstance(event, Retracted) else event.text for event in [*events, *splitter.end()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "is_taken_back"),
+    [
+        ("a</think>b" * 50 + "\n</think>\nSo.", True),
+        ("```\n</think>\n``` ```` `` ```\n</think>\nSo.", True),
+        ("```\n</think>\n```` ```\n</think>\nSo.", False),
+        ("Hm.  \n \t</think> \t So.", True),
+    ],
+)
+def test_an_answer_is_judged_alike_in_whatever_parts_it_comes(said: str, is_taken_back: bool) -> None:
+    whole = read_in_parts(said, len(said))
+    assert ("(back)" in whole) == is_taken_back
+    assert {read_in_parts(said, size) for size in (1, 2, 3, 7)} == {whole}
+
+
+@pytest.mark.parametrize("part", ["a</think>b" * 10, " ", "`", "\n"])
+@pytest.mark.parametrize("begin", ["", "So", "So</think>"])
+def test_little_is_kept_of_an_answer_that_may_turn_out_to_be_reasoning(begin: str, part: str) -> None:
+    splitter = ThoughtSplitter()
+    splitter.feed(begin)
+    for _ in range(4_000):
+        splitter.feed(part)
+    assert len(pickle.dumps(splitter)) < 2_000
+
+
+def test_of_very_many_tool_calls_the_first_are_taken() -> None:
+    collector = ToolCallCollector()
+    collector.feed([{"index": at, "id": f"{at}", "function": {"name": "x"}} for at in range(10_000)])
+    collector.feed([{"function": {"arguments": "of one that was dropped"}}])
+    assert collector.finish() == [ToolCall(f"{at}", "x", "{}") for at in range(MAX_OPEN_CALLS)]
+
+
+def test_arguments_have_an_end(settings: Any) -> None:
+    settings.ANSWER_CHARACTERS = 100
+    collector = ToolCallCollector()
+    changes = [{"index": at % 2, "function": {"name": "x", "arguments": "a" * 10}} for at in range(11)]
+    collector.feed(changes[:10])
+    assert [call.arguments for call in collector.finish()] == ["a" * 50, "a" * 50]
+    with pytest.raises(MalformedError, match="more than 100 characters"):
+        collector.feed(changes[10:])

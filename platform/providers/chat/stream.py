@@ -11,27 +11,32 @@ import re
 import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, cast
 
 import httpx2
 import orjson
+from django.conf import settings
 
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
-from providers.errors import AnswerWithheld, ProviderError, ProviderUnavailable
+from providers.errors import AnswerWithheld, MalformedError, ProviderError, ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, translate_stream_error
 from providers.tokens import estimate_answer, estimate_messages
 
 DONE = b"[DONE]"
-MAX_LINE_BYTES = 4_000_000
+MAX_LINE_BYTES = 256_000
 MAX_SHOWN_CHARACTERS = 500
 DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
 MAX_BYTES = 32_000_000
+MAX_WHOLE_BYTES = 4_000_000  # of an answer that is not streamed, and is read at one go
+MAX_HELD_CHARACTERS = 1_000  # of text that waits for what follows; white space may go on for ever
+MAX_OPEN_CALLS = 64  # tool calls of one answer; a turn runs far fewer
 MAX_TOKENS = 2**31 - 1  # as many as a database column counts
 CUT_REASONS = {"length", "max_tokens", "model_length"}
 OPEN_THOUGHT, CLOSE_THOUGHT = "<think>", "</think>"
 THOUGHT_TAG = re.compile("</?think>")
+REST_OF_LINE = re.compile("[ \t]*")
 BEGUN_TAG = re.compile(r"<(?:/|/?t|/?th|/?thi|/?thin|/?think)?\Z")
 FENCE = "```"
 Text = Piece | Thought | Retracted
@@ -63,7 +68,12 @@ class StreamParser:
         self.finish = ""
         self.is_whole = False  # the server has said that this is all
         self.is_ended = False  # the closing mark has come
-        self.has_begun = False  # something of the answer has come, be it only part of a tool call
+        self.received = 0  # texts and changes of tool calls so far
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether something of the answer has come, be it only part of a tool call."""
+        return self.received > 0
 
     @property
     def is_cut(self) -> bool:
@@ -132,8 +142,8 @@ class StreamParser:
         if not event.get("choices"):
             return []
         choice = event["choices"][0]
-        if choice.get("finish_reason"):
-            self.finish, self.is_whole = choice["finish_reason"], True
+        if (reason := choice.get("finish_reason")) and isinstance(reason, str):
+            self.finish, self.is_whole = reason, True
         delta = choice.get("delta") or choice.get("message") or {}
         texts: list[Text] = []
         thought = delta.get("reasoning_content") or delta.get("reasoning")
@@ -145,7 +155,7 @@ class StreamParser:
             texts.append(Piece(str(refusal)))
         if delta.get("tool_calls"):
             self._calls.feed(delta["tool_calls"])
-            self.has_begun = True
+            self.received += len(delta["tool_calls"])
         return texts
 
     def _keep(self, texts: list[Text]) -> list[Text]:
@@ -154,7 +164,7 @@ class StreamParser:
                 self._texts = [Thought(kept.text) for kept in self._texts if not isinstance(kept, Retracted)]
             else:
                 self._texts.append(text)
-        self.has_begun = self.has_begun or bool(texts)
+        self.received += len(texts)
         return texts
 
 
@@ -184,10 +194,36 @@ def _read_parts(content: list[dict[str, Any]]) -> list[Text]:
         if part.get("type") == "thinking":
             inner = part.get("thinking") or ""
             parts = [inner] if isinstance(inner, str) else [part.get("text", "") for part in inner]
-            texts.append(Thought("".join(parts)))
+            if thought := "".join(parts):
+                texts.append(Thought(thought))
         elif part.get("text"):
             texts.append(Piece(str(part["text"])))
     return texts
+
+
+class OpenText:
+    """Counts of a text that tell whether a tag closes it, so that none of it is read twice."""
+
+    def __init__(self) -> None:
+        self._is_line_blank = True  # the last one so far
+        self._fences = 0
+        self._ticks = ""  # at the end of it, and of no fence yet
+        self._depth = 0  # of tags that opened reasoning and were not closed
+
+    def add(self, text: str) -> None:
+        """Count what follows; a tag is never cut in two."""
+        _, line_end, line = text.rpartition("\n")
+        self._is_line_blank = (bool(line_end) or self._is_line_blank) and not line.strip()
+        ticked = self._ticks + text
+        self._fences += ticked.count(FENCE)
+        ticks = len(ticked) - len(ticked.rstrip("`"))
+        self._ticks = "`" * (ticks % len(FENCE))
+        self._depth += text.count(OPEN_THOUGHT) - text.count(CLOSE_THOUGHT)
+
+    def is_closed_by_tag(self, *, is_line_end: bool) -> bool:
+        """Return whether a tag here stands at a line's end, or alone in it, outside of code, and nothing opened it."""
+        is_code = self._fences % 2 == 1
+        return (self._is_line_blank or is_line_end) and not is_code and self._depth <= 0
 
 
 class ThoughtSplitter:
@@ -204,7 +240,7 @@ class ThoughtSplitter:
         self._state = "start"  # then perhaps "thought" and "after", or "open"; at last "answer"
         # It is the answer where nothing closes it.
         self._assumed: list[str] | None = [] if begins_in_thought else None
-        self._open: list[str] = []  # of an answer that may turn out to have been reasoning
+        self._open = OpenText()  # the answer so far, which may turn out to have been reasoning
         self.is_without_thought = False
         self._depth = 1
         self._closed = False  # at least once
@@ -216,7 +252,8 @@ class ThoughtSplitter:
         texts: list[Text] = []
         if self._state == "start":
             begun = held.lstrip()
-            if OPEN_THOUGHT.startswith(begun) and begun != OPEN_THOUGHT:
+            is_undecided = OPEN_THOUGHT.startswith(begun) and begun != OPEN_THOUGHT
+            if is_undecided and len(held) <= MAX_HELD_CHARACTERS:
                 self._held = held
                 return []
             is_thought = begun.startswith(OPEN_THOUGHT)
@@ -238,32 +275,27 @@ class ThoughtSplitter:
 
     def _read_open(self, text: str, *, is_end: bool = False) -> list[Text]:
         """Return what of an answer is certain, or where a tag closes what nothing opened, that it was reasoning."""
-        texts: list[Text] = []
-        while (at := text.find(CLOSE_THOUGHT)) >= 0:
-            before, after = text[:at], text[at + len(CLOSE_THOUGHT) :]
-            if not after.strip(" \t") and not is_end:  # what follows in the line tells
-                self._held, text = text[at:], before
+        start, end = 0, len(text)
+        while (at := text.find(CLOSE_THOUGHT, start)) >= 0:
+            after = at + len(CLOSE_THOUGHT)
+            next_at = REST_OF_LINE.match(text, after).end()  # type: ignore[union-attr]
+            if (
+                next_at == end and not is_end and end - at <= MAX_HELD_CHARACTERS
+            ):  # what follows in the line tells
+                end = at
                 break
-            self._open.append(before)
-            is_reasoning = self._closes_line(after)
-            if is_reasoning:
+            self._open.add(text[start:at])
+            if self._open.is_closed_by_tag(is_line_end=text[next_at : next_at + 1] in ("", "\n", "\r")):
                 self._state = "after"
-                return [*texts, *_piece(before), Retracted(), *self.feed(after)]
-            self._open.append(CLOSE_THOUGHT)
-            texts.append(Piece(before + CLOSE_THOUGHT))
-            text = after
+                return [*_piece(text[:at]), Retracted(), *self.feed(text[after:])]
+            self._open.add(CLOSE_THOUGHT)
+            start = after
         else:
-            tail = BEGUN_TAG.search(text) if not is_end else None
-            self._held, text = (text[tail.start() :], text[: tail.start()]) if tail else ("", text)
-        self._open.append(text)
-        return [*texts, *_piece(text)]
-
-    def _closes_line(self, after: str) -> bool:
-        """Return whether the tag stands at a line's end, or alone in it, outside of code, and nothing opened it."""
-        said = "".join(self._open)
-        is_at_end = not said.rpartition("\n")[2].strip() or after.lstrip(" \t")[:1] in ("", "\n", "\r")
-        is_code = said.count(FENCE) % 2 == 1
-        return is_at_end and not is_code and said.count(OPEN_THOUGHT) <= said.count(CLOSE_THOUGHT)
+            tail = BEGUN_TAG.search(text, start) if not is_end else None
+            end = tail.start() if tail else end
+        self._open.add(text[start:end])
+        self._held = text[end:]
+        return _piece(text[:end])
 
     def _split_thought(self, text: str) -> tuple[str, str]:
         """Return the reasoning that is certain, and what follows its end."""
@@ -305,45 +337,60 @@ def _piece(text: str) -> list[Text]:
 
 @dataclass
 class _OpenCall:
-    index: int | None
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    arguments: list[str] = field(default_factory=list)
 
 
 class ToolCallCollector:
-    """Puts tool calls together by index; understands servers that leave out indexes or ids, or send calls whole."""
+    """Puts tool calls together by index; understands servers that leave out indexes or ids, or send calls whole.
+
+    It takes MAX_OPEN_CALLS; from the next one on all is dropped.
+    """
 
     def __init__(self) -> None:
         self._open: list[_OpenCall] = []
+        self._last_at: dict[int, _OpenCall] = {}  # of those with an index
+        self._is_full = False
+        self._characters = 0  # of all arguments
 
     def feed(self, changes: list[dict[str, Any]]) -> None:
-        """Take the changes of one event."""
+        """Take the changes of one event; MalformedError where arguments are longer than an answer may be."""
         for change in changes:
             function = change.get("function") or {}
             id_, name = _as_text(change.get("id")), _as_text(function.get("name"))
             call = self._find(change.get("index"), id_, name)
+            if call is None:
+                return
             call.id = call.id or id_
             call.name = call.name or name
-            call.arguments += _as_text(function.get("arguments"))
+            if arguments := _as_text(function.get("arguments")):
+                call.arguments.append(arguments)
+                self._characters += len(arguments)
+            if self._characters > settings.ANSWER_CHARACTERS:
+                most = settings.ANSWER_CHARACTERS
+                raise MalformedError(f"The arguments of the tool calls have more than {most:,} characters")
 
-    def _find(self, index: int | None, id_: str, name: str) -> _OpenCall:
-        """Return the open call that a change goes on with, or a new one."""
-        same_place = (call for call in reversed(self._open) if index is None or call.index == index)
-        call = next(same_place, None)
+    def _find(self, index: int | None, id_: str, name: str) -> _OpenCall | None:
+        """Return the open call that a change goes on with, or a new one; None where there are too many."""
+        call = self._last_at.get(index) if index is not None else self._open[-1] if self._open else None
         has_new_id = bool(call and id_ and call.id and id_ != call.id)
         has_new_name = bool(call and index is None and name and call.name)
         if call is None or has_new_id or has_new_name:
-            call = _OpenCall(index)
-            self._open.append(call)
-        return call
+            self._is_full = len(self._open) == MAX_OPEN_CALLS
+            call = _OpenCall()
+            if not self._is_full:
+                self._open.append(call)
+            if not self._is_full and index is not None:
+                self._last_at[index] = call
+        return None if self._is_full else call
 
     def finish(self) -> list[ToolCall]:
         """Return every call that has a name, in their order; a missing id is drawn by chance."""
         calls = [call for call in self._open if call.name]
         for call in calls:
             call.id = call.id or f"call_{secrets.token_hex(8)}"
-        return [ToolCall(call.id, call.name, call.arguments or "{}") for call in calls]
+        return [ToolCall(call.id, call.name, "".join(call.arguments) or "{}") for call in calls]
 
 
 def _as_text(arguments: object) -> str:
@@ -405,26 +452,31 @@ async def read_events(
 
 async def _read_all(response: httpx2.Response, deadline: Deadline) -> bytes:
     async with deadline.bound():
-        return b"".join([data async for data in _read_bounded(response)])
+        return b"".join([data async for data in _read_bounded(response, MAX_WHOLE_BYTES)])
 
 
 async def _read_stream(
     response: httpx2.Response, parser: StreamParser, deadline: Deadline
 ) -> AsyncIterator[Event]:
     """Yield what the server-sent events of a response say, whatever line ends the server writes."""
-    rest, reads = b"", _read_bounded(response)
+    rest, reads = bytearray(), _read_bounded(response, MAX_BYTES)
     while not parser.is_ended:
         async with deadline.bound():
             data = await anext(reads, None)
-        *lines, rest = (rest + (b"\n" if data is None else data)).split(b"\n")
-        if len(rest) > MAX_LINE_BYTES:
+        end, *begun = (b"\n" if data is None else data).split(b"\n")
+        rest += end
+        lines: list[bytes] = []
+        if begun:
+            lines, rest = [bytes(rest), *begun[:-1]], bytearray(begun[-1])
+        if any(len(line) > MAX_LINE_BYTES for line in (*lines, rest)):
             raise ProviderUnavailable(f"A line of the stream is longer than {MAX_LINE_BYTES:,} bytes")
         payloads = [line[5:].strip() for line in lines if line.startswith(b"data:")]
+        received = parser.received
         for event in parser.feed(payloads):
             yield event
         if data is None:
             return
-        if payloads and parser.has_begun:
+        if parser.received > received:
             deadline.extend()
     with suppress(TimeoutError, *SDK_ERRORS):
         async with asyncio.timeout(DRAIN_SECONDS):
@@ -432,14 +484,14 @@ async def _read_stream(
                 pass
 
 
-async def _read_bounded(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def _read_bounded(response: httpx2.Response, max_bytes: int) -> AsyncIterator[bytes]:
     """Yield the body as it comes; ProviderUnavailable where it does not come to an end."""
     body: AsyncIterable[bytes] = response.aiter_bytes()
     if response.headers.get("content-encoding", "identity") == "identity":
         body = cast(httpx2.AsyncByteStream, response.stream)  # past two layers that unpack and count
-    left = MAX_BYTES
+    left = max_bytes
     async for data in body:
         left -= len(data)
         if left < 0:
-            raise ProviderUnavailable(f"The server sent more than {MAX_BYTES:,} bytes")
+            raise ProviderUnavailable(f"The server sent more than {max_bytes:,} bytes")
         yield data
