@@ -49,3 +49,15 @@ async def test_what_is_no_event_does_not_end_the_silence() -> None:
 
     with pytest.raises(ProviderUnavailable, match="silent"):
         await keep_waiting()
+
+
+async def test_an_answer_that_goes_on_and_on_is_given_up() -> None:
+    deadline = Deadline(now() + 60, silence_seconds=60, answer_seconds=0.1)
+
+    async def keep_answering() -> None:
+        for _ in range(100):
+            deadline.extend()
+            await wait(deadline, 0.02)
+
+    with pytest.raises(ProviderUnavailable, match=r"did not end within 0.1 s"):
+        await keep_answering()

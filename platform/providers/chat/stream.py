@@ -27,6 +27,7 @@ from providers.tokens import estimate_answer, estimate_messages
 DONE = b"[DONE]"
 MAX_LINE_BYTES = 256_000
 MAX_SHOWN_CHARACTERS = 500
+ANSWER_SECONDS = 900.0  # a server may trickle for as long as it never falls silent
 DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
 MAX_BYTES = 32_000_000
 MAX_WHOLE_BYTES = 4_000_000  # of an answer that is not streamed, and is read at one go
@@ -400,20 +401,24 @@ def _as_text(arguments: object) -> str:
 
 
 class Deadline:
-    """When to give up a stream: at `first_piece_by` until the answer has begun, then after some silence."""
+    """When to give up a stream: at `first_piece_by` until the answer has begun, then after some silence or as a whole."""
 
-    def __init__(self, first_piece_by: float, silence_seconds: float) -> None:
+    def __init__(
+        self, first_piece_by: float, silence_seconds: float, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
         self._silence_seconds = silence_seconds
+        self._answer_seconds = answer_seconds
         self._at = first_piece_by
-        self._has_begun = False
+        self._end_by: float | None = None  # known once the answer has begun
 
     def extend(self) -> None:
         """Count the silence from here on.
 
         To be called when reading goes on and not when an event comes: a slow reader is not the server's silence.
         """
-        self._at = asyncio.get_running_loop().time() + self._silence_seconds
-        self._has_begun = True
+        now = asyncio.get_running_loop().time()
+        self._end_by = self._end_by or now + self._answer_seconds
+        self._at = min(now + self._silence_seconds, self._end_by)
 
     @asynccontextmanager
     async def bound(self) -> AsyncIterator[None]:
@@ -422,9 +427,13 @@ class Deadline:
             async with asyncio.timeout_at(self._at):
                 yield
         except TimeoutError:
-            silence = f"fell silent for {self._silence_seconds:g} s"
-            late = silence if self._has_begun else "gave no first piece in time"
-            raise ProviderUnavailable(f"The server {late}") from None
+            if self._end_by is None:
+                late = "The server gave no first piece in time"
+            elif self._at == self._end_by:
+                late = f"The answer did not end within {self._answer_seconds:g} s"
+            else:
+                late = f"The server fell silent for {self._silence_seconds:g} s"
+            raise ProviderUnavailable(late) from None
 
 
 async def read_events(
