@@ -1,5 +1,6 @@
 """Kith's settings, read from the environment; a bare checkout runs with what stands here."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ env = environ.Env()
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
 if (KITH_HOME / "running").exists():  # manage.py beside a running `make up`: its addresses and secrets
     env.read_env(KITH_HOME / "running")
+# The SDK would send what these say to every server that it asks, a person's own too.
+for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
+    del os.environ[variable]
 #: `PORT` | `8000` | where `make up` listens, on 127.0.0.1
 PORT = env.int("PORT", 8000)
 #: `KITH_URL` | `http://127.0.0.1:PORT` | the public address; one that is not this machine makes it production,
