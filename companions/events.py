@@ -36,6 +36,7 @@ from providers.errors import (
     LimitReached,
     ModelLoading,
     ModelMissing,
+    ProviderBusy,
     ProviderRefused,
     ProviderUnavailable,
 )
@@ -186,15 +187,14 @@ def hub() -> Hub:
 # -- frames, in the form in which sockets and the API give them ---------------------------------------------------------
 
 FAILURES = (
-    *(
-        ProviderUnavailable,
-        LimitReached,
-        ModelMissing,
-        ModelLoading,
-        ProviderRefused,
-        AnswerWithheld,
-        ContextTooLong,
-    ),
+    ProviderUnavailable,
+    ProviderBusy,
+    LimitReached,
+    ModelMissing,
+    ModelLoading,
+    ProviderRefused,
+    AnswerWithheld,
+    ContextTooLong,
     EmptyAnswer,
 )
 CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"

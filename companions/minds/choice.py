@@ -21,14 +21,17 @@ def get_current_provider(companion: Companion) -> ChatProvider:
         return get_provider()
 
 
-def choose_provider(companion: Companion) -> tuple[ChatProvider, bool]:
+def choose_provider(companion: Companion, begun_by: str = "") -> tuple[ChatProvider, bool]:
     """Return who answers for the companion in a talk or a waking, and whether that is a stand-in.
 
-    ModelMissing where its own model is away and its person has allowed none. Call it within the companion's preference.
+    An answer that a stand-in's model has begun goes on by it, where it is there and still allowed. ModelMissing where its
+    own model is away and its person has allowed none. Call it within the companion's preference.
     """
     mind = get_mind(companion)
     if not mind.model:
         return find_providers()[0], False
+    if begun := [other for other in find_stand_ins(companion) if other.model == begun_by]:
+        return begun[0], True
     if own := find_providers(model=mind.model):
         return own[0], False
     if stand_ins := find_stand_ins(companion):
@@ -37,11 +40,18 @@ def choose_provider(companion: Companion) -> tuple[ChatProvider, bool]:
 
 
 def find_stand_ins(companion: Companion) -> list[ChatProvider]:
-    """Return who may answer with another model while the companion's own is away: none where its person allows none."""
+    """Return who may answer while the companion's own model is away, the first of each other model.
+
+    None where its person allows none.
+    """
     mind = get_mind(companion)
     if not (mind.model and mind.allows_stand_in):
         return []
-    return [other for other in find_providers() if other.model != mind.model and not other.is_rehearsal]
+    firsts: dict[str, ChatProvider] = {}
+    for other in find_providers():
+        if other.model not in ("", mind.model) and not other.is_rehearsal:
+            firsts.setdefault(other.model, other)
+    return list(firsts.values())
 
 
 def keep_model(companion: Companion, reply: Reply) -> None:

@@ -53,7 +53,10 @@ def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
             received=Sum("completion_tokens", default=0),
         )
     )
-    rows = {(row.base_url, row.model): row for row in Provider.objects.all()}
+    priced = Provider.objects.exclude(prompt_price=None, completion_price=None)
+    rows = {
+        (row.base_url, row.model): row for row in priced.order_by("capability")
+    }  # those of the talk come last
     talk, every, costs = Counter[str](), Counter[str](), dict[str, Decimal]()
     for call in calls:
         model, sent, received = call["model"], call["sent"], call["received"]
@@ -67,9 +70,9 @@ def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
         DailyUse(
             model,
             round(talk[model] / days),
-            round((tokens - talk[model]) / days),
+            round((total - talk[model]) / days),
             costs[model] / Decimal(days) if model in costs else None,
         )
-        for model, tokens in every.most_common()
-        if tokens
+        for model, total in every.most_common()
+        if total
     ]

@@ -106,6 +106,8 @@ def _describe_outcome(companion: Companion, decision: Decision, model: str) -> s
         Decision.TAKE: _("%(name)s speaks with %(model)s from now on.") % names,
         Decision.LATER: _("You are asked again in a week."),
         Decision.DECLINE: _("%(name)s keeps its mind. You are not asked about %(model)s again.") % names,
-        Decision.STAND_IN: _("%(model)s stands in while its own is away, and each such answer says so.")
+        Decision.STAND_IN: _(
+            "Another stands in while its own does not answer, now %(model)s, and each such answer says so."
+        )
         % names,
     }[decision]

@@ -67,8 +67,8 @@ class TurnContext:
     """A reply on its way, with what it is made from.
 
     `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
-    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it, and `stand_ins` may where that
-    fails at once; `mood` goes from -1 to 1.
+    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it, and where
+    that fails at once, the first of `stand_ins`, each of another model, that does not; `mood` goes from -1 to 1.
     """
 
     reply: Reply
@@ -183,10 +183,12 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     person has no tokens left: as the message came in, one of their own was there.
     """
     reply = turn.reply
-    turn.provider, reply.is_stand_in = choose_provider(turn.companion)
+    begun_by = reply.continues.model if reply.continues else ""
+    turn.provider, reply.is_stand_in = choose_provider(turn.companion, begun_by)
     if not turn.provider.is_own and allowance(turn.companion.user, now).tokens_left == 0:
         raise LimitReached("The person has no tokens left today")
-    turn.stand_ins = [] if turn.provider.is_own else find_stand_ins(turn.companion)
+    others = [] if turn.provider.is_own else find_stand_ins(turn.companion)
+    turn.stand_ins = [other for other in others if other.model != turn.provider.model]
     turn.sampling = compute_sampling(get_mind(turn.companion))
     reply.model = turn.provider.model
     load_context(turn, now)
@@ -196,10 +198,17 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     return record_call(turn, 1, now)
 
 
-def note_stand_in(turn: TurnContext) -> None:
-    """Write down that the turn's provider answers in place of the companion's own model, which has failed."""
-    turn.reply.model, turn.reply.is_stand_in = turn.provider.model, True
-    Reply.objects.filter(pk=turn.reply.pk).update(model=turn.reply.model, is_stand_in=True)
+def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -> ModelCall:
+    """Compose the prompt anew for another model, which answers in place of the companion's own, and record its call.
+
+    Call it within a preference for that model. Raises LostOwnershipError.
+    """
+    with transaction.atomic():
+        load_context(turn, now)
+        turn.provider, turn.reply.model, turn.reply.is_stand_in = provider, provider.model, True
+        Reply.objects.filter(pk=turn.reply.pk).update(model=provider.model, is_stand_in=True)
+        compose(turn)
+        return record_call(turn, 1, now)
 
 
 def load_context(turn: TurnContext, now: datetime) -> None:

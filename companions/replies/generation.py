@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -32,8 +33,8 @@ from companions.replies.context import (
     TurnContext,
     embed_message,
     get_round_offers,
-    note_stand_in,
     prepare,
+    prepare_stand_in,
     record_call,
 )
 from companions.replies.lifecycle import Said
@@ -43,8 +44,9 @@ from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Tr
 from providers.chat.fallback import Asked, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.errors import EmptyAnswer, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.failures import note_failure
-from providers.selection import OWN, find_stand_ins
+from providers.failures import may_another_answer, note_failure
+from providers.preference import preferring
+from providers.selection import OWN, find_fallbacks
 from providers.tokens import estimate_answer, estimate_messages
 from text.strings import storable
 
@@ -156,6 +158,36 @@ class Generation:
             cue, vector = await in_thread_with_retry(embed_message, self.turn)
             call = await in_thread_with_retry(prepare, self.turn, cue, vector, self.clock())
         self.publisher.send("reply.recalled", recalled=render_recalled(self.turn.found))
+        try:
+            await self._answer_by(call)
+        except ProviderError as error:
+            if not await self._stand_in(error):
+                raise
+
+    async def _stand_in(self, error: ProviderError) -> bool:
+        """Have another model answer where the companion's own has failed before it said anything, as its person allows.
+
+        Return whether one did; where all fail, the first error tells.
+        """
+        turn = self.turn
+        has_begun = self.said.text or self.said.thought or self.said.tool_calls
+        if has_begun or not may_another_answer(error):
+            return False
+        for provider in turn.stand_ins:
+            with preferring(replace(turn.companion.preference, chat_model=provider.model)):
+                async with places("turns").at(turn.whose):
+                    call = await in_thread_with_retry(prepare_stand_in, turn, provider, self.clock())
+                try:
+                    await self._answer_by(call)
+                except ProviderError:
+                    if self.said.text:
+                        raise
+                else:
+                    return True
+        return False
+
+    async def _answer_by(self, call: ModelCall) -> None:
+        """Ask the turn's provider, with as many rounds of tools as it wants, until it has said something."""
         is_second = False
         for round in count(1):
             before = self.said.text
@@ -186,12 +218,13 @@ class Generation:
         self.names = Names(self.turn.companion.name, self.turn.person)
         self.cleaner = self._make_cleaner()
         provider, names = self.turn.provider, [self.names.person]
-        providers = [provider, *find_stand_ins(provider)]
-        if round == 1 and not self.said.text:  # no answer is by two models
-            providers += [other for other in self.turn.stand_ins if other not in providers]
+        providers = [provider, *find_fallbacks(provider)]
         sampling = Sampling.for_talk(names, provider.dry_multiplier, self.turn.sampling)
         try:
-            async with aclosing(stream_with_fallback(providers, prompt, offered, sampling)) as events:
+            stream = stream_with_fallback(
+                providers, prompt, offered, sampling, insists=not self.turn.stand_ins
+            )
+            async with aclosing(stream) as events:
                 async for event in events:
                     if isinstance(event, Asked):
                         call, meter = await self._follow(event, call, meter)
@@ -227,13 +260,11 @@ class Generation:
         if asked.provider == self.turn.provider:
             return call, meter
         self.turn.provider = asked.provider
-        if asked.provider.model != self.turn.reply.model:
-            await in_thread_with_retry(note_stand_in, self.turn)
         if asked.error:
             call = await in_thread_with_retry(record_call, self.turn, meter.round, self.clock())
             return call, Meter(meter.tools, meter.round)
-        call.provider, call.model = asked.provider.place, asked.provider.model
-        await in_thread_with_retry(call.save, update_fields=["provider", "model"])
+        call.provider = asked.provider.place
+        await in_thread_with_retry(call.save, update_fields=["provider"])
         return call, meter
 
     def _make_cleaner(self) -> AnswerCleaner:

@@ -326,8 +326,9 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
     if reply.continues and (answer := reply.continues.answer):
         Reply.objects.filter(pk=reply.continues.pk).update(answer=None)
         reply.continues.answer = None
-        answer.text, answer.model = text, reply.model
-        answer.is_stand_in = answer.is_stand_in or reply.is_stand_in
+        answer.text = text
+        if reply.is_stand_in or not answer.is_stand_in:  # of two models that made it, the stand-in is told
+            answer.model, answer.is_stand_in = reply.model, reply.is_stand_in
         answer.save(update_fields=["text", "model", "is_stand_in"])
         correct(answer.memory, text, now)
         return answer

@@ -20,12 +20,14 @@ from companions.models import Companion, ForgetProposal, Reply
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recalled
 from memory.recall.recall import Found
-from providers.errors import LimitReached, ModelMissing, ProviderRefused, ProviderUnavailable
+from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderRefused, ProviderUnavailable
 
 register = template.Library()
 
 HUE_STEP, FIRST_HUE = 30, 10
-UNANSWERED = {error.code for error in (ModelMissing, ProviderUnavailable, LimitReached, ProviderRefused)}
+UNANSWERED = {
+    error.code for error in (ModelMissing, ProviderUnavailable, ProviderBusy, LimitReached, ProviderRefused)
+}
 PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
 
 
@@ -104,7 +106,8 @@ def problem(code: str) -> str:
 @register.filter
 def is_unanswered(reply: Reply) -> bool:
     """Whether another model could answer in place of the one that failed."""
-    return reply.state == Reply.State.FAILED and reply.code in UNANSWERED and not reply.text
+    has_text = bool(reply.text) and reply.code != ModelMissing.code  # there is something to go on from
+    return reply.state == Reply.State.FAILED and reply.code in UNANSWERED and not has_text
 
 
 @register.filter

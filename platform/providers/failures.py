@@ -13,6 +13,7 @@ from providers.errors import (
     MalformedError,
     ProviderBusy,
     ProviderError,
+    ProviderRefused,
 )
 from providers.models import OwnProvider, Provider
 from providers.selection import OWN
@@ -61,6 +62,11 @@ def classify(error: ProviderError) -> Failure:
 def is_of_the_server(error: ProviderError) -> bool:
     """Return whether another server may well answer what this one did not."""
     return not isinstance(error, ProviderBusy) and classify(error) not in OF_THE_REQUEST
+
+
+def may_another_answer(error: ProviderError) -> bool:
+    """Return whether another model may well answer what this one did not."""
+    return is_of_the_server(error) or isinstance(error, ProviderBusy) or type(error) is ProviderRefused
 
 
 def note_failure(place: str, model: str, error: ProviderError, now: datetime, user_id: int | None) -> None:

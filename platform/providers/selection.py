@@ -169,7 +169,7 @@ def find_own(user_id: int) -> Sequence[ChatProvider]:
     return _get_own_cache(user_id).get().get(OWN, ()) if settings.OWN_PROVIDERS_EACH else ()
 
 
-def find_stand_ins(
+def find_fallbacks(
     provider: ChatProvider, capability: Capability = Capability.CHAT
 ) -> Sequence[ChatProvider]:
     """Return the others that may be asked where this one fails: for the talk those with its model alone.

@@ -17,7 +17,7 @@ from providers.chat.sampling import Sampling
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
 from providers.failures import is_of_the_server
-from providers.selection import ChatProvider, find_stand_ins
+from providers.selection import ChatProvider, find_fallbacks
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
@@ -55,7 +55,7 @@ def complete(
     """
     sampling = sampling or Sampling.for_talk(())
     with metered_completion(
-        [provider, *find_stand_ins(provider)],
+        [provider, *find_fallbacks(provider)],
         messages,
         tools,
         timeout_seconds=timeout_seconds,

@@ -23,17 +23,23 @@ class Asked:
 
 
 async def stream_with_fallback(
-    providers: Sequence[ChatProvider], messages: Messages, tools: Messages, sampling: Sampling
+    providers: Sequence[ChatProvider],
+    messages: Messages,
+    tools: Messages,
+    sampling: Sampling,
+    *,
+    insists: bool = True,
 ) -> AsyncGenerator[Event | Asked, None]:
     """Yield Asked, and then what `ChatClient.stream` yields; Asked again where a provider failed before it said anything.
 
-    Those of another model are stand-ins, which whoever asks has allowed. Raises what the last raised, or LimitReached.
+    All of them have the same model. Raises what the last one raised, or LimitReached; where nobody `insists`,
+    ProviderBusy as well, as breakers hold all of them back.
     """
     left = admission.leave_out_small(providers, messages, tools)
     error: ProviderError | None = None
     while True:
         try:
-            provider = await admission.choose(left, insists=error is None)
+            provider = await admission.choose(left, insists=insists and error is None)
         except ProviderBusy as busy:
             raise error or busy from None
         left = left[left.index(provider) + 1 :]

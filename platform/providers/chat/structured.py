@@ -13,7 +13,7 @@ from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
 from providers.chat.repair import repair_object
 from providers.errors import MalformedError
-from providers.selection import Capability, find_stand_ins, get_provider
+from providers.selection import Capability, find_fallbacks, get_provider
 from text.strings import is_storable
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -37,7 +37,7 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     """
     schema = {"name": task, "schema": answer.model_json_schema(), "strict": False}
     provider = get_provider(Capability.BACKGROUND)
-    providers = [provider, *find_stand_ins(provider, Capability.BACKGROUND)]
+    providers = [provider, *find_fallbacks(provider, Capability.BACKGROUND)]
     with metered_completion(
         providers, messages, form={"type": "json_schema", "json_schema": schema}
     ) as completion:
