@@ -85,12 +85,12 @@ class TranscriptTurn:
 
     @property
     def timers(self) -> list[Timer]:
-        """What the answer set timers for, as far as they still run."""
+        """The timers that were set in answer to the message, by whomever, as far as they still run."""
         return [timer for timer in self._timers if timer.state == Timer.State.ACTIVE]
 
     @property
     def lacks_timer(self) -> bool:
-        """Whether a reminder was asked for, and the answer set none: whatever its words say, nothing will come."""
+        """Whether a reminder was asked for and none was set: whatever the answer says, nothing will come."""
         reply = self.made_by
         is_answered = self.message is not None and reply is not None and reply.state == Reply.State.DONE
         return bool(
@@ -131,7 +131,7 @@ def with_replies(messages: list[Message]) -> list[Message]:
     proposals = Prefetch(
         "made_by__forget_proposals", ForgetProposal.objects.select_related("companion__user")
     )
-    timers = Prefetch("timers", Timer.objects.filter(by=Timer.By.COMPANION).order_by("due_at"))
+    timers = Prefetch("timers", Timer.objects.order_by("due_at"))
     prefetch_related_objects(messages, sessions, replies, recalled, retracted, proposals, timers, "recording")
     return messages
 

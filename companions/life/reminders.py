@@ -36,13 +36,14 @@ def write_reminder(context: WakingContext, now: datetime) -> str:
         return ""
     own_words = _find_own_words(context, timer) if timer.by == Timer.By.COMPANION else ""
     person = context.companion.user
-    told = {"note": own_words or strip_order(context.note, person.name), "when": ""}
+    note = own_words or strip_order(context.note, person.name)
     with translation.override(person.language or "en"):
         if now - waking.due_at <= LATE_AFTER:
-            return _("You wanted to be reminded: %(note)s") % told
+            return _("You wanted to be reminded: %(note)s") % {"note": note}
         due, today = waking.due_at.astimezone(person.zone), now.astimezone(person.zone).date()
-        told["when"] = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
-        return _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s") % told
+        when = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
+        told = _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s")
+        return told % {"when": when, "note": note}
 
 
 def _find_own_words(context: WakingContext, timer: Timer) -> str:

@@ -23,12 +23,12 @@ from companions.access import get_companion, get_timer
 from companions.errors import TimerError
 from companions.life import schedules
 from companions.life import timers as work
-from companions.life.reminders import strip_order
+from companions.life.reminders import asks_for_reminder, strip_order
 from companions.life.schedules import Schedule
 from companions.models import Companion, Message, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
-from text.strings import shorten
+from text.strings import shorten, split_sentences
 
 KINDS = [
     ("after", gettext_lazy("In a while")),
@@ -87,6 +87,7 @@ class TimerForm(forms.Form):
         max_length=NOTE_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
+    message = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)  # that asks for it
 
     def __init__(self, companion: Companion, now: datetime, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -150,16 +151,24 @@ def timers(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     The form begins with what the message asks for that the query string names (`message`).
     """
     companion = get_companion(request.user, companion_id)
-    note = _read_request(companion, request.GET.get("message", ""))
-    return _page(request, companion, form=TimerForm(companion, timezone.now(), initial={"note": note}))
+    asking = _find_message(companion, request.GET.get("message", ""))
+    note = _read_request(asking) if asking else ""
+    initial = {"note": note, "message": asking and asking.pk}
+    return _page(request, companion, form=TimerForm(companion, timezone.now(), initial=initial))
 
 
-def _read_request(companion: Companion, message_id: str) -> str:
-    """Return what the message asks to be reminded of; nothing where there is no such message."""
+def _find_message(companion: Companion, message_id: str) -> Message | None:
+    """Return the message that asks for a timer; None where there is no such message."""
     with contextlib.suppress(ValueError):
-        asked = Message.objects.filter(companion=companion, pk=UUID(message_id), is_hidden=False).first()
-        return shorten(strip_order(asked.text, companion.user.name), NOTE_CHARACTERS) if asked else ""
-    return ""
+        return Message.objects.filter(companion=companion, pk=UUID(message_id), is_hidden=False).first()
+    return None
+
+
+def _read_request(message: Message) -> str:
+    """Return what the message asks to be reminded of."""
+    sentences = split_sentences(message.text)
+    asking = next(filter(asks_for_reminder, sentences), sentences[0] if sentences else "")
+    return shorten(strip_order(asking, message.companion.user.name), NOTE_CHARACTERS)
 
 
 def _page(request: SignedInRequest, companion: Companion, form: TimerForm, status: int = 200) -> HttpResponse:
@@ -199,7 +208,13 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         admit_to(companion.user, "timers", form.now)
         try:
             work.set_timer(
-                companion, form.schedule.text, note, by=Timer.By.USER, now=form.now, is_asked_for=True
+                companion,
+                form.schedule.text,
+                note,
+                by=Timer.By.USER,
+                now=form.now,
+                is_asked_for=True,
+                message=_find_message(companion, form.cleaned_data["message"]),
             )
         except TimerError as error:
             form.add_error("note" if error.code in ("bad_note", "note_too_long") else None, str(error.detail))

@@ -32,13 +32,19 @@ def made(companion: Companion, schedule: str = "2h", note: str = "Stretch", **fi
 
 
 def test_the_form_begins_with_what_a_message_asks_for(at_home: Client, mira: Companion, bob: User) -> None:
-    mine = answered(mira, "Could you remind me in two minutes to drink some water?", "Yes!").message_id
+    mine = answered(
+        mira, "I slept badly. Could you remind me in two minutes to drink some water?", "Yes!"
+    ).message_id
     assert ">\ndrink some water" in at_home.get(f"{path(mira)}?message={mine}").content.decode()
+    at_home.post(path(mira, "add/"), SENT | {"message": str(mine)})
+    assert Timer.objects.get(companion=mira, by="user").message_id == mine
     theirs = answered(make_companion(bob), "Remind me to rob the bank.", "Yes!").message_id
     for other in (theirs, uuid4(), "x"):
         shown = at_home.get(f"{path(mira)}?message={other}")
         assert shown.status_code == 200
         assert "rob the bank" not in shown.content.decode()
+    at_home.post(path(mira, "add/"), SENT | {"message": str(theirs), "note": "Coffee"})
+    assert Timer.objects.get(companion=mira, note="Coffee").message_id is None
 
 
 @pytest.mark.parametrize(
