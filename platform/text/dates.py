@@ -30,6 +30,8 @@ TELLS_PAST, TELLS_FUTURE = (
 YEARS_BACK = 10  # in which a day without a year is looked for
 MAX_DAYS_AGO = 399
 MAX_DAYS_ON = 366
+NEAR = 60  # characters, in which the month of a day is looked for
+MONTHS_AHEAD = 6  # in which a day of the month is looked for that falls on a weekday
 FEW_WEEKS = timedelta(days=30)
 
 TermReader = Callable[["regex.Match[str]", date | None], Iterator[str]]
@@ -252,12 +254,18 @@ def _read_day_of_next_month(match: "regex.Match[str]", said_on: date) -> Iterato
 
 
 def _read_day_of_month(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
-    """The next day of that number, today too: this month's, or next month's where it is over or has none such."""
-    for first in (said_on.replace(day=1), (said_on.replace(day=1) + timedelta(32)).replace(day=1)):
-        with suppress(ValueError):
-            if (day := first.replace(day=_read_number(match["day"]))) >= said_on:
+    """The next day of that number, and of that weekday where one is named; none where a month is named near it."""
+    if OTHER_MONTH.search(match.string, max(match.start() - NEAR, 0), match.end() + NEAR):
+        return
+    named = match.groupdict().get("weekday")
+    first = said_on.replace(day=1)
+    for _ in range(MONTHS_AHEAD if named else 2):
+        with suppress(ValueError):  # a month without such a day
+            day = first.replace(day=_read_number(match["day"]))
+            if day >= said_on and (not named or day.weekday() == _read_weekday_number(named)):
                 yield day
                 return
+        first = (first + timedelta(32)).replace(day=1)
 
 
 def _compile(table: str, readers: Mapping[str, Reader]) -> list[tuple["regex.Pattern[str]", Reader]]:
@@ -273,6 +281,13 @@ def _compile(table: str, readers: Mapping[str, Reader]) -> list[tuple["regex.Pat
     return compiled
 
 
+OTHER_MONTH = regex.compile(
+    "|".join(
+        language["present"]["other_month"].replace("{month}", language["parts"].get("month", ""))
+        for language in LANGUAGES
+        if "other_month" in language.get("present", ())
+    ).replace("(?P<month>", "(?:")
+)
 NAMED = _compile(
     "named",
     {
