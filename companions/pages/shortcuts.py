@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.rates import admit_to
-from accounts.usage import Payer, allowance
+from accounts.usage import Payer
 from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue
@@ -54,6 +54,4 @@ def embed_question(
     Return None where the day's tokens are used up, or no embedder answers: words then decide alone.
     """
     admit_to(companion.user, rate, now)
-    if allowance(companion.user, now).tokens_left == 0:
-        return None
     return embed_cue(question, Payer(companion.user_id, companion.pk), companion.names)

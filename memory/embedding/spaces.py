@@ -13,10 +13,11 @@ from uuid import UUID
 import numpy as np
 import structlog
 from django.db.models import Count
+from django.utils import timezone
 
 from accounts.models import ModelCall
 from accounts.models.user import OwnedQuerySet
-from accounts.usage import Payer, charged
+from accounts.usage import Payer, charged, has_tokens_left
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
 from memory.models.embedding import MAX_WIDTH
@@ -64,8 +65,9 @@ clear_cache = _cache.clear
 def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> CueVector | None:
     """Return the cue in the space that serves the payer's companion, without a payer in the wanted space.
 
-    A long cue is its windows' mean. None where no embedder answers, or where it sees no meaning at all. `names` are what
-    "user" and "companion" are called; they are left out of it.
+    A long cue is its windows' mean. None where no embedder answers, where it sees no meaning at all, or where it costs
+    tokens and the payer has none left today. `names` are what "user" and "companion" are called; they are left out of
+    it.
     """
     cue = without_names(storable(cue), names)
     if not cue.replace(UNKNOWN_CHARACTER, "").strip():
@@ -75,6 +77,8 @@ def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> Cu
             space = serving_space(payer.companion_id if payer else None)
             embedder = embedder_of(space) if space else None
             if space is None or embedder is None:
+                return None
+            if payer and not embedder.is_built_in and not has_tokens_left(payer.user_id, timezone.now()):
                 return None
             windows = ends(embedder.windows(cue), MAX_WINDOWS)
             vector = normalised(check_width(space, embedder.embed_queries(windows)).mean(axis=0))

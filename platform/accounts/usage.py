@@ -56,6 +56,12 @@ def allowance(user: User, now: datetime) -> Allowance:
     )
 
 
+def has_tokens_left(user_id: int, now: datetime) -> bool:
+    """Return whether the person, if they still have an account, has tokens left today."""
+    user = User.objects.filter(pk=user_id).first()
+    return user is not None and allowance(user, now).tokens_left > 0
+
+
 def _messages_per_minute(user: User) -> int:
     own = user.messages_per_minute
     return settings.MESSAGES_PER_MINUTE if own is None else own

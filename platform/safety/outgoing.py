@@ -12,10 +12,11 @@ from pathlib import Path
 import regex
 import structlog
 from django.conf import settings
+from django.utils import timezone
 from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged
+from accounts.usage import Payer, charged, has_tokens_left
 from providers.chat.events import Messages
 from providers.chat.structured import ask
 from providers.errors import ProviderBusy, ProviderError
@@ -50,12 +51,12 @@ class Judgement(BaseModel):
 def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False) -> str:
     """Return the name of the rule for which the text is held back; "" where it may go.
 
-    The chat model is asked about what breaks no rule and was not asked for, unless settings.CHECK_BY_MODEL is off. Where
-    it fails, answers in another form, or names no words of the text that press, the text goes. Raise ProviderBusy where
-    it may not be asked now.
+    The chat model is asked about what breaks no rule and was not asked for, unless settings.CHECK_BY_MODEL is off, or it
+    is the operator's and the payer has no tokens left. Where it fails, answers in another form, or names no words of the
+    text that press, the text goes. Raise ProviderBusy where it may not be asked now.
     """
     rule = find_broken_rule(text)
-    if rule or is_asked_for or not _is_model_asked():
+    if rule or is_asked_for or not _is_model_asked(payer):
         return rule
     half = MAX_MODEL_CHARACTERS // 2
     shown = text if len(text) <= MAX_MODEL_CHARACTERS else f"{text[:half]} … {text[-half:]}"
@@ -73,10 +74,15 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
     return MODEL_RULE if judgement.is_held and names_words else ""
 
 
-def _is_model_asked() -> bool:
-    """Return whether the chat model judges too: as the operator has set it, else wherever it is a real one."""
-    by_model: bool | None = settings.CHECK_BY_MODEL
-    return not get_provider(Capability.BACKGROUND).is_rehearsal if by_model is None else by_model
+def _is_model_asked(payer: Payer | None) -> bool:
+    """Return whether the chat model judges too: as the operator has set it, else wherever it is a real one.
+
+    The operator's does not where the payer has no tokens left, as may be where their own model wrote the text.
+    """
+    provider, by_model = get_provider(Capability.BACKGROUND), settings.CHECK_BY_MODEL
+    if by_model is False or (by_model is None and provider.is_rehearsal):
+        return False
+    return payer is None or provider.is_own or has_tokens_left(payer.user_id, timezone.now())
 
 
 def find_broken_rule(text: str) -> str:

@@ -44,6 +44,19 @@ def test_a_cue_is_charged_to_whoever_asks(alice: User, mira: Companion) -> None:
     assert allowance(alice, timezone.now()).tokens_today > 0
 
 
+@pytest.mark.usefixtures("remote")
+def test_without_tokens_no_provider_is_asked_what_a_cue_means_and_the_built_in_embedder_is(
+    alice: User, mira: Companion, settings: Any
+) -> None:
+    assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is not None
+    calls = ModelCall.objects.count()
+    User.objects.filter(pk=alice.pk).update(tokens_per_day=0)
+    assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is None
+    assert ModelCall.objects.count() == calls
+    settings.EMBEDDING = {}
+    assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is not None
+
+
 def test_a_call_that_fails_is_on_record(alice: User, mira: Companion, settings: Any) -> None:
     settings.EMBEDDING = {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "model": "nobody"}
     assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is None

@@ -155,6 +155,15 @@ def test_a_model_can_only_make_it_stricter(
     assert f'"{KIND}"' in said[1]["content"]
 
 
+@pytest.mark.django_db
+def test_without_tokens_the_operators_model_is_not_asked(
+    model: RehearsalServer, alice: User, mira: Companion
+) -> None:
+    User.objects.filter(pk=alice.pk).update(tokens_per_day=0)
+    assert check_outgoing(Payer(alice.pk, mira.pk), KIND) == ""
+    assert model.requests() == []
+
+
 def test_it_is_not_asked_about_what_the_person_asked_for(model: RehearsalServer) -> None:
     assert check_outgoing(None, "I am late: take the goggles with you.", is_asked_for=True) == ""
     assert model.requests() == []
