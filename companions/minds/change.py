@@ -67,7 +67,7 @@ def decide(companion: Companion, decision: str, model: str, now: datetime) -> No
         raise ModelChoiceError("no_such_decision", _("Nothing was decided: choose one of what is offered."))
     with preferring(companion.preference):
         own, other = find_providers(model=mind.model), find_providers(model=model)
-    if decision in (Decision.TAKE, Decision.STAND_IN) and not (model and other):
+    if decision != Decision.LATER and not (model and other):
         raise ModelChoiceError(
             "no_such_model", _("This model is not there just now. Look again which one is.")
         )

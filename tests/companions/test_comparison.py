@@ -13,7 +13,7 @@ from accounts.models import ModelCall, User
 from companions.deletion import delete_message
 from companions.minds.choice import take_model
 from companions.minds.comparison import run, start_comparison
-from companions.models import Companion, Comparison, Message, Prompt, Reply
+from companions.models import Companion, Comparison, Message, Mind, Prompt, Reply
 from providers.models import Provider
 from providers.selection import choose_chat, follow_change
 from tests.companions.everywhere import tables_with
@@ -169,6 +169,17 @@ def test_it_wants_both_models_and_something_said(mira: Companion, alice: User, s
     assert Api(alice).post(path, {"model": "loud"}).status_code == 202
     assert Api(alice).call("DELETE", path).status_code == 204
     assert Api(alice).get(path).status_code == 404
+
+
+@pytest.mark.parametrize("model", ["", "nobody", "l" * 201, "lo\0ud"], ids=ascii)
+def test_a_model_that_is_none_is_not_declined(
+    mira: Companion, alice: User, servers: Servers, model: str
+) -> None:
+    page, fields = Client(), {"decision": "decline", "model": model}
+    page.force_login(alice)
+    answer = page.post(f"/companions/{mira.pk}/mind/decide/", fields, follow=True)
+    assert "This model is not there just now" in answer.content.decode()
+    assert Mind.objects.get(companion=mira).declined_model == ""
 
 
 def test_the_person_decides_over_the_api(mira: Companion, alice: User, servers: Servers) -> None:
