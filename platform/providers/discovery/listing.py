@@ -33,6 +33,7 @@ MAX_DETAIL_BYTES = 1_000_000  # of one model: its licence and template stand the
 MAX_AT_ONCE = 8
 DETAIL_TIMEOUT_SECONDS = 1.0  # for what tells more of a model: without it, its name has to do
 MAX_BYTES = 8_000_000
+MAX_GUARDED_BYTES = 1_000_000  # parsed, it takes many times as much
 MAX_MODELS = 5_000
 MAX_DETAILED = 50  # of Ollama's models, each of which is a request
 MAX_NAME_CHARACTERS = 200
@@ -89,7 +90,7 @@ async def read_server(
 ) -> Server:
     """Return what the server at the address says of itself and its models; ListingError where it is none.
 
-    An address that a person gave is asked through the guard.
+    An address that a person gave is asked through the guard, for its list alone.
     """
     base_url = base_url.rstrip("/")
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -98,7 +99,8 @@ async def read_server(
     async with client:
         try:
             async with asyncio.timeout(timeout_seconds):
-                listed = await _get_object(client, f"{base_url}/models")
+                max_bytes = MAX_GUARDED_BYTES if is_guarded else MAX_BYTES
+                listed = await _get_object(client, f"{base_url}/models", max_bytes=max_bytes)
         except (TimeoutError, httpx2.TimeoutException) as error:
             sentence = _("{place} did not answer within {seconds} seconds. It may still be loading a model.")
             seconds = f"{timeout_seconds:g}"
@@ -108,10 +110,20 @@ async def read_server(
         entries = _read_entries(listed.get("data", ""), "id")
         if entries is None:
             raise _no_model_server(base_url, "no list of models")
-        return await _read_kind(client, base_url, entries)
+        kind, details = (Kind.OTHER, {}) if is_guarded else await _read_kind(client, base_url, entries)
+    models = [
+        _describe(name, {**entry, **details.get(name, {})})
+        for name, entry in entries.items()
+        if _can_chat(name, details.get(name, {}))
+    ]
+    models.sort(key=lambda model: not model.is_loaded)
+    return Server(kind, base_url, tuple(models), "" if models else str(_explain_emptiness(kind, entries)))
 
 
-async def _read_kind(client: httpx2.AsyncClient, base_url: str, entries: dict[str, Fields]) -> Server:
+async def _read_kind(
+    client: httpx2.AsyncClient, base_url: str, entries: dict[str, Fields]
+) -> tuple[Kind, dict[str, dict[str, Any]]]:
+    """Return what kind of server it is, and what its other pages tell of its models."""
     root = base_url.removesuffix("/v1")
     first = next(iter(entries.values()), {})
     kind, details = Kind.OTHER, {}
@@ -130,13 +142,7 @@ async def _read_kind(client: httpx2.AsyncClient, base_url: str, entries: dict[st
             details = {name: {"state": "loaded"} for name in entries}
         case _ if root != base_url and not find_hosted(base_url):
             kind, details = await _read_own_lists(client, root, entries)
-    models = [
-        _describe(name, {**entry, **details.get(name, {})})
-        for name, entry in entries.items()
-        if _can_chat(name, details.get(name, {}))
-    ]
-    models.sort(key=lambda model: not model.is_loaded)
-    return Server(kind, base_url, tuple(models), "" if models else str(_explain_emptiness(kind, entries)))
+    return kind, details
 
 
 async def _read_own_lists(
