@@ -20,6 +20,7 @@ from accounts.authentication import SignedInRequest
 from accounts.models import User
 from accounts.rates import admit_to
 from database.encryption import DecryptionError
+from jobs.background import release_connections
 from providers.clients import run_in_background
 from providers.discovery.listing import ListingError, read_server
 from providers.discovery.models import Server
@@ -31,7 +32,7 @@ from providers.selection import describe_own, follow_own_change
 
 UNPROCESSABLE = 422
 MAX_SHOWN_CHARACTERS = 300
-TRIAL_TIMEOUT_SECONDS = 30.0
+TRIAL_TIMEOUT_SECONDS = 20.0
 ASKED_ANEW = {"base_url", "model", "api_key"}  # after a change of these the last error says nothing
 
 
@@ -58,8 +59,9 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_base_url(self) -> str:
         """Refuse an address whose host stands for nothing on the open Internet as it is now."""
         address: str = self.cleaned_data["base_url"].rstrip("/")
+        release_connections()  # names may be as slow as their owners like
         try:
-            require_public(address)
+            require_public(address, allowed=settings.OWN_PROVIDERS_ALLOWED)
         except OutboundError as error:
             if error.code == "no_such_host":
                 raise forms.ValidationError(_("There is no such host.")) from error
@@ -174,8 +176,9 @@ def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
         raise Http404
     now = timezone.now()
     admit_to(request.user, "own_models", now)
-    sentence = gettext("Greet me in one short sentence.")
-    trial = run_in_background(try_provider(describe_own(row), sentence, TRIAL_TIMEOUT_SECONDS))
+    sentence, provider = gettext("Greet me in one short sentence."), describe_own(row)
+    release_connections()
+    trial = run_in_background(try_provider(provider, sentence, TRIAL_TIMEOUT_SECONDS))
     if trial.error:
         row.last_error, row.last_error_at = classify(trial.error), now
         messages.error(request, f"{row.name}: {row.get_last_error_display()}")
@@ -215,6 +218,7 @@ def list_models(request: SignedInRequest, pk: int | None = None) -> HttpResponse
         context = {"trouble": errors[0]}
     else:
         key = form.cleaned_data["api_key"] or (describe_own(row).api_key if row else "")
+        release_connections()
         try:
             server: Server = run_in_background(
                 read_server(form.cleaned_data["base_url"], key, is_guarded=True)

@@ -325,6 +325,9 @@ OWN_PROVIDERS_EACH = env.int("KITH_OWN_PROVIDERS", 0)
 #: `KITH_OWN_ANSWER_SECONDS` | `120` | how long a person's own model may take for an answer beside the talk, which holds a
 #:   thread of the worker's
 OWN_ANSWER_SECONDS = env.float("KITH_OWN_ANSWER_SECONDS", 120.0)
+#: `KITH_OWN_PROVIDERS_ALLOWED` | none | `host:port` of your own, with commas, that people may name as their model's
+#:   address though not on the open Internet; whoever has an account reaches what listens there
+OWN_PROVIDERS_ALLOWED = set(env.list("KITH_OWN_PROVIDERS_ALLOWED", default=[]))
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond
@@ -506,7 +509,7 @@ SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed 
 LIFE_WAKING_SECONDS = 120.0  # that a companion has to make up its mind
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
 #: `KITH_OUTBOUND_ALLOWED` | none | `host:port` of your own, with commas, that may be asked though not on the open
-#:   Internet, such as a push service
+#:   Internet, such as a push service; for people's own models `KITH_OWN_PROVIDERS_ALLOWED`
 OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
 #: `KITH_TICK_SECONDS` | `30` | how often it is looked which timers are due and whom to reach
 TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)

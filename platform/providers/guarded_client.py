@@ -1,15 +1,20 @@
-"""The guard of the clients that ask what people gave an address of: `guarded_http`, for the SDK and for streams.
+"""The guard of the clients that ask people's own models: `guarded_http`, for the SDK and for streams.
 
 Before each request the host is looked up and its numbers are checked; the connection goes to one of these, with the
 host's own name and certificate, whatever the name stands for a moment later. There is no redirect and no proxy.
 """
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
+from django.conf import settings
 
 from providers.guarded_http import OutboundError, Resolve, choose_number, parse_address, resolve_host
+
+# Not the loop's own threads, in which the database is waited for: a name's server may be as slow as its owner likes.
+LOOKUPS = ThreadPoolExecutor(4, thread_name_prefix="lookup")
 
 
 def build_guard(resolve: Resolve = resolve_host) -> dict[str, Any]:
@@ -17,8 +22,10 @@ def build_guard(resolve: Resolve = resolve_host) -> dict[str, Any]:
 
     async def pin_address(request: httpx2.Request) -> None:
         """Have the request go to a number that was checked; OutboundError where nobody may ask there."""
-        parts, host = parse_address(str(request.url)), request.url.host
-        number = await asyncio.to_thread(choose_number, parts, resolve)
+        allowed, host = settings.OWN_PROVIDERS_ALLOWED, request.url.host
+        parts = parse_address(str(request.url), allowed)
+        loop = asyncio.get_running_loop()
+        number = await loop.run_in_executor(LOOKUPS, choose_number, parts, resolve, allowed)
         request.url = request.url.copy_with(scheme=parts.scheme, host=number, port=parts.port)
         request.extensions = {**request.extensions, "sni_hostname": host}
         request.headers["Accept-Encoding"] = "identity"

@@ -8,7 +8,7 @@ one that was checked. No more is read than is allowed, and however slowly the ot
 import ipaddress
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from email.message import Message
@@ -83,24 +83,29 @@ def resolve_host(host: str, port: int, timeout_seconds: float = CONNECT_TIMEOUT_
     return list(dict.fromkeys(numbers))
 
 
-def parse_address(url: str) -> Url:
-    """Return the address, read; OutboundError where nobody may ask there. Its host is looked up when it is asked."""
+def parse_address(url: str, allowed: Collection[str] | None = None) -> Url:
+    """Return the address, read; OutboundError where nobody may ask there. Its host is looked up when it is asked.
+
+    `allowed` are hosts with their ports that may be asked in any case, settings.OUTBOUND_ALLOWED where none are given.
+    """
     try:
         parts = parse_url(url)
     except (LocationParseError, ValueError) as error:
         raise OutboundError("bad_address", "This is no address.") from error
-    if parts.scheme != "https" and not _is_allowed(parts):
+    if parts.scheme != "https" and not _is_allowed(parts, allowed):
         raise OutboundError("not_https", "The address must begin with https://.")
     if parts.auth or not parts.host or len(parts.host) > MAX_HOST_CHARACTERS or "%" in parts.host:
         raise OutboundError("bad_address", "This is no address.")
-    if parts.port not in (None, 443) and not _is_allowed(parts):
+    if parts.port not in (None, 443) and not _is_allowed(parts, allowed):
         raise OutboundError("bad_port", "Only the usual port of https is asked.")
     return parts
 
 
-def require_public(url: str, *, resolve: Resolve = resolve_host) -> None:
+def require_public(
+    url: str, *, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None
+) -> None:
     """Return where the address may be asked as its host is now; OutboundError where not. Nothing is asked."""
-    choose_number(parse_address(url), resolve)
+    choose_number(parse_address(url, allowed), resolve, allowed)
 
 
 def is_public(number: str) -> bool:
@@ -209,21 +214,25 @@ def _ask(
     return connection.getresponse()
 
 
-def _is_allowed(parts: Url) -> bool:
+def _is_allowed(parts: Url, allowed: Collection[str] | None) -> bool:
     """Return whether the operator has named this host and port as one of their own."""
-    return f"{parts.host}:{parts.port or 443}" in settings.OUTBOUND_ALLOWED
+    return f"{parts.host}:{_get_port(parts)}" in (settings.OUTBOUND_ALLOWED if allowed is None else allowed)
+
+
+def _get_port(parts: Url) -> int:
+    return parts.port or (80 if parts.scheme == "http" else 443)
 
 
 def _bare_host(parts: Url) -> str:
     return (parts.host or "").strip("[]")
 
 
-def choose_number(parts: Url, resolve: Resolve = resolve_host) -> str:
+def choose_number(parts: Url, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None) -> str:
     """Return a number that was checked; a name that stands for anything of ours beside is refused as a whole."""
-    numbers = list(resolve(_bare_host(parts), parts.port or 443))
+    numbers = list(resolve(_bare_host(parts), _get_port(parts)))
     if not numbers:
         raise OutboundError("no_such_host", "There is no such host.")
-    if not _is_allowed(parts) and not all(map(is_public, numbers)):
+    if not _is_allowed(parts, allowed) and not all(map(is_public, numbers)):
         raise OutboundError("not_public", "This host is not on the open Internet.")
     return numbers[0]
 
@@ -231,7 +240,7 @@ def choose_number(parts: Url, resolve: Resolve = resolve_host) -> str:
 @contextmanager
 def _connect(parts: Url, number: str) -> Iterator[socket.socket]:
     """Connect to the number, encrypted for the host's name, with a certificate that is that name's."""
-    with socket.create_connection((number, parts.port or 443), CONNECT_TIMEOUT_SECONDS) as plain:
+    with socket.create_connection((number, _get_port(parts)), CONNECT_TIMEOUT_SECONDS) as plain:
         if parts.scheme == "http":
             yield plain
         else:

@@ -56,7 +56,7 @@ def validate_outside_address(address: str) -> None:
     """Raise ValidationError where no person may have Kith ask, but for what its name stands for."""
     validate_address(address)
     try:
-        parse_address(address)
+        parse_address(address, settings.OWN_PROVIDERS_ALLOWED)
     except OutboundError as error:
         raise ValidationError(
             _(

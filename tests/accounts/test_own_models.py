@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from django.core.management import call_command
+from django.db import connections
 from django.test import Client
 
 from accounts.models import User
@@ -27,7 +28,7 @@ def server(settings: Any) -> Iterator[RehearsalServer]:
     """A server that persons may name."""
     settings.OWN_PROVIDERS_EACH, settings.CHAT_RETRIES = 2, 0
     with RehearsalServer() as running:
-        settings.OUTBOUND_ALLOWED = {running.url.split("/")[2]}
+        settings.OWN_PROVIDERS_ALLOWED = {running.url.split("/")[2]}
         yield running
 
 
@@ -73,7 +74,7 @@ def test_a_key_is_sent_to_no_other_server(at_home: Client, server: RehearsalServ
     add(at_home, server.url)
     row = OwnProvider.objects.get()
     with RehearsalServer() as other:
-        settings.OUTBOUND_ALLOWED |= {other.url.split("/")[2]}  # only the key is in the way
+        settings.OWN_PROVIDERS_ALLOWED |= {other.url.split("/")[2]}  # only the key is in the way
         fields = {"name": "Mine", "base_url": other.url, "model": "mine"}
         refused = send(at_home, f"{PAGE}{row.pk}/", **fields)
         assert refused.status_code == 422
@@ -141,12 +142,30 @@ def test_its_models_are_listed_by_the_typed_key_or_its_own(at_home: Client, sett
 
     settings.OWN_PROVIDERS_EACH = 1
     with serve({"/v1/models": answer}) as url:
-        settings.OUTBOUND_ALLOWED = {url.removeprefix("http://")}
+        settings.OWN_PROVIDERS_ALLOWED = {url.removeprefix("http://")}
         shown = send(at_home, f"{PAGE}list/", base_url=f"{url}/v1", api_key=KEY).content.decode()
         assert '<option value="yours">' in shown
         add(at_home, f"{url}/v1")
         send(at_home, f"{PAGE}{OwnProvider.objects.get().pk}/list/", base_url=f"{url}/v1")
     assert keys == [f"Bearer {KEY}"] * 2
+
+
+def test_no_connection_to_the_database_is_held_while_a_server_is_waited_for(
+    at_home: Client, settings: Any
+) -> None:
+    connection, held = connections["default"], []
+
+    async def look(_request: web.Request) -> web.Response:
+        held.append(connection.connection is not None)
+        return web.json_response({}, status=500)
+
+    settings.OWN_PROVIDERS_EACH = 1
+    with serve({"/v1/models": look, "/v1/chat/completions": look}) as url:
+        settings.OWN_PROVIDERS_ALLOWED = {url.removeprefix("http://")}
+        add(at_home, f"{url}/v1")
+        send(at_home, f"{PAGE}list/", base_url=f"{url}/v1")
+        send(at_home, f"{PAGE}{OwnProvider.objects.get().pk}/try/")
+    assert held == [False, False]
 
 
 def test_nobody_has_more_than_they_may_nor_one_model_twice(at_home: Client, server: RehearsalServer) -> None:

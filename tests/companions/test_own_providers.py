@@ -47,7 +47,7 @@ def own(rehearsal: RehearsalServer, settings: Any) -> Iterator[RehearsalServer]:
     """A server that persons may name; the operator's is another."""
     settings.CHAT_IS_FOUND, settings.OWN_PROVIDERS_EACH, settings.CHAT_RETRIES = True, 3, 0
     with RehearsalServer() as server:
-        settings.OUTBOUND_ALLOWED = {server.url.split("/")[2]}
+        settings.OWN_PROVIDERS_ALLOWED = {server.url.split("/")[2]}
         yield server
     follow_change()
 

@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,7 +27,7 @@ from providers.failures import Failure, classify
 from providers.guarded_client import build_guard
 from providers.guarded_http import OutboundError
 from providers.models import OwnProvider
-from tests.fixtures.model_servers import serve
+from tests.fixtures.model_servers import listed, serve
 from tests.providers.test_guarded_http import BAD, OURS
 from tests.providers.test_guarded_http_tls import certificate
 
@@ -119,7 +120,7 @@ def test_an_address_that_nobody_may_give_is_not_kept(address: str) -> None:
 async def test_a_name_that_is_another_number_by_then_leads_to_the_one_that_was_checked(
     listener: Listener, settings: Any
 ) -> None:
-    settings.OUTBOUND_ALLOWED = {f"localhost:{listener.port}"}
+    settings.OWN_PROVIDERS_ALLOWED = {f"localhost:{listener.port}"}
     guard = build_guard(lambda host, port: ["192.0.2.1"])  # for documents: nobody has it
     async with openai.DefaultAioHttpClient(timeout=0.5, **guard) as client:
         with pytest.raises(httpx2.TransportError):
@@ -145,7 +146,7 @@ async def test_nobody_is_sent_on_and_no_key_goes_along(listener: Listener, setti
         raise web.HTTPTemporaryRedirect(f"http://127.0.0.1:{listener.port}/v1/chat/completions")
 
     with serve({"/v1/chat/completions": move, "/v1/models": move}) as url:
-        settings.OUTBOUND_ALLOWED = {url.removeprefix("http://")}
+        settings.OWN_PROVIDERS_ALLOWED = {url.removeprefix("http://")}
         for key in ("sk-1", ""):
             with pytest.raises(ProviderRefused) as refused:
                 await stream(f"{url}/v1", key)
@@ -155,13 +156,59 @@ async def test_nobody_is_sent_on_and_no_key_goes_along(listener: Listener, setti
     assert (listener.count, seen[0]) == (0, "Bearer sk-1")
 
 
+async def test_of_a_server_only_a_list_of_modest_length_is_read(settings: Any) -> None:
+    seen, names = [], ["m"]
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(request.path)
+        return web.json_response(listed(*names))
+
+    pages = ("/v1/models", "/api/v0/models", "/api/tags", "/api/ps", "/api/show")
+    with serve(dict.fromkeys(pages, answer)) as url:
+        settings.OWN_PROVIDERS_ALLOWED = {url.removeprefix("http://")}
+        server = await read_server(f"{url}/v1", is_guarded=True)
+        assert [model.name for model in server.models] == ["m"]
+        names += [f"{number}-{'m' * 190}" for number in range(5_000)]
+        with pytest.raises(ListingError, match="endless"):
+            await read_server(f"{url}/v1", is_guarded=True)
+    assert seen == ["/v1/models"] * 2
+
+
+async def test_names_that_are_looked_up_slowly_keep_no_thread_from_other_work() -> None:
+    is_over = threading.Event()
+
+    def resolve(host: str, port: int) -> list[str]:
+        is_over.wait(20)
+        return []
+
+    async with openai.DefaultAioHttpClient(**build_guard(resolve)) as client:
+        asked = [client.get(f"https://{number}.example.org/") for number in range(40)]
+        waiting = [asyncio.create_task(request) for request in asked]
+        await asyncio.sleep(0.1)
+        try:
+            assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), 5) == "done"
+        finally:
+            is_over.set()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def test_an_address_that_push_services_may_have_is_none_for_a_model(settings: Any) -> None:
+    settings.OUTBOUND_ALLOWED = {"nas.example.org:8080"}
+    own = OwnProvider(name="a", base_url="http://nas.example.org:8080/v1", model="m")
+    with pytest.raises(ValidationError):
+        own.clean_fields(exclude=["user"])
+    settings.OWN_PROVIDERS_ALLOWED = settings.OUTBOUND_ALLOWED
+    own.clean_fields(exclude=["user"])
+
+
 async def test_pieces_come_as_they_are_said_and_what_is_packed_is_not_unpacked(settings: Any) -> None:
-    is_packed, has_first = False, asyncio.Event()
+    is_packed, has_first, packed = False, asyncio.Event(), []
 
     async def answer(request: web.Request) -> web.StreamResponse:
         assert request.headers["Accept-Encoding"] == "identity"
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         if is_packed:
+            packed.append(request)
             response.headers["Content-Encoding"] = "gzip"
         await response.prepare(request)
         await response.write(gzip.compress(WORDS) if is_packed else WORDS.split(b"\n\n")[0] + b"\n\n")
@@ -171,16 +218,18 @@ async def test_pieces_come_as_they_are_said_and_what_is_packed_is_not_unpacked(s
         return response
 
     with serve({"/v1/chat/completions": answer}) as url:
-        settings.OUTBOUND_ALLOWED = {url.removeprefix("http://")}
-        client = ChatClient(f"{url}/v1", "", "m", TIMEOUTS, is_guarded=True)
+        settings.OWN_PROVIDERS_ALLOWED = {url.removeprefix("http://")}
+        retrying = replace(TIMEOUTS, retries=2, first_backoff_seconds=0.01)
+        client = ChatClient(f"{url}/v1", "", "m", retrying, is_guarded=True)
         async with aclosing(client.stream([{"role": "user", "content": "Hello"}])) as events:
             assert await anext(aiter(events)) == Piece("Hello")
             has_first.set()
             _rest = [event async for event in events]
         is_packed = True
         with pytest.raises(ProviderError, match="packed"):
-            await stream(f"{url}/v1")
+            await anext(client.stream([{"role": "user", "content": "Hello"}]))
         await client.aclose()
+    assert len(packed) == 1
 
 
 class Teller(BaseHTTPRequestHandler):
@@ -211,7 +260,7 @@ async def secure(tmp_path: Path, settings: Any) -> AsyncIterator[tuple[int, ssl.
     server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     names = ("llm.example.org", "other.example.org")
-    settings.OUTBOUND_ALLOWED = {f"{name}:{server.server_port}" for name in names}
+    settings.OWN_PROVIDERS_ALLOWED = {f"{name}:{server.server_port}" for name in names}
     yield server.server_port, ssl.create_default_context(cafile=str(path))
     server.shutdown()
     server.server_close()

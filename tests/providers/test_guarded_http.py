@@ -217,6 +217,21 @@ def test_who_is_let_on_one_port_is_not_on_another(teller: str) -> None:
         parse_address("http://127.0.0.1:1/")
 
 
+def test_without_a_port_it_is_the_usual_one_of_its_scheme_that_has_to_be_let(settings: Any) -> None:
+    settings.OUTBOUND_ALLOWED = {"nas.example.org:443"}
+    with pytest.raises(OutboundError):
+        parse_address("http://nas.example.org/")
+    settings.OUTBOUND_ALLOWED = {"nas.example.org:80"}
+    asked = []
+
+    def resolve(host: str, port: int) -> list[str]:
+        asked.append(port)
+        return ["10.0.0.1"]
+
+    require_public("http://nas.example.org/", resolve=resolve)
+    assert asked == [80]
+
+
 def test_where_nobody_answers_there_is_an_error(settings: Any) -> None:
     settings.OUTBOUND_ALLOWED = {"127.0.0.1:9"}
     with pytest.raises(OutboundError) as failed:

@@ -27,6 +27,7 @@ from providers.chat.stream import Deadline, StreamParser, read_events
 from providers.error_bodies import cut_error_body_async
 from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
 from providers.guarded_client import build_guard
+from providers.guarded_http import OutboundError
 from providers.sdk_errors import SDK_ERRORS, redact, translate_error
 from providers.tls import get_tls_context
 from providers.tokens import estimate_messages, neutralise_messages
@@ -194,7 +195,8 @@ class ChatClient:
         """
         if isinstance(error, ModelLoading):
             return LOADING_SECONDS
-        if not isinstance(error, ProviderUnavailable) or tries >= self._timeouts.retries:
+        is_unasked = isinstance(error.__cause__, OutboundError)
+        if not isinstance(error, ProviderUnavailable) or is_unasked or tries >= self._timeouts.retries:
             return None
         if error.retry_after_seconds > MAX_BACKOFF_SECONDS:
             return None
