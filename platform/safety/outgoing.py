@@ -20,6 +20,7 @@ from accounts.usage import Payer, charged, has_tokens_left
 from providers.chat.events import Messages
 from providers.chat.structured import ask
 from providers.errors import ProviderBusy, ProviderError
+from providers.preference import NO_PREFERENCE, preferring
 from providers.selection import Capability, get_provider
 
 log = structlog.get_logger(__name__)
@@ -48,6 +49,7 @@ class Judgement(BaseModel):
     words: str = Field(default="", max_length=MAX_MODEL_CHARACTERS)
 
 
+@preferring(NO_PREFERENCE)  # the operator's check: no model of the person's own judges
 def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False) -> str:
     """Return the name of the rule for which the text is held back; "" where it may go.
 

@@ -8,6 +8,9 @@ import pytest
 from accounts.models import ModelCall, User
 from accounts.usage import Payer
 from companions.models import Companion
+from providers.models import OwnProvider
+from providers.preference import Preference, preferring
+from providers.selection import Capability, get_provider
 from safety.outgoing import RULES, check_outgoing, find_broken_rule
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -183,6 +186,18 @@ def test_without_a_setting_a_real_model_is_asked_and_the_rehearsal_model_is_not(
 def test_it_is_not_asked_about_what_is_held_already(model: RehearsalServer) -> None:
     assert check_outgoing(None, "You don't even care about me any more.") == "guilt"
     assert model.requests() == []
+
+
+@pytest.mark.django_db
+def test_the_operators_model_judges_also_where_a_persons_own_works_beside_the_talk(
+    model: RehearsalServer, alice: User, settings: Any
+) -> None:
+    settings.OWN_PROVIDERS_EACH = 1
+    OwnProvider.objects.create(user=alice, name="Mine", base_url="https://example.org/v1", model="mine")
+    model.script({"answer": '{"is_held": true, "words": "half price until Sunday"}', "task": "check"})
+    with preferring(Preference(background_model="mine", user_id=alice.pk)):
+        assert get_provider(Capability.BACKGROUND).is_own
+        assert check_outgoing(None, KIND) == "model"
 
 
 def test_it_is_not_asked_where_the_operator_does_not_want_it(model: RehearsalServer, settings: Any) -> None:
