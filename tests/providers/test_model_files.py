@@ -2,11 +2,12 @@
 
 import os
 import struct
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from providers.engine.gguf import ModelFileError, read_model_file
+from providers.engine.gguf import MAX_ELEMENTS, MAX_HEAD_BYTES, ModelFileError, read_model_file
 from tests.fixtures.gguf import SAID, write_gguf
 
 
@@ -87,3 +88,63 @@ def test_arrays_within_arrays_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ModelFileError, match="damaged"):
         read_model_file(nested)
+
+
+BYTES, STRING, ARRAY = 0, 8, 9  # as types of values
+
+
+def write_head(path: Path, *entries: bytes | int) -> Path:
+    """Write a head without tensors from entries, each a key, a type and a value; a number is so many NULs, a hole."""
+    keys = sum(isinstance(entry, bytes) for entry in entries)
+    with path.open("wb") as file:
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, keys))
+        for entry in entries:
+            if isinstance(entry, bytes):
+                file.write(entry)
+            else:
+                file.seek(entry, os.SEEK_CUR)
+        file.truncate(file.tell())
+    return path
+
+
+def begin_entry(key: str, *numbers: int) -> bytes:
+    """Return a key with the type of its value, the length, and before it, of an array, the type of its elements."""
+    text = key.encode()
+    form = {2: "<IQ", 3: "<IIQ"}[len(numbers)]
+    return struct.pack("<Q", len(text)) + text + struct.pack(form, *numbers)
+
+
+@pytest.mark.parametrize("key", ["tokenizer.chat_template", "general.name", "x"])
+def test_long_strings_are_not_read_into_memory(tmp_path: Path, key: str) -> None:
+    each = MAX_HEAD_BYTES // 4
+    path = write_head(tmp_path / "long.gguf", *[begin_entry(key, STRING, each), each] * 3)
+    tracemalloc.start()
+    try:
+        read_model_file(path)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        (begin_entry("x", STRING, MAX_HEAD_BYTES), MAX_HEAD_BYTES),
+        (begin_entry("x", ARRAY, STRING, MAX_ELEMENTS + 1), 8 * MAX_ELEMENTS + 8),
+        (begin_entry("x", ARRAY, BYTES, MAX_ELEMENTS // 2 + 1), MAX_ELEMENTS // 2 + 1) * 2,
+    ],
+    ids=["a string", "an array", "arrays together"],
+)
+def test_a_head_larger_than_any_models_is_refused(tmp_path: Path, entries: tuple[bytes | int, ...]) -> None:
+    with pytest.raises(ModelFileError, match="64 MB, or 4,000,000 entries"):
+        read_model_file(write_head(tmp_path / "vast.gguf", *entries))
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [("Ti\0ny", "Tiny"), ("\0", "of its file"), ("🙂" * 300, "🙂" * 200), ("x" * 100_000, "x" * 200)],
+    ids=["NUL", "NUL alone", "emoji", "long"],
+)
+def test_a_name_is_one_that_can_be_kept_and_shown(tmp_path: Path, said: str, name: str) -> None:
+    path = write_gguf(tmp_path / "of its file.gguf", {**SAID, "general.name": said})
+    assert read_model_file(path).name == name

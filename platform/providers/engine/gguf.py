@@ -1,7 +1,8 @@
 """What a model file in GGUF says of itself, read from its head alone.
 
 The format is that of ggml-org/ggml, docs/gguf.md, versions 2 and 3. The `gguf` package reads all of a file's vocabulary
-into Python, seconds and hundreds of megabytes of it, to tell the ten numbers that are wanted here.
+into Python, seconds and hundreds of megabytes of it, to tell the ten numbers that are wanted here. Whoever made the file
+may mean harm: what is not wanted is skipped, and a head is bounded in all that it may make its reader do.
 """
 
 import struct
@@ -14,15 +15,25 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from text.strings import storable
+
 MAGIC = b"GGUF"
 VERSIONS = {2, 3}
-MAX_ENTRIES = 100_000  # of metadata, or tensors
-MAX_STRING_BYTES = 10_000_000  # a chat template has tens of thousands
-MAX_ARRAY = 10_000_000
+MAX_HEAD_BYTES = 64_000_000  # a vocabulary of 262,144 tokens takes about 10 MB
+MAX_ELEMENTS = 4_000_000  # of all arrays together
+MAX_ENTRIES = 10_000  # of metadata
+MAX_TENSORS = 100_000
+MAX_CHARACTERS = 200  # that are read of a string
 MAX_DIMENSIONS = 8
 ALIGNMENT = 32
 STRING, ARRAY = 8, 9
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+# What is wanted of the metadata, by how the keys end: the architecture's numbers begin with its name.
+WANTED = (
+    "general.architecture", "general.name", "general.alignment", "tokenizer.chat_template", ".context_length",
+    ".block_count", ".embedding_length", ".attention.head_count", ".attention.head_count_kv", ".attention.key_length",
+    ".pooling_type",
+)  # fmt: skip
 # Of the types of tensors: so many weights stand in so many bytes. Of one that is not here the size is not known.
 BLOCKS = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 40),
@@ -44,6 +55,10 @@ class ModelFileError(Exception):
     def translate(self) -> str:
         """Return the sentence in the language that is in force; Django's settings are needed for it."""
         return gettext(self._sentence) % self._values
+
+
+class HeadTooLargeError(Exception):
+    """The head is larger, or has more in it, than that of any model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,17 @@ def read_model_file(path: Path) -> ModelFile:
                 )
             try:
                 return _read(_Reader(file, size), path, size)
-            except (struct.error, EOFError, OverflowError, UnicodeDecodeError) as error:
+            except HeadTooLargeError as error:
+                raise ModelFileError(
+                    _(
+                        "%(path)s has a head that no model needs: more than %(megabytes)s MB, or %(count)s entries in its"
+                        " lists. Fetch another file."
+                    ),
+                    path=path,
+                    megabytes=MAX_HEAD_BYTES // 1_000_000,
+                    count=f"{MAX_ELEMENTS:,}",
+                ) from error
+            except (struct.error, EOFError, OverflowError) as error:
                 raise ModelFileError(
                     _("%(path)s is cut short or damaged: fetch it again. Its head cannot be read."), path=path
                 ) from error
@@ -99,11 +124,12 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
             path=path,
             version=version,
         )
-    tensors, entries = reader.count(), reader.count()
+    tensors, entries = reader.count(MAX_TENSORS), reader.count(MAX_ENTRIES)
     said: dict[str, Any] = {}
     for _entry in range(entries):
-        key = reader.text()
-        said[key] = reader.value(reader.number("I"))
+        key, value = reader.text(), reader.value(reader.number("I"))
+        if key.endswith(WANTED):
+            said[key] = value
     end = _find_end(reader, tensors, _find_number(said, "general.alignment") or ALIGNMENT)
     if size < end:
         raise ModelFileError(
@@ -114,7 +140,7 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
     architecture = str(said.get("general.architecture", ""))
     return ModelFile(
         path=path,
-        name=str(said.get("general.name") or path.stem),
+        name=str(said.get("general.name") or storable(path.stem)[:MAX_CHARACTERS]),
         architecture=architecture,
         size_bytes=size,
         context_tokens=_find_number(said, f"{architecture}.context_length"),
@@ -159,35 +185,46 @@ def _count_context_bytes(said: Mapping[str, Any], architecture: str) -> int:
 
 
 class _Reader:
-    """The head of a file, read forward; EOFError where it ends or says what cannot be."""
+    """The head of a file, read forward; EOFError where it ends or says what cannot be, HeadTooLargeError."""
 
     def __init__(self, file: BufferedReader, size: int) -> None:
         self._file, self._size = file, size
+        self._elements = 0  # of the arrays that were read
+        self.place = file.tell()
 
-    @property
-    def place(self) -> int:
-        return self._file.tell()
+    def _advance(self, count: int) -> None:
+        self.place += count
+        if self.place > self._size:
+            raise EOFError
+        if self.place > MAX_HEAD_BYTES:
+            raise HeadTooLargeError
 
     def take(self, count: int) -> bytes:
+        self._advance(count)
         read = self._file.read(count)
         if len(read) < count:
             raise EOFError
         return read
 
+    def skip(self, count: int) -> None:
+        self._advance(count)
+        self._file.seek(count, 1)
+
     def number(self, kind: str) -> Any:
         return struct.unpack(f"<{kind}", self.take(struct.calcsize(f"<{kind}")))[0]
 
-    def count(self) -> int:
+    def count(self, most: int) -> int:
         count = int(self.number("Q"))
-        if count > MAX_ENTRIES:
+        if count > most:
             raise EOFError
         return count
 
     def text(self) -> str:
+        """Return a string, or its first MAX_CHARACTERS, as a database can keep it."""
         length = self.number("Q")
-        if length > min(MAX_STRING_BYTES, self._size):
-            raise EOFError
-        return self.take(length).decode("utf-8", "replace")
+        read = self.take(min(length, 4 * MAX_CHARACTERS))
+        self.skip(length - len(read))
+        return storable(read.decode("utf-8", "replace"))[:MAX_CHARACTERS]
 
     def value(self, kind: int) -> Any:
         """Return a value; of an array only how long it is, for none is needed here."""
@@ -195,13 +232,18 @@ class _Reader:
             return self.text()
         if kind == ARRAY:
             each, length = self.number("I"), self.number("Q")
-            if length > MAX_ARRAY or each == ARRAY:  # no model has one within another
+            if length > self._size or each == ARRAY:  # no model has one within another
                 raise EOFError
+            self._elements += length
+            if self._elements > MAX_ELEMENTS:
+                raise HeadTooLargeError
             if each in SCALARS:
-                self._file.seek(length * struct.calcsize(f"<{SCALARS[each]}"), 1)
-            else:
+                self.skip(length * struct.calcsize(f"<{SCALARS[each]}"))
+            elif each == STRING:
                 for _element in range(length):
-                    self.value(each)
+                    self.skip(self.number("Q"))
+            else:
+                raise EOFError
             return [length]
         if kind not in SCALARS:
             raise EOFError
