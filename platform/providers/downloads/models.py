@@ -50,6 +50,13 @@ class Download(models.Model):
         REFUSED = "refused", _("The server refused the request.")
         HTML = "html", _("The address gave a web page, no file. That of the file itself ends in .gguf.")
         NOT_GGUF = "not_gguf", _("What came is no whole model in GGUF, and was removed.")
+        UNCHECKED = (
+            "unchecked",
+            _(
+                "Its check broke off three times, as where memory runs out. What has come is kept: go on where you trust"
+                " it, or remove it."
+            ),
+        )
         CHECKSUM = (
             "checksum",
             _("The file is not the one that was promised: its checksum differs. It was removed."),
@@ -73,6 +80,7 @@ class Download(models.Model):
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.ACTIVE)
     failure = models.CharField(_("last error"), max_length=16, choices=Failure, blank=True)
     attempts = models.PositiveIntegerField(_("failed attempts"), default=0)
+    checks = models.PositiveIntegerField(_("checks begun"), default=0)
     next_at = models.DateTimeField(_("goes on at"), default=timezone.now)
     created_at = models.DateTimeField(_("begun"), default=timezone.now)
 

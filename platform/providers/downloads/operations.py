@@ -57,7 +57,7 @@ def pause_download(download_id: int) -> None:
 def resume_download(download_id: int, now: datetime) -> None:
     """Go on where it rests, failed or waits."""
     waiting = Download.objects.filter(pk=download_id).exclude(state=State.DONE)
-    if waiting.update(state=State.ACTIVE, failure="", attempts=0, next_at=now):
+    if waiting.update(state=State.ACTIVE, failure="", attempts=0, checks=0, next_at=now):
         enqueue(SWEEP)
 
 

@@ -30,6 +30,7 @@ State, Failure = Download.State, Download.Failure
 PROGRESS_INTERVAL = timedelta(seconds=1)
 MARGIN_BYTES = 1_000_000_000  # that the disk keeps free: the database lies there too
 MAX_ATTEMPTS = 8  # one after another that bring nothing
+MAX_CHECKS = 3  # that ended with their process
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LENGTH = re.compile(r"\d{1,18}\Z")
 CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})\Z")
@@ -174,7 +175,7 @@ class Transfer:
     def install(self) -> None:
         """Check the file and put it in its place; TransferError, StoppedError."""
         row, path = self.row, open_folder() / self.row.file_name
-        digest = check_file(self.part)
+        digest = check_file(row, self.part)
         if not row.sha256:
             pin, _is_new = PinnedDigest.objects.get_or_create(
                 url=row.url, defaults={"sha256": digest, "pinned_at": self.clock()}
@@ -241,8 +242,15 @@ def find_validator(stream: Stream) -> str:
     return found if VALIDATOR.match(found) else ""
 
 
-def check_file(path: Path) -> str:
-    """Return the file's SHA-256; TransferError where it is no whole model in GGUF."""
+def check_file(row: Download, path: Path) -> str:
+    """Return the file's SHA-256; TransferError where it is no whole model in GGUF, StoppedError.
+
+    It is counted before it begins: what kills its process again and again is given up.
+    """
+    if row.checks >= MAX_CHECKS:
+        raise TransferError(Failure.UNCHECKED)
+    row.checks += 1
+    update_active(row, checks=row.checks)
     try:
         read_model_file(path)
     except ModelFileError as error:
@@ -260,7 +268,7 @@ def is_in_place(row: Download) -> bool:
     if not path.exists():
         return False
     wanted = row.sha256 or PinnedDigest.objects.filter(url=row.url).values_list("sha256", flat=True).first()
-    if not wanted or check_file(path) != wanted:
+    if not wanted or check_file(row, path) != wanted:
         raise TransferError(Failure.NAME_TAKEN)
     return True
 

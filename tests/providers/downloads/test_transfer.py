@@ -20,9 +20,9 @@ from providers.downloads.operations import (
     start_download,
 )
 from providers.downloads.storage import lock_part
-from providers.downloads.transfer import MAX_ATTEMPTS, run_download
+from providers.downloads.transfer import MAX_ATTEMPTS, MAX_CHECKS, run_download
 from providers.guarded_http import BLOCK_BYTES
-from tests.fixtures.faults import count, killed
+from tests.fixtures.faults import begins, count, killed
 from tests.fixtures.file_server import FileServer
 from tests.fixtures.gguf import SAID, write_gguf
 
@@ -301,6 +301,20 @@ def test_killed_before_any_statement_it_is_run_again(server: FileServer, home: P
         assert fetch().state == State.DONE
         assert list_folder(home) == ["tiny.gguf"]
         remove_download(Download.objects.get().pk)
+
+
+def test_a_file_whose_check_kills_its_process_is_given_up_until_somebody_has_it_go_on(
+    server: FileServer, home: Path
+) -> None:
+    row = start_download(server.url, NOON)
+    for _ in range(MAX_CHECKS):
+        with killed(begins('SELECT "providers_pinneddigest"')):  # comes right after the check
+            run(row)
+    row = run(row)
+    assert (row.state, row.failure, row.is_received) == (State.FAILED, Failure.UNCHECKED, True)
+    resume_download(row.pk, NOON)
+    assert run(row).state == State.DONE
+    assert len(server.ranges) == 1
 
 
 def test_killed_between_its_name_and_the_row_it_is_found_in_its_place(server: FileServer, home: Path) -> None:
