@@ -12,6 +12,7 @@ from providers.errors import AddressRefused, ModelLoading, ProviderError, Provid
 from providers.guarded_http import OutboundError
 
 SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
+MAX_SHOWN_CHARACTERS = 500
 # Everything that the SDK, the clients below it and their guard raise when a call fails.
 SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError, OutboundError)
 FORBIDDEN = {"bad_address", "bad_port", "not_https", "not_public"}  # codes of OutboundError
@@ -23,12 +24,20 @@ def redact(text: str, api_key: str) -> str:
     return SECRET.sub("…", text.replace(api_key, "…") if api_key else text)
 
 
+def excerpt(came: bytes, api_key: str) -> str:
+    """Return the beginning of what a server answered, redacted as a whole: half of a key would not be found."""
+    return redact(came.decode(errors="replace"), api_key)[:MAX_SHOWN_CHARACTERS]
+
+
 def extract_message(body: object) -> str:
     """Return the human part of an error's body, in any of the forms that servers use; else the body itself."""
     found = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(found, dict):
         found = found.get("message") or found.get("detail") or found
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    try:
+        return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    except RecursionError:
+        return "An error that is nested too deeply"
 
 
 def make_error(status: int | None, message: str) -> ProviderError:

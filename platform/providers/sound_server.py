@@ -14,13 +14,19 @@ import openai
 
 from providers.clients import get_http_client
 from providers.errors import ProviderUnavailable
-from providers.sdk_errors import SDK_ERRORS, extract_message, make_error, redact, translate_error
+from providers.sdk_errors import (
+    SDK_ERRORS,
+    excerpt,
+    extract_message,
+    make_error,
+    redact,
+    translate_error,
+)
 
 P = ParamSpec("P")
 Request = Callable[P, Coroutine[Any, Any, bytes]]
 
 MAX_BYTES = 50_000_000
-MAX_SHOWN_CHARACTERS = 500
 FIRST_ERROR_STATUS = 400
 
 
@@ -74,10 +80,10 @@ class SoundServer:
                 if response.status_code < FIRST_ERROR_STATUS:
                     return body
                 try:
-                    words = extract_message(json.loads(body))
-                except ValueError:
-                    words = body[:MAX_SHOWN_CHARACTERS].decode(errors="replace")
-                raise make_error(response.status_code, redact(words, self.api_key))
+                    words = redact(extract_message(json.loads(body)), self.api_key)
+                except (ValueError, RecursionError):
+                    words = excerpt(body, self.api_key)
+                raise make_error(response.status_code, words)
 
     @_retry_if_disconnected
     async def request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:

@@ -10,7 +10,6 @@ from providers.selection import Capability, get_sound_settings
 
 DEFAULT_MODEL = "whisper-1"
 MAX_PROMPT_CHARACTERS = 800  # about as many as whisper's 224 tokens
-MAX_SHOWN_CHARACTERS = 500
 LANGUAGE_TAGS = {
     **{
         "english": "en",
@@ -78,12 +77,12 @@ async def transcribe(
 
 
 def _read_transcript(body: bytes, language: str, api_key: str) -> Transcript:
-    from providers.sdk_errors import extract_message, redact
+    from providers.sdk_errors import excerpt, extract_message, redact
 
     try:
         answer = json.loads(body)
-    except ValueError:
-        shown = body[:MAX_SHOWN_CHARACTERS].decode(errors="replace")
+    except (ValueError, RecursionError):
+        shown = excerpt(body, api_key)
         raise ProviderUnavailable(f"No JSON came from /audio/transcriptions: {shown}") from None
     if not isinstance(answer, dict) or not isinstance(answer.get("text"), str):
         shown = redact(extract_message(answer), api_key)

@@ -110,6 +110,14 @@ def test_what_went_wrong_is_said_and_the_key_is_not(
     assert KEY not in shown
 
 
+def test_half_of_a_surrogate_pair_is_shown_as_a_mark(at_home: Client, server: RehearsalServer) -> None:
+    add(at_home, server.url)
+    events = ['data: {"choices": [{"delta": {"content": "Hello \\ud83d!"}}]}\n\n', "data: [DONE]\n\n"]
+    server.script({"events": events})
+    send(at_home, f"{PAGE}{OwnProvider.objects.get().pk}/try/")
+    assert "Hello \ufffd!" in at_home.get(PAGE).content.decode()
+
+
 @pytest.mark.parametrize(
     "address",
     [

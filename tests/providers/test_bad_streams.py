@@ -11,6 +11,8 @@ from providers.errors import ProviderUnavailable
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.providers.test_chat import Make, broken, calls, delta, heard, text
 
+NESTED = "[" * 1_000 + "]" * 1_000  # read as JSON, and too deep to be written
+
 
 @pytest.mark.parametrize(
     "event",
@@ -23,7 +25,10 @@ from tests.providers.test_chat import Make, broken, calls, delta, heard, text
         {"choices": [{"delta": {"tool_calls": [{"function": "a"}]}}]},
         {"choices": [], "usage": "much"},
         {"error": {"code": "9" * 5000, "message": "no"}},
-        "[" * 100_000,
+        f"data: {'[' * 100_000}\n\n",
+        f'data: {{"choices": [{NESTED}]}}\n\n',
+        f'data: {{"error": {NESTED}}}\n\n',
+        f'data: {{"choices": [{{"delta": {{"tool_calls": [{{"id": {NESTED}}}]}}}}]}}\n\n',
     ],
     ids=lambda event: str(event)[:50],
 )

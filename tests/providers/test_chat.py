@@ -14,6 +14,7 @@ from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
 from providers.clients import IDLE_SECONDS, aclose_clients, get_chat_client
 from providers.errors import ModelLoading, ProviderRefused, ProviderUnavailable
+from providers.sdk_errors import MAX_SHOWN_CHARACTERS
 from providers.selection import get_provider
 from providers.tokens import estimate_answer, estimate_messages
 from tests.fixtures.model_servers import serve
@@ -407,6 +408,20 @@ async def test_broken_json_is_unavailable_and_tells_no_key(
     assert isinstance(error, ProviderUnavailable)
     assert "{nonsense" in error.said
     assert api_key not in f"{error.said} {error}"
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "text/html", "application/json"])
+@pytest.mark.parametrize("begin", ["{nonsense ", '{"choices": ["', '{"said": "'])
+async def test_no_half_of_a_key_is_told_where_the_words_are_cut(
+    make_chat: Make, api_key: str, begin: str, kind: str
+) -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        line = f'{begin.ljust(MAX_SHOWN_CHARACTERS - 10, "x")}{api_key}"' + ("]}" if "[" in begin else "}")
+        return web.Response(text=f"data: {line}\n\n" if "stream" in kind else line, content_type=kind)
+
+    with serve({"/v1/chat/completions": answer}) as url:
+        _, error = await broken(make_chat(f"{url}/v1"))
+    assert api_key[:8] not in f"{error.said} {error}"
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,12 @@ def test_what_was_heard_before_a_failure_is_given_before_it(bad: bytes) -> None:
         next(given)
 
 
+def test_a_finish_reason_that_is_no_text_is_passed_over() -> None:
+    parser = StreamParser("")
+    list(parser.feed([event({"content": "Yes."}, finish_reason=["length"])]))
+    assert (parser.is_whole, parser.is_cut, parser.end()) == (False, False, [])
+
+
 def read_in_parts(text: str, size: int) -> str:
     """Return what the splitter makes of a text that comes in parts of so many characters."""
     splitter = ThoughtSplitter()

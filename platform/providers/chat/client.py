@@ -28,7 +28,7 @@ from providers.error_bodies import cut_error_body_async
 from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
 from providers.guarded_client import build_guard
 from providers.guarded_http import OutboundError
-from providers.sdk_errors import SDK_ERRORS, redact, translate_error
+from providers.sdk_errors import SDK_ERRORS, translate_error
 from providers.tls import get_tls_context
 from providers.tokens import estimate_messages, neutralise_messages
 
@@ -121,8 +121,6 @@ class ChatClient:
                         yield event
                 break
             except ProviderError as error:
-                error.said = redact(error.said, self._api_key)  # what came may repeat what was sent
-                error.args = (error.said,)
                 if parser.has_begun:
                     error.usage = parser.count_usage(messages, body.get("tools", ()))
                     raise
@@ -181,7 +179,7 @@ class ChatClient:
                 )
                 response = cast(httpx2.Response, await posted)
             try:
-                async for event in read_events(response, parser, deadline):
+                async for event in read_events(response, parser, deadline, self._api_key):
                     yield event
             finally:
                 await response.aclose()

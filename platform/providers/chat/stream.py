@@ -21,12 +21,11 @@ from django.conf import settings
 
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
 from providers.errors import AnswerWithheld, MalformedError, ProviderError, ProviderUnavailable
-from providers.sdk_errors import SDK_ERRORS, translate_stream_error
+from providers.sdk_errors import SDK_ERRORS, excerpt, translate_stream_error
 from providers.tokens import estimate_answer, estimate_messages
 
 DONE = b"[DONE]"
 MAX_LINE_BYTES = 256_000
-MAX_SHOWN_CHARACTERS = 500
 ANSWER_SECONDS = 900.0  # a server may trickle for as long as it never falls silent
 DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
 MAX_BYTES = 32_000_000
@@ -43,8 +42,8 @@ FENCE = "```"
 Text = Piece | Thought | Retracted
 
 
-def parse_event(payload: bytes) -> dict[str, Any]:
-    """Return an event's object; ProviderUnavailable where it is none, with its first characters."""
+def parse_event(payload: bytes, api_key: str) -> dict[str, Any]:
+    """Return an event's object; ProviderUnavailable where it is none, with its first characters without the key."""
     event: object = None
     try:
         event = orjson.loads(payload)
@@ -52,8 +51,7 @@ def parse_event(payload: bytes) -> dict[str, Any]:
         with suppress(ValueError, RecursionError):
             event = json.loads(payload)  # takes half a surrogate pair and NaN too
     if not isinstance(event, dict):
-        shown = payload[:MAX_SHOWN_CHARACTERS].decode(errors="replace")
-        raise ProviderUnavailable(f"What came was no JSON object: {shown}")
+        raise ProviderUnavailable(f"What came was no JSON object: {excerpt(payload, api_key)}")
     return event
 
 
@@ -102,18 +100,19 @@ class StreamParser:
                 if payload.startswith(DONE):
                     self.is_whole = self.is_ended = True
                     break
-                texts += self.read(parse_event(payload))
+                texts += self.read(payload)
         except ProviderError:
             yield from _join(texts)
             raise
         yield from _join(texts)
 
-    def read(self, event: dict[str, Any]) -> list[Text]:
+    def read(self, payload: bytes) -> list[Text]:
         """Return what an event says; ProviderError where it tells of a failure, or is no event of a chat."""
+        event = parse_event(payload, self._api_key)
         try:
             return self._keep(self._read(event))
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as wrong:
-            shown = str(event)[:MAX_SHOWN_CHARACTERS]
+        except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as wrong:
+            shown = excerpt(payload, self._api_key)
             raise ProviderUnavailable(f"What came was no event of a chat: {shown}") from wrong
 
     def end(self) -> list[Text | ToolCall]:
@@ -437,19 +436,19 @@ class Deadline:
 
 
 async def read_events(
-    response: httpx2.Response, parser: StreamParser, deadline: Deadline
+    response: httpx2.Response, parser: StreamParser, deadline: Deadline, api_key: str
 ) -> AsyncIterator[Event]:
     """Yield what the response says, tool calls last; ProviderError where it breaks off, fails or takes too long."""
     kind = response.headers.get("content-type", "")
     if "html" in kind:
-        shown = (await _read_all(response, deadline))[:MAX_SHOWN_CHARACTERS].decode(errors="replace")
+        shown = excerpt(await _read_all(response, deadline), api_key)
         raise ProviderUnavailable(f"HTML came in place of an answer: {shown}", status=response.status_code)
     if "json" in kind and "stream" not in kind and "ndjson" not in kind:
-        answer = parse_event(await _read_all(response, deadline))
+        answer = await _read_all(response, deadline)
         for text in parser.read(answer):
             yield text
-        if "choices" not in answer:
-            raise ProviderUnavailable(f"What came was no answer: {str(answer)[:MAX_SHOWN_CHARACTERS]}")
+        if b'"choices"' not in answer:
+            raise ProviderUnavailable(f"What came was no answer: {excerpt(answer, api_key)}")
     else:
         async for event in _read_stream(response, parser, deadline):
             yield event

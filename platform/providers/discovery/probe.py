@@ -30,6 +30,7 @@ from providers.discovery.listing import read_server
 from providers.errors import EmptyAnswer, MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.selection import ChatProvider
 from providers.tokens import estimate
+from text.strings import storable
 
 TIMEOUTS = Timeouts(connect_seconds=5.0, first_piece_seconds=180.0, silence_seconds=30.0, retries=2)
 TIMEOUT_SECONDS = 240.0  # of the sentence: a large model is first read from disk
@@ -187,6 +188,7 @@ async def _settle(finding: Awaitable[bool | None]) -> bool | None:
 
 async def _ask_sentence(client: ChatClient, sentence: str, timeout_seconds: float) -> _Answer:
     answer = await _ask(client, _say(sentence), timeout_seconds, MAX_CHARACTERS)
+    answer.text = storable(answer.text)  # no page can show half of a surrogate pair
     if not answer.text.strip():
         raise EmptyAnswer("The answer was empty")
     return answer

@@ -13,7 +13,7 @@ import openai
 from providers.embedding.embedder import PLAIN_PROFILE, EmbeddingProfile, Floats, normalised
 from providers.error_bodies import cut_error_body
 from providers.errors import ProviderError, ProviderRefused
-from providers.sdk_errors import SDK_ERRORS, translate_error
+from providers.sdk_errors import SDK_ERRORS, excerpt, redact, translate_error
 from providers.tls import get_tls_context
 from providers.tokens import Metered, estimate, note, split
 
@@ -101,7 +101,7 @@ class RemoteEmbedder:
             usage = answer.get("usage") if isinstance(answer, dict) else None
             counted = usage.get("prompt_tokens") if isinstance(usage, dict) else None
             tokens = counted if isinstance(counted, int) and counted >= 0 else None
-            return normalised(_read_vectors(answer, len(texts), width))
+            return normalised(_read_vectors(answer, len(texts), width, self._api_key))
         except ProviderError as error:
             failed = error
             raise
@@ -117,15 +117,16 @@ class RemoteEmbedder:
             return response.json()
         except SDK_ERRORS as error:
             raise translate_error(error, self._api_key) from error
-        except ValueError:
-            raise ProviderRefused(f"No JSON came from /embeddings: {response.text[:500]}") from None
+        except (ValueError, RecursionError):
+            shown = excerpt(response.content, self._api_key)
+            raise ProviderRefused(f"No JSON came from /embeddings: {shown}") from None
 
 
-def _read_vectors(answer: object, count: int, width: int | None) -> Floats:
+def _read_vectors(answer: object, count: int, width: int | None, api_key: str) -> Floats:
     """Return the vectors of an answer; ProviderRefused with what is wrong with them."""
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list):
-        raise ProviderRefused(f"The answer of /embeddings has no data: {str(answer)[:500]}")
+        raise ProviderRefused(f"The answer of /embeddings has no data: {redact(str(answer), api_key)}")
     try:
         rows = [
             _read_row(entry["embedding"]) for entry in sorted(data, key=lambda entry: entry.get("index", 0))

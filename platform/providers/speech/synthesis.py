@@ -29,7 +29,6 @@ ENGINES = MappingProxyType(  # loaded when they speak: most of them load the SDK
 )
 MIN_LIMIT_SECONDS, MAX_LIMIT_SECONDS, LIMIT_SECONDS_A_LETTER = 30.0, 600.0, 2.0
 MAX_LETTERS_A_SECOND = 150  # four times as fast as anyone speaks: what is shorter is not all of it
-MAX_SHOWN_BYTES = 300
 LETTER = re.compile(r"\w")
 PAGE = re.compile(rb"\s*(?:<!doctype|<html|<\?xml|\{)", re.IGNORECASE)
 
@@ -96,11 +95,10 @@ def _read_speech(content: bytes, request: SpeechRequest, api_key: str) -> Sound:
 
 
 def _describe_fault(error: SoundError, content: bytes, max_seconds: float, api_key: str) -> str:
-    from providers.sdk_errors import redact  # it loads the SDK
+    from providers.sdk_errors import excerpt  # it loads the SDK
 
     if error.code == "too_long":
         return f"The sound is longer than {max_seconds:g} s"
     if PAGE.match(content):
-        page = content[:MAX_SHOWN_BYTES].decode(errors="replace")
-        return redact(f"A page came in place of sound: {page}", api_key)
+        return f"A page came in place of sound: {excerpt(content, api_key)}"
     return "Nothing came" if not content else f"What came is no sound ({error.said}), {len(content)} bytes"
