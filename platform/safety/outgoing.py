@@ -53,8 +53,8 @@ class Judgement(BaseModel):
 def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False) -> str:
     """Return the name of the rule for which the text is held back; "" where it may go.
 
-    The chat model is asked about what breaks no rule and was not asked for, unless settings.CHECK_BY_MODEL is off, or it
-    is the operator's and the payer has no tokens left. Where it fails, answers in another form, or names no words of the
+    The chat model is asked about what breaks no rule and was not asked for, unless settings.CHECK_BY_MODEL is off, or the
+    payer has no tokens left. Where it fails, answers in another form, or names no words of the
     text that press, the text goes. Raise ProviderBusy where it may not be asked now.
     """
     rule = find_broken_rule(text)
@@ -79,12 +79,12 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
 def _is_model_asked(payer: Payer | None) -> bool:
     """Return whether the chat model judges too: as the operator has set it, else wherever it is a real one.
 
-    The operator's does not where the payer has no tokens left, as may be where their own model wrote the text.
+    It does not where the payer has no tokens left, as may be where their own model wrote the text.
     """
     provider, by_model = get_provider(Capability.BACKGROUND), settings.CHECK_BY_MODEL
     if by_model is False or (by_model is None and provider.is_rehearsal):
         return False
-    return payer is None or provider.is_own or has_tokens_left(payer.user_id, timezone.now())
+    return payer is None or has_tokens_left(payer.user_id, timezone.now())
 
 
 def find_broken_rule(text: str) -> str:
