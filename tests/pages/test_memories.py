@@ -46,7 +46,7 @@ def test_a_search_costs_the_same_for_few_and_for_many(
     lines = [Line(role="user", text=f"Tea number {number}", at=timezone.now()) for number in range(count)]
     import_log(mira, lines, timezone.now())
     # session, user, companion; five make the first cue's space; entries, likeness, a closer look, memories, messages
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(13):
         assert len(texts(at_home.get(f"/companions/{mira.pk}/memories/?q=tea"))) == count
 
 
