@@ -97,11 +97,10 @@ def test_of_very_many_tool_calls_the_first_are_taken() -> None:
     assert collector.finish() == [ToolCall(f"{at}", "x", "{}") for at in range(MAX_OPEN_CALLS)]
 
 
-def test_arguments_have_an_end(settings: Any) -> None:
-    settings.ANSWER_CHARACTERS = 100
+def test_arguments_have_an_end() -> None:
     collector = ToolCallCollector()
-    changes = [{"index": at % 2, "function": {"name": "x", "arguments": "a" * 10}} for at in range(11)]
+    changes = [{"index": at % 2, "function": {"name": "x", "arguments": "a" * 100_000}} for at in range(11)]
     collector.feed(changes[:10])
-    assert [call.arguments for call in collector.finish()] == ["a" * 50, "a" * 50]
-    with pytest.raises(MalformedError, match="more than 100 characters"):
+    assert [call.arguments for call in collector.finish()] == ["a" * 500_000] * 2
+    with pytest.raises(MalformedError, match="more than 1,000,000 characters"):
         collector.feed(changes[10:])

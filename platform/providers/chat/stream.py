@@ -17,7 +17,6 @@ from typing import Any, cast
 
 import httpx2
 import orjson
-from django.conf import settings
 
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
 from providers.errors import AnswerWithheld, MalformedError, ProviderError, ProviderUnavailable
@@ -32,6 +31,7 @@ MAX_BYTES = 32_000_000
 MAX_WHOLE_BYTES = 4_000_000  # of an answer that is not streamed, and is read at one go
 MAX_HELD_CHARACTERS = 1_000  # of text that waits for what follows; white space may go on for ever
 MAX_OPEN_CALLS = 64  # tool calls of one answer; a turn runs far fewer
+MAX_ARGUMENT_CHARACTERS = 1_000_000  # of all of them; what is too long for a tool is told to the model
 MAX_TOKENS = 2**31 - 1  # as many as a database column counts
 CUT_REASONS = {"length", "max_tokens", "model_length"}
 OPEN_THOUGHT, CLOSE_THOUGHT = "<think>", "</think>"
@@ -367,9 +367,9 @@ class ToolCallCollector:
             if arguments := _as_text(function.get("arguments")):
                 call.arguments.append(arguments)
                 self._characters += len(arguments)
-            if self._characters > settings.ANSWER_CHARACTERS:
-                most = settings.ANSWER_CHARACTERS
-                raise MalformedError(f"The arguments of the tool calls have more than {most:,} characters")
+            if self._characters > MAX_ARGUMENT_CHARACTERS:
+                most = f"{MAX_ARGUMENT_CHARACTERS:,}"
+                raise MalformedError(f"The arguments of the tool calls have more than {most} characters")
 
     def _find(self, index: int | None, id_: str, name: str) -> _OpenCall | None:
         """Return the open call that a change goes on with, or a new one; None where there are too many."""
