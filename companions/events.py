@@ -34,6 +34,7 @@ from providers.errors import (
     ContextTooLong,
     EmptyAnswer,
     LimitReached,
+    MalformedError,
     ModelLoading,
     ModelMissing,
     ProviderBusy,
@@ -196,6 +197,7 @@ FAILURES = (
     AnswerWithheld,
     ContextTooLong,
     EmptyAnswer,
+    MalformedError,
 )
 CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"
 OWN_MODEL_FAILED = "own_model_failed"

@@ -45,15 +45,13 @@ def describe_state(companion: Companion, now: datetime) -> ModelState:
     """Return how things stand with the companion's model."""
     mind = get_mind(companion)
     with preferring(companion.preference):
-        others = [
-            each.model for each in find_providers() if each.model != mind.model and not each.is_rehearsal
-        ]
+        real = [provider.model for provider in find_providers() if not provider.is_rehearsal]
         own = find_providers(model=mind.model)
     return ModelState(
         model=mind.model,
         is_there=not mind.model or bool(own),
         allows_stand_in=mind.allows_stand_in,
-        other=next(iter(others), ""),
+        other=next((model for model in real if model != mind.model), ""),
         proposed=find_proposed_model(companion, now),
     )
 

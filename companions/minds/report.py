@@ -122,10 +122,8 @@ def describe_report(report: Mapping[str, Any]) -> list[Line]:
         is_clear = told["p"] < CLEAR_P
         low, high, own, other = (form(told[part]) for part in ("low", "high", "own", "other"))
         between = low if low == high else _("between %(low)s and %(high)s") % {"low": low, "high": high}
-        change, is_same = (
-            _("difference: %(between)s") % {"between": between},
-            not is_clear and own == other and low == high,
-        )
+        change = _("difference: %(between)s") % {"between": between}
+        is_same = not is_clear and own == other and low == high
         lines.append(Line(labels[name], own, other, change, is_clear, is_same))
     if meaning := report.get("meaning"):
         distance = _("%(share)s apart, where 0 %% is the same") % {

@@ -54,9 +54,8 @@ def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
         )
     )
     priced = Provider.objects.exclude(prompt_price=None, completion_price=None)
-    rows = {
-        (row.base_url, row.model): row for row in priced.order_by("capability")
-    }  # those of the talk come last
+    # Where a server stands there for the work beside the talk too, the talk's prices are taken.
+    rows = {(row.base_url, row.model): row for row in priced.order_by("capability")}
     talk, every, costs = Counter[str](), Counter[str](), dict[str, Decimal]()
     for call in calls:
         model, sent, received = call["model"], call["sent"], call["received"]

@@ -67,10 +67,12 @@ def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpRespons
         answers = [text for row in exchanges for text in (row.own_text, row.other_text)]
         context |= {"exchanges": exchanges, "total": len(answers), "done": len(answers) - answers.count(None)}
     if comparison and comparison.report:
-        report = comparison.report
-        lines = describe_report(report)
-        context |= {"lines": lines, "weight": describe_weight(report)}
-        context["same"] = [line.label for line in lines if line.is_same]
+        lines = describe_report(comparison.report)
+        context |= {
+            "lines": [line for line in lines if not line.is_same],
+            "same": [line.label for line in lines if line.is_same],
+            "weight": describe_weight(comparison.report),
+        }
     is_part = request.htmx.target == "comparison"
     template = "minds/_comparison.html" if is_part else "minds/comparison.html"
     return render(request, template, context, status=status)

@@ -67,8 +67,8 @@ class TurnContext:
     """A reply on its way, with what it is made from.
 
     `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
-    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it, and where
-    that fails at once, the first of `stand_ins`, each of another model, that does not; `mood` goes from -1 to 1.
+    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it. Where it
+    fails at once, one of `stand_ins` does, each of another model. `mood` goes from -1 to 1.
     """
 
     reply: Reply

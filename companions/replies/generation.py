@@ -170,8 +170,7 @@ class Generation:
         Return whether one did; where all fail, the first error tells.
         """
         turn = self.turn
-        has_begun = self.said.text or self.said.thought or self.said.tool_calls
-        if has_begun or not may_another_answer(error):
+        if self._has_begun or not may_another_answer(error):
             return False
         for provider in turn.stand_ins:
             with preferring(replace(turn.companion.preference, chat_model=provider.model)):
@@ -180,11 +179,15 @@ class Generation:
                 try:
                     await self._answer_by(call)
                 except ProviderError:
-                    if self.said.text:
+                    if self._has_begun:  # no answer is by two models
                         raise
                 else:
                     return True
         return False
+
+    @property
+    def _has_begun(self) -> bool:
+        return bool(self.said.text or self.said.thought or self.said.tool_calls)
 
     async def _answer_by(self, call: ModelCall) -> None:
         """Ask the turn's provider, with as many rounds of tools as it wants, until it has said something."""

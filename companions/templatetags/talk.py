@@ -25,10 +25,11 @@ from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderR
 register = template.Library()
 
 HUE_STEP, FIRST_HUE = 30, 10
+PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
+# The failures at which another model may answer.
 UNANSWERED = {
     error.code for error in (ModelMissing, ProviderUnavailable, ProviderBusy, LimitReached, ProviderRefused)
 }
-PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
 
 
 def find_nearest_preset(hue: int) -> int:

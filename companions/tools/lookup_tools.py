@@ -112,9 +112,8 @@ class LookUp(Tool):
         ]
         if not meant:
             raise ToolError("There is no such diary entry. Call look_up with nothing named for a list.")
-        meant.sort(
-            key=lambda numbered: numbered[1].get_day(zone) != self.day
-        )  # first those that are told by this day
+        # First those that are told by this day.
+        meant.sort(key=lambda numbered: numbered[1].get_day(zone) != self.day)
         number, entry = meant[0]
         said = list_visible_to_models(context.companion.pk).filter(message__session=entry.session_id)
         rest = list(said.order_by("happened_at", "id")[self.after : self.after + MAX_MESSAGES])

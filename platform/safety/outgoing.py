@@ -54,8 +54,8 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
     """Return the name of the rule for which the text is held back; "" where it may go.
 
     The chat model is asked about what breaks no rule and was not asked for, unless settings.CHECK_BY_MODEL is off, or the
-    payer has no tokens left. Where it fails, answers in another form, or names no words of the
-    text that press, the text goes. Raise ProviderBusy where it may not be asked now.
+    payer has no tokens left. Where it fails, answers in another form, or names no words of the text that press, the text
+    goes. Raise ProviderBusy where it may not be asked now.
     """
     rule = find_broken_rule(text)
     if rule or is_asked_for or not _is_model_asked(payer):

@@ -355,7 +355,7 @@ class ToolCallCollector:
         self._characters = 0  # of all arguments
 
     def feed(self, changes: list[dict[str, Any]]) -> None:
-        """Take the changes of one event; MalformedError where arguments are longer than an answer may be."""
+        """Take the changes of one event; MalformedError where there are more than MAX_ARGUMENT_CHARACTERS."""
         for change in changes:
             function = change.get("function") or {}
             id_, name = _as_text(change.get("id")), _as_text(function.get("name"))
@@ -447,7 +447,7 @@ async def read_events(
         answer = await _read_all(response, deadline)
         for text in parser.read(answer):
             yield text
-        if b'"choices"' not in answer:
+        if "choices" not in parse_event(answer, api_key):
             raise ProviderUnavailable(f"What came was no answer: {excerpt(answer, api_key)}")
     else:
         async for event in _read_stream(response, parser, deadline):
