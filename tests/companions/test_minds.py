@@ -158,6 +158,12 @@ async def test_no_answer_is_by_two_models(
     first.script({"answer": "One two three four five.", "cut_after": 2})
     await ask(alice, mira, 3, "reply.failed")
     assert second.requests() == []
+    await in_thread(partial(choose_chat, "Third", second.url, "third"))
+    await in_thread(partial(choose_chat, "Second", second.url, "loud"))
+    first.script({"error": {"status": 401}})
+    second.script({"answer": "One two three four five.", "cut_after": 2})
+    await ask(alice, mira, 4, "reply.failed")
+    assert [request["model"] for request in second.requests()] == ["loud"]
 
 
 async def test_the_rehearsal_model_becomes_nobodys_own(alice: User, mira: Companion) -> None:
