@@ -17,6 +17,7 @@ from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
 from companions import creation
 from companions.characters import load_characters
+from companions.life.timers import set_timer
 from companions.models import ForgetProposal, Message, Mind, Reply
 from companions.replies.lifecycle import Said, finish, start
 from memory.core_memory import set_slot, write_block
@@ -245,6 +246,16 @@ for _days, text, answer in lines:
 compare(elm, language, now)
 away = made(characters["wren"], 2, tint=220, name={"en": "Rowan", "zh-hans": "阿枫"}[language])
 send_away(away, say(away, 0, text, "", state=Reply.State.FAILED).reply)
+reminded = made(characters["wren"], 2, tint=130, name={"en": "Ash", "zh-hans": "阿梣"}[language])
+asked_for, later = {
+    "en": ("Remind me in two hours to water the plants, please.", "And remind me tonight to call Ana."),
+    "zh-hans": ("请两个小时后提醒我浇花。", "今晚再提醒我给安娜打电话。"),
+}[language]
+kept_in_mind = {"en": "I will.", "zh-hans": "好的。"}[language]
+started = say(reminded, 0, asked_for, kept_in_mind)
+note = {"en": "Water the plants", "zh-hans": "浇花"}[language]
+set_timer(reminded, "2h", note, by="companion", now=now, is_asked_for=True, message=started.message)
+say(reminded, 0, later, kept_in_mind)
 told_of, very_long = wren.diary.first(), busy.diary.last()
 
 
@@ -311,6 +322,7 @@ print(
             "talk-forget": talk(asker),
             "talk-away": talk(away),
             "talk-offered": talk(elm),
+            "talk-timers": talk(reminded),
             "comparison": talk(elm) + "mind/comparison/",
             "comparison-none": talk(away) + "mind/comparison/",
             "pursuits": talk(asker) + "pursuits/",
