@@ -4,9 +4,10 @@ from datetime import datetime
 
 from companions.models import Companion, Mind, Reply
 from companions.prompting.turn_prompt import TEMPLATE
+from providers.chat_provider import ChatProvider
 from providers.errors import ModelMissing
 from providers.preference import preferring
-from providers.selection import ChatProvider, find_providers, get_provider, is_rehearsal
+from providers.selection import find_providers, get_provider, is_rehearsal
 
 
 def get_mind(companion: Companion) -> Mind:

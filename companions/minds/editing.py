@@ -11,7 +11,8 @@ from companions.minds.choice import get_mind, take_model
 from companions.minds.presets import FALLBACK_LANGUAGE, load_presets
 from companions.minds.sampling import check_context, check_sampling
 from companions.models import Companion, Mind
-from providers.selection import Capability, ChatProvider, find_own, find_providers
+from providers.chat_provider import ChatProvider
+from providers.selection import Capability, find_own, find_providers
 
 
 def list_providers(user_id: int, capability: Capability) -> dict[str, ChatProvider]:

@@ -49,8 +49,8 @@ from memory.recall.recall import (
 from memory.recall.traits import is_small_talk
 from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.chat.adaptation import merge_roles
+from providers.chat_provider import ChatProvider
 from providers.errors import LimitReached
-from providers.selection import ChatProvider
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 

@@ -43,10 +43,11 @@ from jobs.background import in_thread, in_thread_with_retry, run_in_background
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.fallback import Asked, stream_with_fallback
 from providers.chat.sampling import Sampling
+from providers.chat_provider import OWN
 from providers.errors import EmptyAnswer, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.failures import may_another_answer, note_failure
 from providers.preference import preferring
-from providers.selection import OWN, find_fallbacks
+from providers.selection import find_fallbacks
 from providers.tokens import estimate_answer, estimate_messages
 from text.strings import storable
 

@@ -21,6 +21,7 @@ from accounts.models import User
 from accounts.rates import admit_to
 from database.encryption import DecryptionError
 from jobs.background import release_connections
+from providers.chat_provider import describe_own
 from providers.clients import run_in_background
 from providers.discovery.listing import ListingError, read_server
 from providers.discovery.models import Server
@@ -28,7 +29,7 @@ from providers.discovery.probe import try_provider
 from providers.failures import Failure, classify
 from providers.guarded_http import OutboundError, require_public
 from providers.models import OwnProvider, is_same_server, validate_key
-from providers.selection import describe_own, follow_own_change
+from providers.selection import follow_own_change
 
 UNPROCESSABLE = 422
 MAX_SHOWN_CHARACTERS = 300

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from accounts.errors import GateError
 from accounts.models import ModelCall, SoundCall, User
 from accounts.rates import admit_to
+from providers.chat_provider import OWN
 from providers.errors import MalformedError, ProviderRefused
 from providers.failures import note_failure
-from providers.selection import OWN
 from providers.tokens import Metered, metered
 
 NO_TOKENS = "no_tokens_left"

@@ -20,6 +20,7 @@ from config.download_admin import describe_downloads
 from config.engine_admin import RIGHTS, FileForm, describe_engines, find_files
 from jobs.background import release_connections
 from providers.admission import note_answer
+from providers.chat_provider import describe
 from providers.clients import run_in_background
 from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import ListingError, find_servers, read_server
@@ -29,7 +30,7 @@ from providers.downloads.storage import open_folder
 from providers.errors import ProviderError
 from providers.failures import classify
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
-from providers.selection import Capability, choose_chat, describe, get_provider, is_set_by_environment
+from providers.selection import Capability, choose_chat, get_provider, is_set_by_environment
 from safety.audit import record
 from safety.models import AuditEntry
 

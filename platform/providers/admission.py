@@ -15,9 +15,9 @@ from redis.exceptions import RedisError
 
 from jobs.background import one_per_loop
 from providers.chat.events import Messages, Usage
+from providers.chat_provider import ChatProvider
 from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderError
 from providers.failures import is_of_the_server
-from providers.selection import ChatProvider
 from providers.tokens import estimate_messages
 
 MAX_FAILURES, WINDOW_SECONDS = 5, 300  # in a row, the first and the last no further apart than this

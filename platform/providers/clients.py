@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import httpx2
 
     from providers.chat.client import ChatClient
+    from providers.chat_provider import ChatProvider
     from providers.embedding.embedder import Embedder
-    from providers.selection import ChatProvider
 
 T = TypeVar("T")
 IDLE_SECONDS = 3600.0  # longer than any answer takes

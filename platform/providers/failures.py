@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from providers.chat_provider import OWN
 from providers.errors import (
     AddressRefused,
     ContextTooLong,
@@ -16,7 +17,6 @@ from providers.errors import (
     ProviderRefused,
 )
 from providers.models import OwnProvider, Provider
-from providers.selection import OWN
 
 Failure = Provider.Failure
 MONEY = re.compile(

@@ -7,76 +7,30 @@ that time; an event loop, in which nothing may wait for it, goes by what its pro
 """
 
 import asyncio
-import ipaddress
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Min
 
-from database.encryption import DecryptionError
 from database.queries import DATABASE_UNAVAILABLE
-from providers.engine.registry import NOT_STARTED, read_running
+from providers.chat_provider import OWN, ChatProvider, count_slots, describe, describe_own
 from providers.engine.rows import want_engines
-from providers.errors import ModelMissing, ProviderRefused
+from providers.errors import ModelMissing
 from providers.models import OwnProvider, Provider
 from providers.preference import get_preference
 
 log = structlog.get_logger(__name__)
 Capability = Provider.Capability
 FRESH_SECONDS = 2.0
-ENGINE_DRY_MULTIPLIER = (
-    0.8  # small models, as people run them by themselves, often say the same again and again
-)
-OWN_SLOTS = 2  # of the worker's calls at once, over all own providers of one person
 MAX_PEOPLE = 1000  # whose own providers a process remembers
-OWN = "own"  # in place of the address of a person's own provider, which is nobody else's business
-
-
-@dataclass(frozen=True, slots=True)
-class ChatProvider:
-    """A server, a model on it, and what it can do.
-
-    `id` is its row's; None where the environment set it. `user_id` is whose own it is; None where it is the operator's.
-    """
-
-    base_url: str
-    model: str
-    api_key: str = field(repr=False)
-    context_tokens: int
-    slots: int
-    is_rehearsal: bool = False
-    id: int | None = None
-    dry_multiplier: float | None = None
-    user_id: int | None = None
-    has_lost_key: bool = False  # KITH_ENCRYPTION_KEY no longer opens it: it is not asked without
-    requests_per_minute: int | None = None
-    tokens_per_day: int | None = None
-
-    @property
-    def is_own(self) -> bool:
-        return self.user_id is not None
-
-    @property
-    def place(self) -> str:
-        """Return the address for records."""
-        return OWN if self.is_own else self.base_url
-
-    def require_key(self) -> str:
-        """Return the key, empty where it wants none; ProviderRefused where it has one that is lost."""
-        if self.has_lost_key:
-            raise ProviderRefused("KITH_ENCRYPTION_KEY no longer opens this provider's key", status=401)
-        return self.api_key
-
-
 ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in order of fallback
 
 
@@ -251,60 +205,6 @@ def read_active() -> ActiveProviders:
     return active
 
 
-def describe(row: Provider) -> ChatProvider:
-    """Return how the row's provider is asked. Kith's own engine has an address and a key of this run."""
-    context = row.context_tokens or settings.CONTEXT_TOKENS
-    if row.engine_file:
-        engine = read_running(settings.KITH_HOME).get(row.pk, NOT_STARTED)
-        return ChatProvider(
-            engine.base_url,
-            row.model,
-            settings.ENGINE_KEY,
-            context,
-            row.slots or 1,
-            id=row.pk,
-            dry_multiplier=ENGINE_DRY_MULTIPLIER,
-            requests_per_minute=row.requests_per_minute,
-            tokens_per_day=row.tokens_per_day,
-        )
-    slots = count_slots(row.base_url) if row.slots is None else row.slots
-    key = _open_key(row)
-    return ChatProvider(
-        row.base_url,
-        row.model,
-        key or "",
-        context,
-        slots,
-        id=row.pk,
-        has_lost_key=key is None,
-        requests_per_minute=row.requests_per_minute,
-        tokens_per_day=row.tokens_per_day,
-    )
-
-
-def describe_own(row: OwnProvider) -> ChatProvider:
-    """Return how a person's own provider is asked: through the guard, and by few of the worker's calls at once."""
-    key = _open_key(row)
-    return ChatProvider(
-        row.base_url,
-        row.model,
-        key or "",
-        row.context_tokens or settings.CONTEXT_TOKENS,
-        slots=OWN_SLOTS,
-        id=row.pk,
-        user_id=row.user_id,
-        has_lost_key=key is None,
-    )
-
-
-def _open_key(row: Provider | OwnProvider) -> str | None:
-    """Return the key; None where KITH_ENCRYPTION_KEY no longer opens it."""
-    try:
-        return row.api_key
-    except DecryptionError:
-        return None
-
-
 def _read_own(user_id: int) -> ActiveProviders:
     """Return the person's own providers (one query)."""
     return {OWN: [describe_own(row) for row in OwnProvider.objects.owned_by(user_id)]}
@@ -349,21 +249,6 @@ def choose_chat(
     row.save()
     follow_change()
     return row
-
-
-def count_slots(base_url: str) -> int:
-    """Return how many requests a chat server is taken to answer at once: 1 on this machine or in its network.
-
-    0, for as many as there are, of one elsewhere, and where there is none.
-    """
-    host = urlsplit(base_url).hostname or ""
-    if not host:
-        return 0
-    try:
-        is_near = ipaddress.ip_address(host).is_private
-    except ValueError:
-        is_near = "." not in host or host.endswith((".local", ".internal", ".localhost", ".lan"))
-    return 1 if is_near else 0
 
 
 def _is_in_loop() -> bool:

@@ -18,8 +18,8 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from jobs.background import one_per_loop
+from providers.chat_provider import ChatProvider
 from providers.errors import ProviderBusy
-from providers.selection import ChatProvider
 
 LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
 LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours

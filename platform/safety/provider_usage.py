@@ -9,8 +9,8 @@ from django.db.models import Aggregate, Count, F, FloatField, Q, Sum
 from django.db.models.functions import TruncHour
 
 from accounts.models import ModelCall, SoundCall
+from providers.chat_provider import describe
 from providers.models import Provider
-from providers.selection import describe
 
 SHOWN_HOURS = 24
 FAILED = ("unavailable", "refused")

@@ -12,8 +12,9 @@ from django.db import connections
 from django.test import Client
 
 from accounts.models import User
+from providers.chat_provider import OWN
 from providers.models import OwnProvider
-from providers.selection import OWN, follow_own_change
+from providers.selection import follow_own_change
 from tests.accounts.visits import submit
 from tests.fixtures.model_servers import listed, serve
 from tests.fixtures.rehearsal import RehearsalServer

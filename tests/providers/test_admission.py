@@ -21,6 +21,7 @@ from providers.admission import (
     note_error,
 )
 from providers.chat.events import Usage
+from providers.chat_provider import ChatProvider
 from providers.errors import (
     ContextTooLong,
     LimitReached,
@@ -30,7 +31,6 @@ from providers.errors import (
     ProviderRefused,
     ProviderUnavailable,
 )
-from providers.selection import ChatProvider
 
 FIRST = ChatProvider("http://a.example/v1", "m", "", 8192, 0, id=1)
 OTHER = ChatProvider("http://b.example/v1", "m", "", 8192, 0, id=2)

@@ -13,9 +13,10 @@ from providers.chat.events import Piece
 from providers.chat.fallback import Asked, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat.structured import ask
+from providers.chat_provider import ChatProvider
 from providers.errors import ProviderError
 from providers.models import Provider
-from providers.selection import Capability, ChatProvider, find_providers, follow_change, get_provider
+from providers.selection import Capability, find_providers, follow_change, get_provider
 from providers.tokens import metered
 from tests.fixtures.model_servers import serve
 from tests.fixtures.rehearsal import RehearsalServer

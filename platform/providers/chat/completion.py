@@ -14,10 +14,11 @@ from django.conf import settings
 from providers.admission import choose, leave_out_small, note_answer, note_error
 from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
+from providers.chat_provider import ChatProvider
 from providers.clients import aclose_clients, get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
 from providers.failures import is_of_the_server
-from providers.selection import ChatProvider, find_fallbacks
+from providers.selection import find_fallbacks
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 

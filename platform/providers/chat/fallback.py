@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from providers import admission
 from providers.chat.events import Event, Messages, Piece, Thought, Usage
 from providers.chat.sampling import Sampling
+from providers.chat_provider import ChatProvider
 from providers.clients import get_chat_client
 from providers.errors import ProviderBusy, ProviderError
 from providers.failures import is_of_the_server
-from providers.selection import ChatProvider
 from providers.tokens import estimate, estimate_messages
 
 

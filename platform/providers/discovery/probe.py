@@ -26,9 +26,9 @@ from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Event, Messages, Piece, Retracted, Thought, ToolCall, Usage
 from providers.chat.sampling import Sampling
 from providers.chat.structured import parse_answer
+from providers.chat_provider import ChatProvider
 from providers.discovery.listing import read_server
 from providers.errors import EmptyAnswer, MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.selection import ChatProvider
 from providers.tokens import estimate
 from text.strings import storable
 

@@ -24,6 +24,7 @@ from accounts.models import User
 from database.encryption import DecryptionError
 from jobs.background import release_connections
 from providers.admission import note_answer
+from providers.chat_provider import ChatProvider, describe
 from providers.clients import run_in_background
 from providers.discovery.probe import Trial, try_provider
 from providers.errors import ProviderError
@@ -31,8 +32,6 @@ from providers.failures import classify, note_failure
 from providers.models import Provider, is_same_server, validate_key
 from providers.selection import (
     Capability,
-    ChatProvider,
-    describe,
     follow_change,
     get_environment_provider,
     get_sound_settings,
