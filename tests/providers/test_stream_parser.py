@@ -7,7 +7,9 @@ import orjson
 import pytest
 
 from providers.chat.events import Piece, Retracted, Thought, ToolCall
-from providers.chat.stream import MAX_OPEN_CALLS, StreamParser, ThoughtSplitter, ToolCallCollector
+from providers.chat.stream_parser import StreamParser
+from providers.chat.thoughts import ThoughtSplitter
+from providers.chat.tool_calls import MAX_OPEN_CALLS, ToolCallCollector
 from providers.errors import MalformedError, ProviderUnavailable
 
 

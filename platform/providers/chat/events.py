@@ -58,4 +58,5 @@ class Truncated:
     """The answer was cut at the limit of its tokens."""
 
 
-Event = Piece | Thought | Retracted | ToolCall | Truncated | Usage
+Text = Piece | Thought | Retracted
+Event = Text | ToolCall | Truncated | Usage
