@@ -119,18 +119,27 @@ def _look_at(path: Path, room_bytes: int) -> FoundFile:
 def _read_chat_model(path: Path) -> ModelFile:
     """Return what the file says of itself; ModelFileError where it holds no model for a talk."""
     try:
-        written = path.stat().st_mtime_ns
+        state = path.stat()
     except OSError:
-        written = 0
-    model = _read_once(path, written)
+        model: ModelFile | ModelFileError = read_model_file(path)  # which says why
+    else:
+        model = _read_once(path, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+    if isinstance(model, ModelFileError):
+        raise model.with_traceback(None)
     require_chat(model)
     return model
 
 
-@lru_cache(maxsize=MAX_FILES)
-def _read_once(path: Path, written: int) -> ModelFile:
-    """Return what the file says of itself: read once, since the words of a large vocabulary take most of a second."""
-    return read_model_file(path)
+@lru_cache(maxsize=2 * MAX_FILES)
+def _read_once(path: Path, *state: int) -> ModelFile | ModelFileError:
+    """Return what the file says of itself, or why it says nothing.
+
+    It is read once in each state: the words of a large vocabulary take most of a second.
+    """
+    try:
+        return read_model_file(path)
+    except ModelFileError as error:
+        return error
 
 
 def _list_engine_rows() -> list[Provider]:

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import psutil
@@ -15,8 +17,10 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from config.engine_admin import find_files
 from config.up.ports import find_free_port
 from config.up.supervisor import RECORDS_FILE
+from providers.engine.gguf import read_model_file
 from providers.engine.registry import RunningEngine, read_wanted, write_running
 from providers.models import Provider
 from providers.selection import get_provider
@@ -72,6 +76,32 @@ def test_what_lies_in_kiths_folder_is_listed_with_what_it_is(desk: Client, model
     assert "is no model file in GGUF" in shown
     assert "half.gguf" not in shown
     assert shown.count(reverse("admin:mind_file")) == 1
+
+
+def count_reads(path: Path) -> int:
+    """Look at what lies there, and return how many files were read for it."""
+    reads = []
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code is read_model_file.__code__:
+            reads.append(frame.f_locals["path"])
+
+    sys.setprofile(note)
+    try:
+        find_files(str(path))
+    finally:
+        sys.setprofile(None)
+    return len(reads)
+
+
+def test_files_are_read_again_only_where_they_changed(models: Path) -> None:
+    """A file that cannot be used may be made to take its reader long; so it is not read at each look at the page."""
+    hostile, whole = models / "hostile.gguf", write_gguf(models / "whole.gguf")
+    hostile.write_bytes(b"GGUF")
+    assert [count_reads(whole), count_reads(whole)] == [2, 0]
+    hostile.write_bytes(b"GGUF and more")
+    assert [count_reads(whole), count_reads(whole)] == [1, 0]
+    assert [count_reads(models / "none.gguf"), count_reads(models / "none.gguf")] == [1, 1]
 
 
 @pytest.mark.parametrize(

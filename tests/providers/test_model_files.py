@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from providers.engine.gguf import MAX_ELEMENTS, MAX_HEAD_BYTES, ModelFileError, read_model_file
+from providers.engine.gguf import MAX_HEAD_BYTES, MAX_STRINGS, ModelFileError, read_model_file
 from tests.fixtures.gguf import SAID, write_gguf
 
 
@@ -130,13 +130,14 @@ def test_long_strings_are_not_read_into_memory(tmp_path: Path, key: str) -> None
     "entries",
     [
         (begin_entry("x", STRING, MAX_HEAD_BYTES), MAX_HEAD_BYTES),
-        (begin_entry("x", ARRAY, STRING, MAX_ELEMENTS + 1), 8 * MAX_ELEMENTS + 8),
-        (begin_entry("x", ARRAY, BYTES, MAX_ELEMENTS // 2 + 1), MAX_ELEMENTS // 2 + 1) * 2,
+        (begin_entry("x", ARRAY, BYTES, MAX_HEAD_BYTES), MAX_HEAD_BYTES),
+        (begin_entry("x", ARRAY, STRING, MAX_STRINGS + 1), 8 * MAX_STRINGS + 8),
+        (begin_entry("x", ARRAY, STRING, MAX_STRINGS // 2 + 1), 8 * (MAX_STRINGS // 2 + 1)) * 2,
     ],
-    ids=["a string", "an array", "arrays together"],
+    ids=["a string", "numbers", "words", "words in two lists"],
 )
 def test_a_head_larger_than_any_models_is_refused(tmp_path: Path, entries: tuple[bytes | int, ...]) -> None:
-    with pytest.raises(ModelFileError, match="64 MB, or 4,000,000 entries"):
+    with pytest.raises(ModelFileError, match="64 MB, or 1,000,000 words"):
         read_model_file(write_head(tmp_path / "vast.gguf", *entries))
 
 

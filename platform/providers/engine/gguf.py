@@ -20,7 +20,7 @@ from text.strings import storable
 MAGIC = b"GGUF"
 VERSIONS = {2, 3}
 MAX_HEAD_BYTES = 64_000_000  # a vocabulary of 262,144 tokens takes about 10 MB
-MAX_ELEMENTS = 4_000_000  # of all arrays together
+MAX_STRINGS = 1_000_000  # in all lists together; the largest vocabularies, with their merges, have 780,000
 MAX_ENTRIES = 10_000  # of metadata
 MAX_TENSORS = 100_000
 MAX_CHARACTERS = 200  # that are read of a string
@@ -99,12 +99,12 @@ def read_model_file(path: Path) -> ModelFile:
             except HeadTooLargeError as error:
                 raise ModelFileError(
                     _(
-                        "%(path)s has a head that no model needs: more than %(megabytes)s MB, or %(count)s entries in its"
+                        "%(path)s has a head that no model needs: more than %(megabytes)s MB, or %(count)s words in its"
                         " lists. Fetch another file."
                     ),
                     path=path,
                     megabytes=MAX_HEAD_BYTES // 1_000_000,
-                    count=f"{MAX_ELEMENTS:,}",
+                    count=f"{MAX_STRINGS:,}",
                 ) from error
             except (struct.error, EOFError, OverflowError) as error:
                 raise ModelFileError(
@@ -189,7 +189,7 @@ class _Reader:
 
     def __init__(self, file: BufferedReader, size: int) -> None:
         self._file, self._size = file, size
-        self._elements = 0  # of the arrays that were read
+        self._strings = 0  # of the lists that were read
         self.place = file.tell()
 
     def _advance(self, count: int) -> None:
@@ -234,14 +234,14 @@ class _Reader:
             each, length = self.number("I"), self.number("Q")
             if length > self._size or each == ARRAY:  # no model has one within another
                 raise EOFError
-            self._elements += length
-            if self._elements > MAX_ELEMENTS:
-                raise HeadTooLargeError
             if each in SCALARS:
                 self.skip(length * struct.calcsize(f"<{SCALARS[each]}"))
             elif each == STRING:
+                self._strings += length
+                if self._strings > MAX_STRINGS:
+                    raise HeadTooLargeError
                 for _element in range(length):
-                    self.skip(self.number("Q"))
+                    self.skip(int.from_bytes(self.take(8), "little"))
             else:
                 raise EOFError
             return [length]
