@@ -604,6 +604,7 @@ from config.logs import LOGGING, configure_structlog  # noqa: E402, F401
 
 configure_structlog()
 LOGGING_CONFIG = "logging.config.dictConfig"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.error_reports.ReportFilter"
 UNFOLD = {
     "SITE_TITLE": "Kith",
     "SITE_HEADER": "Kith",
