@@ -85,7 +85,7 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
     if left <= 0:
         raise ProviderUnavailable(f"The waking took longer than {settings.LIFE_WAKING_SECONDS:g} s")
     offered = [] if is_last else context.offers
-    sampling = Sampling.for_talk((), chosen=compute_sampling(get_mind(context.companion)))
+    sampling = Sampling.for_talk((), compute_sampling(get_mind(context.companion)))
     with charged(context.payer, ModelCall.Purpose.WAKING, context.lease.clock) as charge:
         answer = complete(provider, context.prompt, offered, sampling=sampling, timeout_seconds=left)
     context.call_id = charge.calls[-1].pk if charge.calls else None

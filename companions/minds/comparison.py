@@ -133,7 +133,7 @@ def _answer(
     names, payer = companion.names, Payer(companion.user_id, companion.pk)
     with preferring(companion.preference), charged(payer, ModelCall.Purpose.COMPARISON, clock):
         provider, chosen = get_provider(model=model), compute_sampling(get_mind(companion))
-        sampling = Sampling.for_talk([names["user"]], provider.dry_multiplier, chosen)
+        sampling = Sampling.for_talk([names["user"]], chosen)
         answer = complete(provider, prompt.messages, sampling=sampling)
     cleaner = AnswerCleaner(
         Names(names["companion"], names["user"]),

@@ -223,7 +223,7 @@ class Generation:
         self.cleaner = self._make_cleaner()
         provider, names = self.turn.provider, [self.names.person]
         providers = [provider, *find_fallbacks(provider)]
-        sampling = Sampling.for_talk(names, provider.dry_multiplier, self.turn.sampling)
+        sampling = Sampling.for_talk(names, self.turn.sampling)
         try:
             stream = stream_with_fallback(
                 providers, prompt, offered, sampling, insists=not self.turn.stand_ins

@@ -52,7 +52,7 @@ def test_a_waking_is_asked_for_by_the_preset(mira: Companion, rehearsal: Rehears
 def test_kiths_own_bounds_hold_whatever_was_chosen(settings: Any) -> None:
     settings.ANSWER_TOKENS = 300
     chosen = {"max_tokens": 5000, "stop": ["a", "b"]}
-    sampling = Sampling.for_talk(["Alice"], chosen=chosen)
+    sampling = Sampling.for_talk(["Alice"], chosen)
     assert sampling.max_tokens == 300
     assert len(sampling.stop) == MAX_STOPS
     assert sampling.stop[:3] == ("\nAlice:", "a", "b")

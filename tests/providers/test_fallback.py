@@ -1,6 +1,7 @@
 """Where a provider fails another is asked in its place: for work beside the talk any, for the talk one of its model."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,6 +121,20 @@ async def test_a_talk_that_has_begun_is_gone_on_with_by_no_other(
 async def hear(providers: Sequence[ChatProvider], heard: list[object]) -> None:
     async for event in stream_with_fallback(providers, MESSAGES, (), Sampling()):
         heard.append(event)
+
+
+@pytest.mark.parametrize(("own", "others"), [(0.8, None), (None, 0.8)])
+async def test_each_is_asked_with_its_own_value_against_repetition(
+    own: float | None, others: float | None, add: Callable[..., Provider], rehearsal: RehearsalServer
+) -> None:
+    with serve(BROKEN["down"]) as broken:
+        await in_thread(add, f"{broken}/v1")
+        await in_thread(add, rehearsal.url)
+        first, second = await in_thread(find_providers)
+        providers = [replace(first, dry_multiplier=own), replace(second, dry_multiplier=others)]
+        await hear(providers, [])
+    (sent,) = rehearsal.requests()
+    assert sent.get("dry_multiplier") == others
 
 
 def test_a_waking_is_never_made_by_another_model(

@@ -90,7 +90,11 @@ def metered_completion(
         except ProviderBusy as busy:
             raise error or busy from None
         left, has_answered, completion = left[left.index(provider) + 1 :], False, Completion()
-        chosen = sampling or Sampling.for_form(task, provider.context_tokens)
+        chosen = (
+            sampling.fill_in(provider.dry_multiplier)
+            if sampling
+            else Sampling.for_form(task, provider.context_tokens)
+        )
         seconds = max(0.0, deadline - monotonic()) if error else timeout_seconds
         if provider.is_own:
             seconds = min(seconds, settings.OWN_ANSWER_SECONDS)

@@ -45,11 +45,12 @@ async def stream_with_fallback(
         left = left[left.index(provider) + 1 :]
         yield Asked(provider, error)
         error = None
+        filled_in = sampling.fill_in(provider.dry_multiplier)
         texts: list[str] = []
         usage: Usage | None = None
         try:
             async with aclosing(
-                get_chat_client(provider).stream(messages, tools, sampling=sampling)
+                get_chat_client(provider).stream(messages, tools, sampling=filled_in)
             ) as events:
                 async for event in events:
                     if isinstance(event, Usage):

@@ -1,7 +1,7 @@
 """How a chat model is to choose its words, how long it may go on, and where it has to stop."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -37,22 +37,17 @@ class Sampling:
     seed: int | None = None
 
     @classmethod
-    def for_talk(
-        cls, names: Iterable[str], dry_multiplier: float | None = None, chosen: Mapping[str, Any] = NOTHING
-    ) -> Self:
+    def for_talk(cls, names: Iterable[str], chosen: Mapping[str, Any] = NOTHING) -> Self:
         """Return that of an answer in a talk: up to a line in which another of these speaks.
 
-        `chosen` are fields that go before settings.SAMPLING; `dry_multiplier` is the provider's own, where neither has
-        one. An answer is never longer than the installation has it, and of Kith's own stops those are left out that the
-        chosen ones leave no place.
+        `chosen` are fields that go before settings.SAMPLING. An answer is never longer than the installation has it, and
+        of Kith's own stops those are left out that the chosen ones leave no place.
         """
         turns = [f"\n{' '.join(name.split())}:" for name in names if len(name.strip()) > 1]
         stop = [*turns, *chosen.get("stop", ())[:MAX_OWN_STOPS], *STOPS][:MAX_STOPS]
         most = settings.ANSWER_TOKENS
         values = {**settings.SAMPLING, **chosen, "stop": tuple(stop)}
         values["max_tokens"] = min(chosen.get("max_tokens", most), most)
-        if values["dry_multiplier"] is None:
-            values["dry_multiplier"] = dry_multiplier
         return cls(**values)
 
     @classmethod
@@ -62,6 +57,10 @@ class Sampling:
         return cls(
             max_tokens=min(FORM_TOKENS.get(task, MOST_FORM_TOKENS), most), temperature=FORM_TEMPERATURE
         )
+
+    def fill_in(self, dry_multiplier: float | None) -> Self:
+        """Return it with this value of the provider that is asked, where none is chosen."""
+        return replace(self, dry_multiplier=dry_multiplier) if self.dry_multiplier is None else self
 
     def as_fields(self) -> dict[str, Any]:
         """Return the fields of a request; that against repetition by both of the names that servers have for it."""
