@@ -24,6 +24,7 @@ from config.up.engines import get_name
 from config.up.supervisor import RECORDS_FILE, find_recorded, last_line
 from providers.downloads.storage import open_folder
 from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
+from providers.engine.parts import find_parts
 from providers.engine.plan import CONTEXT_TOKENS, EnginePlan, measure_room, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
 from providers.models import MAX_CONTEXT_TOKENS, MAX_SLOTS, MAX_THREADS, MIN_CONTEXT_TOKENS, Provider
@@ -91,11 +92,14 @@ class ShownEngine:
 
 
 def find_files(path: str = "") -> list[FoundFile]:
-    """Return the model files in Kith's folder, and before them the one of that path, where one is given."""
+    """Return the model files in Kith's folder, and before them the one of that path, where one is given.
+
+    A model in several files is listed by the first.
+    """
     named = [_resolve(path)] if path.strip() and "\0" not in path else []
-    lying = sorted(open_folder().rglob("*.gguf"))[:MAX_FILES]
+    lying = dict.fromkeys(find_parts(path)[0] for path in sorted(open_folder().rglob("*.gguf")))
     room = _measure_room_alone()
-    return [_look_at(path, room) for path in dict.fromkeys([*named, *lying])]
+    return [_look_at(path, room) for path in dict.fromkeys([*named, *list(lying)[:MAX_FILES]])]
 
 
 def _resolve(path: str) -> Path:
@@ -119,11 +123,11 @@ def _look_at(path: Path, room_bytes: int) -> FoundFile:
 def _read_chat_model(path: Path) -> ModelFile:
     """Return what the file says of itself; ModelFileError where it holds no model for a talk."""
     try:
-        state = path.stat()
+        states = [part.stat() for part in find_parts(path)]
     except OSError:
         model: ModelFile | ModelFileError = read_model_file(path)  # which says why
     else:
-        model = _read_once(path, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        model = _read_once(path, *((state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states))
     if isinstance(model, ModelFileError):
         raise model.with_traceback(None)
     require_chat(model)
@@ -131,7 +135,7 @@ def _read_chat_model(path: Path) -> ModelFile:
 
 
 @lru_cache(maxsize=2 * MAX_FILES)
-def _read_once(path: Path, *state: int) -> ModelFile | ModelFileError:
+def _read_once(path: Path, *states: tuple[int, int, int]) -> ModelFile | ModelFileError:
     """Return what the file says of itself, or why it says nothing.
 
     It is read once in each state: the words of a large vocabulary take most of a second.
@@ -300,5 +304,6 @@ def _measure_loaded(row: Provider) -> int:
     process = find_recorded(settings.KITH_HOME / RECORDS_FILE, get_name(row.pk))
     if process is not None:
         with suppress(psutil.Error, OSError, ZeroDivisionError):
-            return min(process.memory_info().rss * 100 // Path(row.engine_file).stat().st_size, 99)
+            size = sum(part.stat().st_size for part in find_parts(Path(row.engine_file)))
+            return min(process.memory_info().rss * 100 // size, 99)
     return 0

@@ -78,6 +78,17 @@ def test_what_lies_in_kiths_folder_is_listed_with_what_it_is(desk: Client, model
     assert shown.count(reverse("admin:mind_file")) == 1
 
 
+def test_a_model_in_several_files_is_listed_once(desk: Client, models: Path) -> None:
+    for number in (1, 2):
+        write_gguf(models / f"tiny-{number:05}-of-00002.gguf", weights=25_000)
+        write_gguf(models / f"lone-{number + 1:05}-of-00003.gguf")  # its first was not fetched
+    shown = look(desk)
+    told = dict(re.findall(r"<dt>(.*?)</dt> ?<dd>(.*?)</dd>", shown))
+    assert told["Size"].startswith("196")  # KB of both
+    assert shown.count(reverse("admin:mind_file")) == 1
+    assert shown.count("lone-00001-of-00003.gguf is missing") == 1
+
+
 def count_reads(path: Path) -> int:
     """Look at what lies there, and return how many files were read for it."""
     reads = []

@@ -90,6 +90,28 @@ def test_arrays_within_arrays_are_refused(tmp_path: Path) -> None:
         read_model_file(nested)
 
 
+def test_a_model_in_several_files_is_read_by_the_first(tmp_path: Path) -> None:
+    first, second, third = (tmp_path / f"tiny-{number:05}-of-00003.gguf" for number in (1, 2, 3))
+    write_gguf(first)
+    write_gguf(second, {"split.no": 1}, weights=2048)
+    with pytest.raises(ModelFileError, match=r"tiny-00003-of-00003\.gguf is missing, one of 3 files"):
+        read_model_file(first)
+    with pytest.raises(ModelFileError, match=r"is one of 3 files .* Choose the first of them: tiny-00001-of"):
+        read_model_file(second)
+    write_gguf(third, {"split.no": 2}, is_cut=True)
+    with pytest.raises(ModelFileError, match=r"tiny-00003-of-00003\.gguf is cut short"):
+        read_model_file(first)
+    write_gguf(third, {"split.no": 2})
+    model = read_model_file(first)
+    assert (model.name, model.path) == ("Tiny", first)
+    assert model.size_bytes == sum(part.stat().st_size for part in (first, second, third))
+
+
+@pytest.mark.parametrize("numbers", ["00000-of-00003", "00004-of-00003", "00001-of-99999"])
+def test_a_name_of_an_impossible_part_is_any_name(tmp_path: Path, numbers: str) -> None:
+    assert read_model_file(write_gguf(tmp_path / f"tiny-{numbers}.gguf")).name == "Tiny"
+
+
 BYTES, STRING, ARRAY = 0, 8, 9  # as types of values
 
 

@@ -8,7 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.background import enqueue
 from providers.downloads.models import Download, PinnedDigest
-from providers.downloads.storage import SPLIT, choose_file_name, get_part_path, open_folder
+from providers.downloads.storage import choose_file_name, get_part_path, open_folder
+from providers.engine.parts import PART
 from providers.guarded_http import OutboundError, parse_address
 
 State = Download.State
@@ -29,7 +30,7 @@ def start_download(url: str, now: datetime, *, name: str = "", sha256: str = "")
             _("A SHA-256 has 64 digits from 0 to 9 and a to f. Copy it again, or leave it empty.")
         )
     file_name = choose_file_name(url)
-    if SPLIT.search(file_name):
+    if PART.fullmatch(file_name):
         raise DownloadError(
             _("This is one piece of a model in several files. Choose one that is a single file.")
         )

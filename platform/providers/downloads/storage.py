@@ -14,8 +14,6 @@ from django.conf import settings
 from urllib3.util import parse_url
 
 MAX_NAME_CHARACTERS = 150
-# One piece of a model that was cut into several files, as llama.cpp's gguf-split names them.
-SPLIT = re.compile(r"-\d{5}-of-\d{5}\.gguf\Z", re.IGNORECASE)
 
 
 def open_folder() -> Path:

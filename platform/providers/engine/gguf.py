@@ -7,7 +7,7 @@ may mean harm: what is not wanted is skipped, and a head is bounded in all that 
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from providers.engine.parts import find_parts
 from text.strings import storable
 
 MAGIC = b"GGUF"
@@ -80,7 +81,30 @@ class ModelFile:
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Return what the file says of itself; ModelFileError where it is missing, is no GGUF, or is cut short."""
+    """Return what the model says of itself; ModelFileError where a file of it is missing, is no GGUF, or is cut short.
+
+    One in several files is read by the first; its size is that of all.
+    """
+    first, *others = parts = find_parts(path)
+    if path != first:
+        raise ModelFileError(
+            _("%(path)s is one of %(count)s files of a model. Choose the first of them: %(first)s."),
+            path=path,
+            count=len(parts),
+            first=first.name,
+        )
+    for part in parts if others else ():
+        if not part.exists():
+            raise ModelFileError(
+                _("%(path)s is missing, one of %(count)s files of a model. Fetch it into the same folder."),
+                path=part,
+                count=len(parts),
+            )
+    model = _read_file(first)
+    return replace(model, size_bytes=model.size_bytes + sum(_read_file(part).size_bytes for part in others))
+
+
+def _read_file(path: Path) -> ModelFile:
     try:
         if path.is_dir():
             raise ModelFileError(
