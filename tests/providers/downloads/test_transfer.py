@@ -3,8 +3,9 @@
 import hashlib
 import resource
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,29 @@ def test_a_file_that_differs_from_the_first_is_refused_until_it_is_accepted(
 
 
 @contextmanager
-def full_disk(most: int) -> Iterator[None]:
+def small_disk(folder: Path) -> Iterator[bool]:
+    """The folder on a disk of its own; False where this process may mount none."""
+    folder.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    is_mounted = subprocess.run(mount, capture_output=True).returncode == 0
+    try:
+        yield is_mounted
+    finally:
+        if is_mounted:
+            subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def full_disk(folder: Path) -> Iterator[None]:
+    """Nothing more goes onto the disk of the folder."""
+    filler = folder / "filler"
+    filler.write_bytes(bytes(shutil.disk_usage(folder).free))
+    yield
+    filler.unlink()
+
+
+@contextmanager
+def no_larger_files(most: int) -> Iterator[None]:
     """No file of this process grows beyond so many bytes, as on a disk that is full then."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
@@ -182,15 +205,28 @@ def full_disk(most: int) -> Iterator[None]:
 
 
 def test_a_disk_that_is_full_meanwhile_keeps_what_has_come(server: FileServer, home: Path) -> None:
-    row = start_download(server.url, NOON)
-    with full_disk(3 * BLOCK_BYTES + 1000):
-        row = run(row)
-    assert (row.state, row.failure, row.received_bytes) == (State.FAILED, Failure.DISK_FULL, 3 * BLOCK_BYTES)
-    resume_download(row.pk, NOON)
-    row.refresh_from_db()
-    assert run(row).state == State.DONE
-    assert server.ranges[-1] == f"bytes={3 * BLOCK_BYTES}-"
-    assert (home / "models" / "tiny.gguf").read_bytes() == server.content
+    """The disk is really full where a small one may be mounted."""
+    row, folder, clock = start_download(server.url, NOON), home / "models", make_clock()
+    part = folder / f"{row.pk}.part"
+    with small_disk(folder) as is_mounted:
+        with ExitStack() as fillings:
+
+            def fill_in_mid_file() -> datetime:
+                has_begun = part.exists() and part.stat().st_size == 3 * BLOCK_BYTES
+                if has_begun and not (folder / "filler").exists():
+                    full = full_disk(folder) if is_mounted else no_larger_files(3 * BLOCK_BYTES + 1000)
+                    fillings.enter_context(full)
+                return clock()
+
+            run_download(row.pk, fill_in_mid_file, margin_bytes=0)
+        row.refresh_from_db()
+        assert (row.state, row.failure) == (State.FAILED, Failure.DISK_FULL)
+        assert row.received_bytes == 3 * BLOCK_BYTES
+        resume_download(row.pk, NOON)
+        row.refresh_from_db()
+        assert run(row).state == State.DONE
+        assert server.ranges[-1] == f"bytes={3 * BLOCK_BYTES}-"
+        assert (folder / "tiny.gguf").read_bytes() == server.content
 
 
 def test_a_disk_that_is_too_small_is_left_alone(server: FileServer, home: Path) -> None:
