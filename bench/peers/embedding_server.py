@@ -27,8 +27,8 @@ async def embeddings(request: web.Request) -> web.Response:
 
 def embedded(texts: list[str]) -> list[list[float]]:
     """A vector of length 1 for each text, of a long one the mean of its windows'."""
-    from providers.clients import get_embedder
     from providers.embedding.embedder import normalised
+    from providers.embedding.selection import get_embedder
 
     kith = get_embedder()
     if kith is None:

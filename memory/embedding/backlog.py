@@ -26,8 +26,8 @@ from memory.errors import WidestError, WidthError
 from memory.language import load_languages
 from memory.models import Embedding, Memory, Space
 from memory.models.memory import MemoryQuerySet
-from providers.clients import get_embedder
 from providers.embedding.embedder import Embedder, Floats
+from providers.embedding.selection import get_embedder
 from providers.errors import ProviderError, ProviderRefused
 
 log = structlog.get_logger(__name__)
@@ -57,12 +57,13 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     is marked so, and is recalled by its words alone.
     """
     clear_cache()
-    embedder = get_embedder()
     try:
-        space = wanted_space()
+        with charged(None, ModelCall.Purpose.EMBEDDING):
+            space = wanted_space()
     except (ProviderError, WidestError):
         _embed_in_older(None, companion_id)
         raise
+    embedder = embedder_of(space) if space else None  # another may be in force meanwhile
     if embedder is None or space is None:
         return 0
     if len(spaces()) > 1:

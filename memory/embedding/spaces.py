@@ -22,8 +22,8 @@ from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
 from memory.models.embedding import MAX_WIDTH
 from memory.recall.query import NOBODY, Names, without_names
-from providers.clients import get_embedder, get_embedders
 from providers.embedding.embedder import Embedder, Floats, normalised
+from providers.embedding.selection import get_embedder, get_embedders
 from providers.errors import ProviderError
 from text.strings import ends, storable
 
@@ -47,10 +47,11 @@ class CueVector:
 
 
 class _Cache:
-    """What this process believes of the spaces; whom the wanted one serves once, it serves from then on."""
+    """What this process believes of the spaces; whom the wanted one serves once, it serves while it is wanted."""
 
     def __init__(self) -> None:
-        self.settled: set[tuple[int, UUID]] = set()
+        self.settled_in: Space | None = None
+        self.settled: set[UUID] = set()
         self.clear()
 
     def clear(self) -> None:
@@ -143,7 +144,7 @@ def spaces() -> list[Space]:
 
 
 def embedder_of(space: Space) -> Embedder | None:
-    """Return whom to ask for vectors of that space; None where the settings no longer name it."""
+    """Return whom to ask for vectors of that space; None where neither settings nor providers name it any more."""
     wanted = space.model, space.profile
     return next(
         (embedder for embedder in get_embedders() if (embedder.model, embedder.profile) == wanted), None
@@ -151,7 +152,7 @@ def embedder_of(space: Space) -> Embedder | None:
 
 
 def wanted_space() -> Space | None:
-    """Return the space of the embedder that the settings want, made when it is first asked; None where there is none.
+    """Return the space of the embedder in force, made when it is first asked; None where there is none.
 
     Raises ProviderError where its width must be asked and nobody answers, WidestError where it is beyond 16,000.
     """
@@ -205,14 +206,16 @@ def serving_space(companion_id: UUID | None = None) -> Space | None:
     older = [space for space in spaces() if space != wanted and _can_be_asked(space)]
     if companion_id is None or not older:
         return wanted
-    if wanted and (wanted.pk, companion_id) in _cache.settled:
+    if wanted and wanted != _cache.settled_in:
+        _cache.settled_in, _cache.settled = wanted, set()
+    if wanted and companion_id in _cache.settled:
         return wanted
     done = _count_done(Embedding.objects.filter(companion_id=companion_id))
     serving = _fullest([wanted, *older] if wanted else older, done.get(companion_id, {}))
     if serving == wanted:
         if len(_cache.settled) >= MAX_SETTLED:
             _cache.settled.clear()
-        _cache.settled.add((serving.pk, companion_id))
+        _cache.settled.add(companion_id)
     return serving
 
 

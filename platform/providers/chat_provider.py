@@ -1,7 +1,7 @@
-"""What is known of a server that answers chats: how a row is asked, the operator's or a person's own."""
+"""What is known of a model's server: how a row is asked, the operator's or a person's own."""
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -37,6 +37,8 @@ class ChatProvider:
     has_lost_key: bool = False  # KITH_ENCRYPTION_KEY no longer opens it: it is not asked without
     requests_per_minute: int | None = None
     tokens_per_day: int | None = None
+    query_prefix: str = ""
+    document_prefix: str = ""
 
     @property
     def is_own(self) -> bool:
@@ -56,32 +58,31 @@ class ChatProvider:
 
 def describe(row: Provider) -> ChatProvider:
     """Return how the row's provider is asked. Kith's own engine has an address and a key of this run."""
-    context = row.context_tokens or settings.CONTEXT_TOKENS
-    if row.engine_file:
-        engine = read_running(settings.KITH_HOME).get(row.pk, NOT_STARTED)
-        return ChatProvider(
-            engine.base_url,
-            row.model,
-            settings.ENGINE_KEY,
-            context,
-            row.slots or 1,
-            id=row.pk,
-            dry_multiplier=ENGINE_DRY_MULTIPLIER,
-            requests_per_minute=row.requests_per_minute,
-            tokens_per_day=row.tokens_per_day,
-        )
-    slots = count_slots(row.base_url) if row.slots is None else row.slots
+    is_embedder = row.capability == Provider.Capability.EMBEDDING
+    most = int(settings.EMBEDDING.get("max_tokens", 0)) if is_embedder else settings.CONTEXT_TOKENS
     key = _open_key(row)
-    return ChatProvider(
+    provider = ChatProvider(
         row.base_url,
         row.model,
         key or "",
-        context,
-        slots,
+        row.context_tokens or most,
+        count_slots(row.base_url) if row.slots is None else row.slots,
         id=row.pk,
         has_lost_key=key is None,
         requests_per_minute=row.requests_per_minute,
         tokens_per_day=row.tokens_per_day,
+        query_prefix=row.query_prefix,
+        document_prefix=row.document_prefix,
+    )
+    if not row.engine_file:
+        return provider
+    return replace(
+        provider,
+        base_url=read_running(settings.KITH_HOME).get(row.pk, NOT_STARTED).base_url,
+        api_key=settings.ENGINE_KEY,
+        slots=row.slots or 1,
+        dry_multiplier=ENGINE_DRY_MULTIPLIER,
+        has_lost_key=False,
     )
 
 

@@ -9,10 +9,11 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
 from providers.embedding.embedder import parse_fields
+from providers.models import MAX_PREFIX
 from providers.speech.espeak import PROGRAM
 from providers.speech.synthesis import BROWSER, ENGINES, choose_engine_name
 
-MAX_PREFIX, MAX_FIELDS = 200, 300  # characters: they tell a space, in an index of the database
+MAX_FIELDS = 300  # characters, as MAX_PREFIX: they tell a space, in an index of the database
 FIELDS_EXAMPLE = (
     "Write a JSON object, such as EMBEDDING_QUERY_FIELDS="
     """'{"task": "retrieval.query", "dimensions": 512}'."""

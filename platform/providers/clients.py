@@ -1,13 +1,12 @@
-"""Whom this process asks: its embedder; and the clients of the running event loop, since connections belong to one.
+"""The clients of the running event loop, since connections belong to one.
 
 For callers that stand in no loop there is one in a thread of its own.
 """
 
 import asyncio
-import json
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock, Thread
@@ -23,50 +22,9 @@ if TYPE_CHECKING:
 
     from providers.chat.client import ChatClient
     from providers.chat_provider import ChatProvider
-    from providers.embedding.embedder import Embedder
 
 T = TypeVar("T")
 IDLE_SECONDS = 3600.0  # longer than any answer takes
-
-# -- the embedder
-
-_loading = Lock()  # what is loaded is large: it is not loaded twice
-
-
-def get_embedder() -> "Embedder | None":
-    """Return this process's embedder by settings.EMBEDDING, else the built-in one; None where its weights are missing."""
-    return _load_embedder(settings.EMBEDDING)
-
-
-def get_embedders() -> "list[Embedder]":
-    """Return all that can be asked: the wanted one, that before it (settings.EMBEDDING_PREVIOUS), the built-in one."""
-    candidates = (get_embedder(), _load_embedder(settings.EMBEDDING_PREVIOUS), _load_embedder({}))
-    return list(dict.fromkeys(embedder for embedder in candidates if embedder is not None))
-
-
-def _load_embedder(wanted: Mapping[str, Any]) -> "Embedder | None":
-    with _loading:
-        if wanted.get("base_url"):
-            return _connect_embedder(json.dumps(dict(wanted), sort_keys=True))
-        return _load_built_in_embedder()
-
-
-@cache
-def _connect_embedder(wanted_json: str) -> "Embedder":
-    from providers.embedding.remote import RemoteEmbedder  # the SDK takes most of a second to load
-
-    return RemoteEmbedder.from_settings(json.loads(wanted_json))
-
-
-@cache
-def _load_built_in_embedder() -> "Embedder | None":
-    from providers.embedding.minilm import MiniLM, find_weights  # only those who embed wait for its libraries
-
-    folder = find_weights()
-    return MiniLM(folder, settings.KITH_HOME / "models") if folder else None
-
-
-# -- clients of the running loop
 
 
 @dataclass

@@ -9,6 +9,7 @@ ProviderError
 ├── ProviderRefused       4xx: bad request, bad key: again will not help
 │   ├── AddressRefused    nobody may have it asked from here
 │   ├── AnswerWithheld    what was asked, or answered, is not to be said
+│   ├── NoVectors         what came in place of embeddings cannot be used
 │   └── ContextTooLong    the prompt does not fit, however short its history
 ├── EmptyAnswer           nothing was said, also when asked again
 └── MalformedError        it answered, in another form than it was asked for: later may help
@@ -103,6 +104,10 @@ class AddressRefused(ProviderRefused):
 class AnswerWithheld(ProviderRefused):
     code = "answer_withheld"
     sentence = _("The model would not answer this. What you wrote is kept; you could put it another way.")
+
+
+class NoVectors(ProviderRefused):
+    """The answer to a request for embeddings holds something else, or not as many as were asked for."""
 
 
 class ContextTooLong(ProviderRefused):

@@ -12,6 +12,7 @@ from providers.errors import (
     ContextTooLong,
     EmptyAnswer,
     MalformedError,
+    NoVectors,
     ProviderBusy,
     ProviderError,
     ProviderRefused,
@@ -40,6 +41,8 @@ def classify(error: ProviderError) -> Failure:
         return Failure.CONTEXT
     if isinstance(error, EmptyAnswer | MalformedError):
         return Failure.EMPTY
+    if isinstance(error, NoVectors):
+        return Failure.VECTORS
     if said.startswith("HTML came"):
         return Failure.HTML
     if status == MONEY_STATUS or (status >= 400 and MONEY.search(said)):

@@ -16,6 +16,7 @@ from providers.downloads.models import Download, PinnedDigest  # noqa: F401 (Dja
 from providers.guarded_http import OutboundError, parse_address
 
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
+MIN_EMBEDDING_TOKENS, MAX_PREFIX = 128, 200
 MAX_SLOTS, MAX_THREADS = 1000, 1024
 SHOWN_CHARACTERS, MIN_SHOWN_OF = 4, 12  # of a key's end, where the key is long enough to stay secret
 
@@ -96,17 +97,18 @@ class KeyedModel(models.Model):
 
 
 class Provider(KeyedModel):
-    """A server of OpenAI's chat completions, speech or transcriptions, and a model on it; or a model's file, which Kith's
-    own engine runs.
+    """A server of OpenAI's chat completions, embeddings, speech or transcriptions, and a model on it; or a model's file,
+    which Kith's own engine runs.
 
     Of each capability the first active one by `order` is asked, where the environment sets none; see
-    `providers.selection`. `last_error` is how it last failed, not in the server's words, which may quote what people
-    said.
+    `providers.selection` and, for embedding, `providers.embedding.selection`. `last_error` is how it last failed, not in
+    the server's words, which may quote what people said.
     """
 
     class Capability(models.TextChoices):
         CHAT = "chat", _("talk")
         BACKGROUND = "background", _("work beside the talk")
+        EMBEDDING = "embedding", _("embedding")
         SPEECH = "speech", _("speech")
         TRANSCRIPTION = "transcription", _("transcription")
 
@@ -114,7 +116,7 @@ class Provider(KeyedModel):
         KEY = "key", _("The key was refused. Enter it again, or make a new one at the provider.")
         MONEY = "money", _("The account there has no money or quota left. Fill it up at the provider.")
         MODEL = "model", _("The server does not know this model. Look up how the provider spells its name.")
-        ADDRESS = "address", _("Nothing at this address answers a chat. It usually ends in /v1.")
+        ADDRESS = "address", _("Nothing at this address answers such a request. It usually ends in /v1.")
         REDIRECT = (
             "redirect",
             _("The server sends to another address, and a key is not sent on. Enter that address."),
@@ -130,6 +132,12 @@ class Provider(KeyedModel):
         BROKEN = "broken", _("The server failed. Its own log says why.")
         REFUSED = "refused", _("The server refused the request.")
         EMPTY = "empty", _("The model gave no answer, or none that can be read.")
+        VECTORS = (
+            "vectors",
+            _(
+                "What came holds no vectors. The address usually ends in /v1, and the model is one for embedding."
+            ),
+        )
         FORBIDDEN = (
             "forbidden",
             _("The address is not on the open Internet, and no other is asked from here."),
@@ -164,8 +172,22 @@ class Provider(KeyedModel):
         _("context tokens"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(MIN_CONTEXT_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
-        help_text=_("How much the model reads at once; empty: LLM_CONTEXT_TOKENS"),
+        validators=[MinValueValidator(MIN_EMBEDDING_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
+        help_text=_(
+            "How much the model reads at once; empty: LLM_CONTEXT_TOKENS, for embedding EMBEDDING_MAX_TOKENS"
+        ),
+    )
+    query_prefix = models.CharField(
+        _("query prefix"),
+        max_length=MAX_PREFIX,
+        blank=True,
+        help_text=_("For embedding: what the model wants before a question, with the blank at its end"),
+    )
+    document_prefix = models.CharField(
+        _("document prefix"),
+        max_length=MAX_PREFIX,
+        blank=True,
+        help_text=_("For embedding: what the model wants before what is remembered"),
     )
     slots = models.PositiveIntegerField(
         _("requests at once"),
@@ -205,7 +227,7 @@ class Provider(KeyedModel):
         ordering = ["capability", "order", "pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["capability", "base_url", "model"],
+                fields=["capability", "base_url", "model", "query_prefix", "document_prefix"],
                 name="provider_once",
                 violation_error_message=_("There is a provider with this address and model already."),
             ),
@@ -218,6 +240,13 @@ class Provider(KeyedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Raise ValidationError where a model that is no embedder reads too little for a talk."""
+        is_embedder = self.capability == self.Capability.EMBEDDING
+        if not is_embedder and self.context_tokens and self.context_tokens < MIN_CONTEXT_TOKENS:
+            least = _("At least %(tokens)s, but for embedding.") % {"tokens": MIN_CONTEXT_TOKENS}
+            raise ValidationError({"context_tokens": least})
 
     def compute_cost(self, sent: int, received: int) -> Decimal | None:
         """Return what so many tokens cost, in the money of the prices; None where none is given."""

@@ -69,6 +69,7 @@ class Cache:
 
 
 _cache = Cache()
+forget_providers = _cache.forget
 
 
 @lru_cache(MAX_PEOPLE)
@@ -118,6 +119,11 @@ def find_providers(
     )
 
 
+def find_active(capability: Capability) -> Sequence[ChatProvider]:
+    """Return the database's active providers, in order of fallback, but those whose key cannot be opened."""
+    return [row for row in _cache.get().get(capability, ()) if not row.has_lost_key]
+
+
 def find_own(user_id: int) -> Sequence[ChatProvider]:
     """Return the person's own providers, each of another model; none where the operator allows none."""
     return _get_own_cache(user_id).get().get(OWN, ()) if settings.OWN_PROVIDERS_EACH else ()
@@ -151,7 +157,7 @@ def is_rehearsal(model: str) -> bool:
 
 def follow_change() -> None:
     """Have this process and the engines follow a change of the rows with its commit; others do within FRESH_SECONDS."""
-    transaction.on_commit(_cache.forget)
+    transaction.on_commit(forget_providers)
     transaction.on_commit(lambda: want_engines(are_waiting=is_set_by_environment()))
 
 
@@ -168,7 +174,7 @@ def get_sound_settings(capability: Capability) -> Mapping[str, Any]:
     wanted = settings.SPEECH if capability == Capability.SPEECH else settings.TRANSCRIPTION
     if is_sound_set_by_environment(capability):
         return wanted
-    chosen = next((row for row in _cache.get().get(capability, ()) if not row.has_lost_key), None)
+    chosen = next(iter(find_active(capability)), None)
     if chosen is None:
         return wanted
     server = {"base_url": chosen.base_url, "model": chosen.model, "api_key": chosen.api_key}

@@ -26,6 +26,9 @@ from safety.provider_usage import load_last_day
 from tests.admin.walk import listing, page
 from tests.fixtures.model_servers import serve
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.memory.conftest import EmbeddingServer, embedding_server
+
+__all__ = ["embedding_server"]
 
 pytestmark = pytest.mark.django_db
 KEY = "sk-of-the-operator-4711"
@@ -258,3 +261,44 @@ def test_a_provider_of_sound_has_no_limits_that_nobody_would_heed(
     assert (row.capability, row.tokens_per_day) == ("speech", None)
     assert "Speaking and hearing" in tried(desk, row)
     assert rehearsal.requests() == []
+
+
+@pytest.mark.parametrize(
+    ("capability", "given", "words"),
+    [
+        ("chat", {"query_prefix": "query: "}, "for embedding alone"),
+        ("speech", {"document_prefix": "passage: "}, "for embedding alone"),
+        ("chat", {"context_tokens": 512}, "At least 1024"),
+        ("embedding", {"tokens_per_day": 1000}, "for chat models alone"),
+        ("embedding", {"query_prefix": "x" * 201}, "at most 200 characters"),
+    ],
+)
+def test_what_a_capability_would_not_heed_is_refused(
+    desk: Client, rehearsal: RehearsalServer, capability: str, given: dict[str, Any], words: str
+) -> None:
+    assert words in desk.post(ADD, fields(rehearsal, capability=capability, **given)).content.decode()
+    assert not Provider.objects.exists()
+
+
+def test_a_provider_of_embedding_keeps_its_prefixes_and_embeds_a_sentence_as_a_try(
+    desk: Client, embedding_server: EmbeddingServer, settings: Any
+) -> None:
+    address = str(settings.EMBEDDING["base_url"])
+    given = {"name": "Mine", "capability": "embedding", "base_url": address, "model": "m", "api_key": KEY}
+    prefixes = {"query_prefix": "query: ", "document_prefix": "passage: "}
+    desk.post(ADD, given | prefixes | {"order": 0, "is_active": "on", "context_tokens": 512})
+    desk.post(ADD, given | {"order": 1, "is_active": "on"})  # another manner is another provider
+    row = Provider.objects.get(order=0)
+    assert (row.query_prefix, row.document_prefix, Provider.objects.count()) == ("query: ", "passage: ", 2)
+    assert "Mine: 4 numbers for a sentence, after" in tried(desk, row)
+    assert embedding_server.asked == ["passage: Greet me in one short sentence."]
+    assert f"The environment sets embedding: some-model at {address}" in tried(desk, row)
+    embedding_server.refuses_key = True
+    assert "The key was refused." in (shown := tried(desk, row))
+    assert KEY in embedding_server.keys
+    assert KEY not in shown
+    row.refresh_from_db()
+    assert row.last_error == "key"
+    embedding_server.shutdown()
+    embedding_server.server_close()
+    assert "cannot be reached" in tried(desk, row)

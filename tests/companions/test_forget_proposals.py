@@ -43,6 +43,7 @@ from tests.companions.talking import say
 from tests.companions.tools.conftest import NOW, end, turn_of, use
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
+from tests.fixtures.spaces import read_providers
 from text.strings import quoted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
@@ -364,10 +365,12 @@ def test_the_list_gives_a_part_of_very_many_things_in_few_queries(
     keep_fact(mira.pk, "Marta is pregnant, note 0.", EARLIER, EARLIER, [])
     asked(mira)
     get_list(as_alice, mira)  # the token is noted as used
+    read_providers()
     with django_assert_num_queries(LIST_QUERIES + PROPOSAL_QUERIES):
         assert get_list(as_alice, mira)["items"][0]["more"] == 0
     for number in range(1, MAX_SHOWN + 2):
         keep_fact(mira.pk, f"Marta is pregnant, note {number}.", EARLIER, EARLIER, [])
+    read_providers()
     with django_assert_num_queries(LIST_QUERIES + PROPOSAL_QUERIES):
         (listed,) = get_list(as_alice, mira)["items"]
     assert (len(listed["items"]), listed["more"]) == (MAX_SHOWN, 4)  # with what was said

@@ -10,6 +10,7 @@ from companions.models import Companion, Message
 from memory.embedding import embed_waiting
 from memory.models import Recall, Recalled
 from tests.fixtures.rest import Api, problem
+from tests.fixtures.spaces import read_providers
 
 pytestmark = pytest.mark.django_db
 LOG = ["Green tea?", "Black tea!", "Mint tea."]
@@ -190,6 +191,7 @@ def test_asking_for_news_takes_a_fixed_number_of_queries(
     embed_waiting(mira.pk)
     body = {"observations": ["I'm allergic to walnuts!", *(f"The boat leaks {'i' * n}." for n in range(60))]}
     as_alice.post(f"{path}/memories/news", body)  # the space is known from then on
+    read_providers()
     with django_assert_num_queries(
         7, exact=False
     ):  # token, companion, equal, nearest, these, messages, sources

@@ -48,7 +48,8 @@ class EmbeddingServer(ThreadingHTTPServer):
     """Answers /embeddings with vectors of `width`, or of `widths` by model; breaks down after `breaks_after` requests.
 
     It refuses the word REFUSED, with `refuses_all` everything, and sees no meaning in the word NOTHING. `meanwhile` is
-    called in each request that does not ask for the width, before the answer. `bodies` are the requests as they came.
+    called in each request that does not ask for the width, before the answer. `bodies` are the requests as they came,
+    `keys` the keys that came with them.
     """
 
     def __init__(self) -> None:
@@ -57,6 +58,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         self.refuses_key = self.refuses_all = False
         self.widths: dict[str, int] = {}
         self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str] = []
         self.asked: list[str] = []
         self.requests = 0
         self.meanwhile: Callable[[], None] = lambda: None
@@ -73,7 +75,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         if self.requests > self.breaks_after:
             return 503, {"error": {"message": "out of order"}}
         if self.refuses_key:
-            return 401, {"error": {"message": "no such key"}}
+            return 401, {"error": {"message": f"no such key: {self.keys[-1]}"}}
         self.meanwhile()
         if any("REFUSED" in text for text in texts):
             return 400, {"error": {"message": "this is refused"}}
@@ -94,6 +96,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.keys.append(self.headers["Authorization"].removeprefix("Bearer "))
         status, answer = self.server.answer(sent)
         body = json.dumps(answer).encode()
         self.send_response(status)

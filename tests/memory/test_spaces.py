@@ -21,6 +21,9 @@ from memory.models import Embedding, Memory, Space
 from memory.recall.recall import Found, recall
 from providers.checks import check_embedding
 from providers.errors import ProviderRefused, ProviderUnavailable
+from providers.models import Provider
+from providers.selection import forget_providers
+from tests.fixtures.spaces import read_providers
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking, waiting
 
 pytestmark = pytest.mark.django_db
@@ -214,6 +217,58 @@ def test_the_previous_embedder_is_asked_where_the_settings_still_name_it(
     assert serves(mira) == 384
 
 
+@pytest.fixture
+def rows(moving: list[Memory], embedding_server: EmbeddingServer, settings: Any) -> list[Provider]:
+    """Two providers of embedding on one server, of which the first is in force: 4 numbers wide, and 6."""
+    settings.EMBEDDING = BUILT_IN
+    embedding_server.widths = {"first": 4, "second": 6}
+    address = f"http://127.0.0.1:{embedding_server.server_port}/v1"
+    common = {"capability": "embedding", "base_url": address}
+    rows = [
+        Provider.objects.create(name=name, model=name, order=order, **common)
+        for order, name in enumerate(embedding_server.widths)
+    ]
+    forget_providers()
+    return rows
+
+
+def put_first(row: Provider) -> None:
+    Provider.objects.exclude(pk=row.pk).update(order=1)
+    Provider.objects.filter(pk=row.pk).update(order=0)
+    forget_providers()
+
+
+def test_after_another_provider_is_put_first_the_one_before_serves_until_all_is_done(
+    mira: Companion, rows: list[Provider], say: Say
+) -> None:
+    first, second = rows
+    assert serves(mira) == 384
+    embed_waiting()
+    assert serves(mira) == 4
+    put_first(second)
+    assert serves(mira) == 4
+    (new,) = say(mira, "I sold the boat.", at=timezone.now())
+    embed_waiting()
+    assert serves(mira) == 6
+    (newer,) = say(mira, "My parrot whistles Mozart.", at=timezone.now())
+    embed_waiting()
+    put_first(first)
+    assert (widths(new), widths(newer)) == ({4, 6}, {6})
+    assert serves(mira) == 6
+    embed_waiting()
+    assert serves(mira) == 4
+
+
+def test_a_provider_that_fails_as_it_is_first_asked_bears_its_error(
+    rows: list[Provider], embedding_server: EmbeddingServer
+) -> None:
+    embedding_server.shutdown()
+    embedding_server.server_close()
+    with pytest.raises(ProviderUnavailable):
+        embed_waiting()
+    assert Provider.objects.get(pk=rows[0].pk).last_error == "unreachable"
+
+
 def test_a_wanted_server_that_was_never_reached_takes_nothing_away(
     mira: Companion, moving: list[Memory], say: Say, embedding_server: EmbeddingServer
 ) -> None:
@@ -245,6 +300,7 @@ def test_a_wanted_server_that_answers_too_wide_takes_nothing_away(
 def queries_to_choose(companion: Companion) -> int:
     """For the second choice of a process."""
     serving_space(companion.pk)
+    read_providers()
     with CaptureQueriesContext(connection) as asked:
         serving_space(companion.pk)
     return len(asked)

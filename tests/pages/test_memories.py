@@ -9,6 +9,7 @@ from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message
 from memory.models import Memory, Recall
 from memory.store import keep_fact
+from tests.fixtures.spaces import read_providers
 from tests.pages.conftest import Told
 
 HTMX = {"HX-Request": "true"}
@@ -45,6 +46,7 @@ def test_a_search_costs_the_same_for_few_and_for_many(
 ) -> None:
     lines = [Line(role="user", text=f"Tea number {number}", at=timezone.now()) for number in range(count)]
     import_log(mira, lines, timezone.now())
+    read_providers()
     # session, user, companion; five make the first cue's space; entries, likeness, a closer look, memories, messages
     with django_assert_num_queries(13):
         assert len(texts(at_home.get(f"/companions/{mira.pk}/memories/?q=tea"))) == count

@@ -10,9 +10,9 @@ import httpx2
 import numpy as np
 import pytest
 
-from providers import clients
 from providers.embedding.minilm import MiniLM
 from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
+from providers.embedding.selection import get_embedder
 from providers.errors import ProviderRefused, ProviderUnavailable
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -128,11 +128,12 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
         RemoteEmbedder("http://127.0.0.1:9/v1", "", "m", timeout=timeout).embed_queries(["x"])
 
 
+@pytest.mark.django_db
 def test_the_settings_choose_the_embedder(server: RehearsalServer, settings: Any) -> None:
     settings.EMBEDDING = {"base_url": "", "api_key": "", "model": ""}
-    assert isinstance(clients.get_embedder(), MiniLM)
-    assert clients.get_embedder() is clients.get_embedder()
+    assert isinstance(get_embedder(), MiniLM)
+    assert get_embedder() is get_embedder()
     settings.EMBEDDING = {"base_url": server.url, "api_key": "", "model": "rehearsal-embedding"}
-    chosen = clients.get_embedder()
+    chosen = get_embedder()
     assert isinstance(chosen, RemoteEmbedder)
     assert chosen.width == 256

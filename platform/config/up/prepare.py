@@ -16,7 +16,6 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.up.terminal import say
-from providers.clients import get_embedder
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
 
@@ -43,6 +42,8 @@ def write_graph() -> None:
     """Write the built-in embedder's graph where it is missing: here, what writing takes goes with this process."""
     if settings.EMBEDDING["base_url"]:
         return
+    from providers.embedding.selection import get_embedder  # which loads models
+
     embedder = get_embedder()
     if isinstance(embedder, MiniLM):
         try:

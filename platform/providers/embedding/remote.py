@@ -12,7 +12,7 @@ import openai
 
 from providers.embedding.embedder import PLAIN_PROFILE, EmbeddingProfile, Floats, normalised
 from providers.error_bodies import cut_error_body
-from providers.errors import ProviderError, ProviderRefused
+from providers.errors import NoVectors, ProviderError
 from providers.sdk_errors import SDK_ERRORS, excerpt, redact, translate_error
 from providers.tls import get_tls_context
 from providers.tokens import Metered, estimate, note, split
@@ -119,31 +119,29 @@ class RemoteEmbedder:
             raise translate_error(error, self._api_key) from error
         except (ValueError, RecursionError):
             shown = excerpt(response.content, self._api_key)
-            raise ProviderRefused(f"No JSON came from /embeddings: {shown}") from None
+            raise NoVectors(f"No JSON came from /embeddings: {shown}") from None
 
 
 def _read_vectors(answer: object, count: int, width: int | None, api_key: str) -> Floats:
-    """Return the vectors of an answer; ProviderRefused with what is wrong with them."""
+    """Return the vectors of an answer; NoVectors with what is wrong with them."""
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list):
-        raise ProviderRefused(f"The answer of /embeddings has no data: {redact(str(answer), api_key)}")
+        raise NoVectors(f"The answer of /embeddings has no data: {redact(str(answer), api_key)}")
     try:
         rows = [
             _read_row(entry["embedding"]) for entry in sorted(data, key=lambda entry: entry.get("index", 0))
         ]
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error):
-        raise ProviderRefused("The answer of /embeddings holds something else than vectors") from None
+        raise NoVectors("The answer of /embeddings holds something else than vectors") from None
     if len(rows) != count:
-        raise ProviderRefused(f"/embeddings gave {len(rows)} vectors for {count} texts")
+        raise NoVectors(f"/embeddings gave {len(rows)} vectors for {count} texts")
     expected = (width,) if width is not None else rows[0].shape
     if len(expected) != 1 or not expected[0] or any(row.shape != expected for row in rows):
         shapes = ", ".join(sorted({str(row.shape) for row in rows}))
-        raise ProviderRefused(
-            f"/embeddings gave vectors of shape {shapes}; {width or 'one'} width was expected"
-        )
+        raise NoVectors(f"/embeddings gave vectors of shape {shapes}; {width or 'one'} width was expected")
     vectors = np.stack(rows)
     if not np.isfinite(vectors).all():
-        raise ProviderRefused("/embeddings gave a vector with a number that is none (NaN or infinite)")
+        raise NoVectors("/embeddings gave a vector with a number that is none (NaN or infinite)")
     return vectors
 
 

@@ -27,6 +27,8 @@ from providers.admission import note_answer
 from providers.chat_provider import ChatProvider, describe
 from providers.clients import run_in_background
 from providers.discovery.probe import Trial, try_provider
+from providers.embedding.fallback import EmbeddingTrial, try_embedding
+from providers.embedding.selection import is_embedding_set_by_environment
 from providers.errors import ProviderError
 from providers.failures import classify, note_failure
 from providers.models import Provider, is_same_server, validate_key
@@ -45,17 +47,12 @@ from safety.models import AuditEntry
 from safety.provider_usage import load_last_day
 
 SOUND = (Capability.SPEECH, Capability.TRANSCRIPTION)
-OF_CHAT_ALONE = {
-    *(
-        "context_tokens",
-        "slots",
-        "threads",
-        "requests_per_minute",
-        "tokens_per_day",
-        "prompt_price",
-        "completion_price",
-    )
+SOUND_IGNORES = {
+    *("context_tokens", "slots", "threads", "requests_per_minute", "tokens_per_day"),
+    *("prompt_price", "completion_price"),
 }
+EMBEDDING_IGNORES = {"slots", "requests_per_minute", "tokens_per_day", "completion_price"}
+PREFIXES = ("query_prefix", "document_prefix")  # for embedding alone
 MAX_TRIALS, MAX_SHOWN_CHARACTERS = 5, 300
 ASKED_ANEW = {
     "base_url",
@@ -81,7 +78,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Provider
         fields = (
             *("name", "capability", "base_url", "model", "order", "is_active"),
-            *("context_tokens", "slots", "threads"),
+            *("context_tokens", *PREFIXES, "slots", "threads"),
             *("requests_per_minute", "tokens_per_day", "prompt_price", "completion_price"),
         )
 
@@ -89,15 +86,23 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         if "api_key" in self.fields:  # whoever may only look has no fields
             self.fields["api_key"].help_text = describe_key(self.instance)
+        for name in self.fields.keys() & PREFIXES:
+            cast(forms.CharField, self.fields[name]).strip = False  # models want the blank at the end
 
     def clean(self) -> dict[str, Any]:
         """Refuse to send a key that is there to another server than the one that it was entered for.
 
-        And what a provider of sound would not heed.
+        And what a provider of that capability would not heed.
         """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if cleaned.get("capability") in SOUND:
-            for field in OF_CHAT_ALONE & {name for name, value in cleaned.items() if value is not None}:
+        given = {name for name, value in cleaned.items() if value not in {None, ""}}
+        capability = cleaned.get("capability")
+        if capability != Capability.EMBEDDING:
+            for field in given.intersection(PREFIXES):
+                self.add_error(field, _("This is for embedding alone. Leave it empty."))
+        ignores = EMBEDDING_IGNORES if capability == Capability.EMBEDDING else SOUND_IGNORES
+        if capability in {*SOUND, Capability.EMBEDDING}:
+            for field in given & ignores:
                 self.add_error(field, _("This is for chat models alone. Leave it empty."))
         before, after = self.initial.get("base_url", ""), cleaned.get("base_url")
         is_kept = self.instance.sealed_key and not cleaned.get("api_key") and not cleaned.get("removes_key")
@@ -137,7 +142,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             {"fields": ("name", "capability", "base_url", "engine_file", "model", "api_key", "removes_key")},
         ),
         (_("When it is asked"), {"fields": ("order", "is_active")}),
-        (_("What it can do"), {"fields": ("context_tokens", "slots", "threads")}),
+        (_("What it can do"), {"fields": ("context_tokens", *PREFIXES, "slots", "threads")}),
         (_("Limits"), {"fields": ("requests_per_minute", "tokens_per_day")}),
         (_("Prices"), {"fields": ("prompt_price", "completion_price")}),
         (_("last error"), {"fields": ("last_error", "last_error_at")}),
@@ -159,6 +164,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
                 for capability in SOUND
                 if is_sound_set_by_environment(capability)
             ],
+            "embedding": settings.EMBEDDING if is_embedding_set_by_environment() else None,
             "active": next(iter(read_active().get(Capability.CHAT, ())), None),
         }
         response: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
@@ -207,9 +213,9 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         for row in queryset:
             self.delete_model(request, row)
 
-    @admin.action(description=_("Try: ask for one sentence"), permissions=["change"])
+    @admin.action(description=_("Try: ask for one sentence, or embed one"), permissions=["change"])
     def try_selected(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
-        """Ask the chosen ones for one real sentence, all at once, and say what came of it."""
+        """Ask the chosen ones for one real sentence, or have it embedded, all at once, and say what came of it."""
         for row in rows.filter(capability__in=SOUND):
             messages.info(
                 request, _("%(name)s: try it on the page “Speaking and hearing”.") % {"name": row.name}
@@ -217,7 +223,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         chosen = list(rows.exclude(capability__in=SOUND)[:MAX_TRIALS])
         release_connections()
         sentence = gettext("Greet me in one short sentence.")
-        trials = run_in_background(_try_all([describe(row) for row in chosen], sentence))
+        trials = run_in_background(_try_all(chosen, sentence))
         for row, trial in zip(chosen, trials, strict=True):
             if trial.error:
                 note_failure(row.base_url, row.model, trial.error, timezone.now(), None)
@@ -233,11 +239,20 @@ def close_breaker(provider: ChatProvider) -> None:
     run_in_background(note_answer(provider))
 
 
-async def _try_all(providers: Sequence[ChatProvider], sentence: str) -> list[Trial]:
-    return await asyncio.gather(*(try_provider(provider, sentence) for provider in providers))
+async def _try_all(rows: Sequence[Provider], sentence: str) -> list[Trial | EmbeddingTrial]:
+    return await asyncio.gather(*(_try(row.capability, describe(row), sentence) for row in rows))
 
 
-def _describe_answered(row: Provider, trial: Trial) -> str:
+async def _try(capability: str, provider: ChatProvider, sentence: str) -> Trial | EmbeddingTrial:
+    if capability == Capability.EMBEDDING:
+        return await asyncio.to_thread(try_embedding, provider, sentence)
+    return await try_provider(provider, sentence)
+
+
+def _describe_answered(row: Provider, trial: Trial | EmbeddingTrial) -> str:
+    if isinstance(trial, EmbeddingTrial):
+        values = {"name": row.name, "width": trial.width, "milliseconds": trial.milliseconds}
+        return gettext("%(name)s: %(width)d numbers for a sentence, after %(milliseconds)d ms.") % values
     return gettext(
         "%(name)s: “%(text)s” The first piece came after %(first).1f s, the last after %(last).1f s."
     ) % {
