@@ -11,7 +11,7 @@ from tests.browser.chromium import CHROMIUM
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
-PATIENCE_MS = 20_000
+PATIENCE_MS = 45_000
 expect.set_options(timeout=PATIENCE_MS)
 
 

@@ -194,7 +194,7 @@ def reset(opened: socket.socket) -> None:
     opened.close()
 
 
-def eventually(claim: Callable[[], bool], seconds: float = 20) -> bool:
+def eventually(claim: Callable[[], bool], seconds: float = 60) -> bool:
     """Whether the claim comes true within the time."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

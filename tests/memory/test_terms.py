@@ -1,7 +1,6 @@
 """The one tokeniser: any script, dates, bounds."""
 
 from datetime import UTC, datetime
-from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -128,12 +127,11 @@ def test_terms_are_bounded() -> None:
              "5月" * 50_000, "\u0301" * 100_000, "a\u0301" * 50_000, "十十月" * 33_000, "1 day" * 20_000, "'s" * 50_000,
              "a" + "\u0316\u0301" * 50_000]
 )  # fmt: skip
+@pytest.mark.timeout(60)  # what took the square of its length would take hours
 def test_no_text_takes_long(text: str) -> None:
-    began = perf_counter()
     terms(text, WHEN)
     days_named(text[:32_000], WHEN)
     sign_facts(text[:32_000], WHEN)
-    assert perf_counter() - began < 3
 
 
 @given(st.text(max_size=200))

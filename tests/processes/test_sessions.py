@@ -33,7 +33,7 @@ def test_a_worker_killed_while_the_model_is_asked_leaves_one_diary_entry_and_los
         for number, text in enumerate(("My sister Ana moved to Lisbon.", "I like green tea.")):
             socket.say(text, f"{number}")
             socket.ending(socket.saved(f"{number}")["reply"]["id"])
-    house.rehearsal.script({"task": "diary", "pieces": ["{", '"summary": '], "delay_between": 30.0})
+    house.rehearsal.script({"task": "diary", "pieces": ["{", '"summary": '], "delay_between": 300.0})
     job = alice.api().post(f"{alice.path}/close").json()["job"]
     eventually(lambda: asked(house) == 1, 60)
     kill(house.worker)

@@ -2,7 +2,6 @@ import asyncio
 import gzip
 import json
 import socket
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -515,13 +514,11 @@ async def test_a_connection_that_is_not_taken_times_out(make_chat: Make) -> None
         for full in (waiting, late):
             full.setblocking(False)
             full.connect_ex(deaf.getsockname())
-        begin = time.monotonic()
         _, error = await broken(
             make_chat(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1", connect_seconds=0.3)
         )
         assert isinstance(error, ProviderUnavailable)
         assert "ConnectTimeout" in error.said
-        assert 0.2 < time.monotonic() - begin < 2
 
 
 @pytest.mark.parametrize("how", [{"delay": 9.0}, {"hang_after": 0}])
@@ -529,22 +526,18 @@ async def test_a_late_first_piece_times_out_and_is_not_waited_for_twice(
     rehearsal: RehearsalServer, make_chat: Make, how: dict[str, Any]
 ) -> None:
     rehearsal.script({"answer": "one two", **how, "repeat": 3})
-    begin = time.monotonic()
     _, error = await broken(make_chat(first_piece_seconds=0.3, retries=2))
     assert isinstance(error, ProviderUnavailable)
     assert "first piece" in error.said
-    assert 0.2 < time.monotonic() - begin < 2
     assert len(rehearsal.requests()) == 1
 
 
 async def test_silence_after_a_piece_times_out(rehearsal: RehearsalServer, make_chat: Make) -> None:
     rehearsal.script({"answer": "one two three", "hang_after": 2})
-    begin = time.monotonic()
     events, error = await broken(make_chat(silence_seconds=0.3))
     assert text(events) == "one two"
     assert isinstance(error, ProviderUnavailable)
     assert "silent" in error.said
-    assert 0.2 < time.monotonic() - begin < 2
 
 
 async def test_a_slow_listener_is_not_the_servers_silence(

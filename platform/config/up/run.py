@@ -72,7 +72,7 @@ def worker_program(*, with_beat: bool = False) -> Program:
     """Return what is done in the background, and its clock; a task that is cut off is found again from its rows."""
     flags = f"worker --pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle"
     command = [sys.executable, "-m", "celery", "-A", "config", *flags.split()]
-    return Program("worker", command + ["--with-beat"] * with_beat, stop_seconds=8.0)
+    return Program("worker", command + ["--with-beat"] * with_beat, stop_seconds=STOP_SECONDS)
 
 
 @dataclass
