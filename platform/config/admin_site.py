@@ -22,6 +22,7 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
     def get_urls(self) -> list[URLPattern | URLResolver]:
         # This module is loaded before there are models.
         from config.download_admin import download_desk
+        from config.embedding_admin import use_built_in, use_for_memory
         from config.engine_admin import show_engines, stop_engine, use_file
         from config.mind_admin import mind_desk, try_engine
         from config.speech_admin import sound_desk
@@ -30,6 +31,8 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
         own = [
             path("mind/", self.admin_view(mind_desk), name="mind"),
             path("mind/file/", self.admin_view(use_file), name="mind_file"),
+            path("mind/memory/", self.admin_view(use_for_memory), name="mind_memory"),
+            path("mind/memory/built-in/", self.admin_view(use_built_in), name="mind_built_in"),
             path("mind/engines/", self.admin_view(show_engines), name="mind_engines"),
             path("mind/engines/<int:id>/try/", self.admin_view(try_engine), name="mind_try"),
             path("mind/engines/<int:id>/stop/", self.admin_view(stop_engine), name="mind_stop"),

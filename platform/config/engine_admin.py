@@ -25,8 +25,9 @@ from config.up.supervisor import RECORDS_FILE, find_recorded, last_line
 from providers.downloads.storage import open_folder
 from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
 from providers.engine.parts import find_parts
-from providers.engine.plan import CONTEXT_TOKENS, EnginePlan, measure_room, plan_engine, require_chat
+from providers.engine.plan import EnginePlan, measure_room, plan_embedder, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
+from providers.engine.rows import count_context, is_embedder
 from providers.models import MAX_CONTEXT_TOKENS, MAX_SLOTS, MAX_THREADS, MIN_CONTEXT_TOKENS, Provider
 from providers.selection import choose_chat, follow_change, is_set_by_environment
 from safety.audit import record
@@ -96,13 +97,13 @@ def find_files(path: str = "") -> list[FoundFile]:
 
     A model in several files is listed by the first.
     """
-    named = [_resolve(path)] if path.strip() and "\0" not in path else []
+    named = [resolve(path)] if path.strip() and "\0" not in path else []
     lying = dict.fromkeys(find_parts(path)[0] for path in sorted(open_folder().rglob("*.gguf")))
     room = _measure_room_alone()
     return [_look_at(path, room) for path in dict.fromkeys([*named, *list(lying)[:MAX_FILES]])]
 
 
-def _resolve(path: str) -> Path:
+def resolve(path: str) -> Path:
     """Return the file of a path as it was typed: in the folder of models where it names no other."""
     try:
         return (open_folder() / Path(path.strip()).expanduser()).resolve()
@@ -113,15 +114,19 @@ def _resolve(path: str) -> Path:
 def _look_at(path: Path, room_bytes: int) -> FoundFile:
     found = FoundFile(path)
     try:
-        found.model = _read_chat_model(path)
-        found.plan = plan_engine(found.model, room_bytes)
+        model = read_model(path)
+        if model.is_embedder:
+            found.model, found.plan = model, plan_embedder(model, measure_room())
+        else:
+            require_chat(model)
+            found.model, found.plan = model, plan_engine(model, room_bytes)
     except ModelFileError as error:
         found.trouble = error.translate()
     return found
 
 
-def _read_chat_model(path: Path) -> ModelFile:
-    """Return what the file says of itself; ModelFileError where it holds no model for a talk."""
+def read_model(path: Path) -> ModelFile:
+    """Return what the file says of itself; ModelFileError where it is no model."""
     try:
         states = [part.stat() for part in find_parts(path)]
     except OSError:
@@ -130,7 +135,6 @@ def _read_chat_model(path: Path) -> ModelFile:
         model = _read_once(path, *((state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states))
     if isinstance(model, ModelFileError):
         raise model.with_traceback(None)
-    require_chat(model)
     return model
 
 
@@ -150,8 +154,12 @@ def _list_engine_rows() -> list[Provider]:
     return list(Provider.objects.filter(is_active=True).exclude(engine_file="").order_by("order", "pk"))
 
 
+def _list_chat_rows() -> list[Provider]:
+    return [row for row in _list_engine_rows() if not is_embedder(row)]
+
+
 def _measure_room_alone() -> int:
-    """Return how many bytes there would be for a model if no engine ran.
+    """Return how many bytes there would be for a model if no engine talked.
 
     The weights of those that do are mapped from their files and count as free; their contexts do not.
     """
@@ -164,17 +172,17 @@ def _measure_room_alone() -> int:
 
 
 def _read_engine_models() -> Iterator[tuple[Provider, ModelFile, int]]:
-    """Yield the providers that engines are to serve, their models, and the tokens of all their contexts."""
-    for row in _list_engine_rows():
+    """Yield the providers of talk that engines are to serve, their models, and the tokens of all their contexts."""
+    for row in _list_chat_rows():
         with suppress(ModelFileError):  # that does not run
-            model = _read_chat_model(Path(row.engine_file))
-            yield row, model, (row.context_tokens or CONTEXT_TOKENS) * (row.slots or 1)
+            yield row, read_model(Path(row.engine_file)), count_context(row) * (row.slots or 1)
 
 
 # -- what is done
 
 
-def _require_right(request: HttpRequest) -> None:
+def require_right(request: HttpRequest) -> None:
+    """Raise PermissionDenied for whoever may not choose models."""
     if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
 
@@ -182,7 +190,7 @@ def _require_right(request: HttpRequest) -> None:
 @require_POST
 def use_file(request: HttpRequest) -> HttpResponse:
     """Put a model file in force; engines for which there is no memory beside it are stopped."""
-    _require_right(request)
+    require_right(request)
     form = FileForm(request.POST)
     if not settings.ENGINE_KEY:
         messages.error(
@@ -192,9 +200,10 @@ def use_file(request: HttpRequest) -> HttpResponse:
         for field, errors in form.errors.items():
             messages.error(request, f"{form.fields[field].label}: {errors[0]}")
     else:
-        path = _resolve(form.cleaned_data["path"])
+        path = resolve(form.cleaned_data["path"])
         try:
-            model = _read_chat_model(path)
+            model = read_model(path)
+            require_chat(model)
             room = _measure_room_alone()
             plan = plan_engine(model, room, **form.get_plan_wishes())
             stopped = _put_in_force(cast(User, request.user), model, plan, room)
@@ -223,9 +232,9 @@ def _put_in_force(user: User, model: ModelFile, plan: EnginePlan, room_bytes: in
     engines = list(_read_engine_models())
     if sum(model.estimate_bytes(tokens) for _row, model, tokens in engines) <= room_bytes:
         return []
-    others = [other for other in _list_engine_rows() if other.pk != row.pk]
+    others = [other for other in _list_chat_rows() if other.pk != row.pk]
     for other in others:
-        _stop(user, other)
+        stop(user, other)
     return others
 
 
@@ -242,7 +251,8 @@ def _tell(request: HttpRequest, model: ModelFile, stopped: list[Provider]) -> No
         )
 
 
-def _stop(user: User, row: Provider) -> None:
+def stop(user: User, row: Provider) -> None:
+    """Take the provider out of force, on record."""
     row.is_active = False
     row.save(update_fields=["is_active"])
     record(user, AuditEntry.Deed.CHANGED, Provider, row.pk)
@@ -255,10 +265,10 @@ def _stop(user: User, row: Provider) -> None:
 @require_POST
 def stop_engine(request: HttpRequest, id: int) -> HttpResponse:
     """Take a file's provider out of force, and end its engine with that."""
-    _require_right(request)
+    require_right(request)
     with transaction.atomic():
         row = get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id)
-        _stop(cast(User, request.user), row)
+        stop(cast(User, request.user), row)
     messages.success(request, _("%(model)s was stopped.") % {"model": row.model})
     return redirect("admin:mind")
 
@@ -266,7 +276,7 @@ def stop_engine(request: HttpRequest, id: int) -> HttpResponse:
 @require_GET
 def show_engines(request: HttpRequest) -> HttpResponse:
     """Answer with how the engines stand, for a page that asks again."""
-    _require_right(request)
+    require_right(request)
     return TemplateResponse(request, "admin/mind_engines.html", describe_engines())
 
 
@@ -287,7 +297,7 @@ def _describe_engine(row: Provider) -> ShownEngine:
     log = settings.KITH_HOME / "logs" / f"{get_name(row.pk)}.log"
     if not settings.ENGINE_KEY:
         return ShownEngine(row, "unsupervised", log)
-    if is_set_by_environment():
+    if is_set_by_environment() and not is_embedder(row):
         return ShownEngine(row, "waiting", log)
     engine = read_running(settings.KITH_HOME).get(row.pk)
     health = read_health(engine.port) if engine else Health.NOTHING

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.models import User
 from config.download_admin import describe_downloads
+from config.embedding_admin import describe_embedding
 from config.engine_admin import RIGHTS, FileForm, describe_engines, find_files
 from jobs.background import release_connections
 from providers.admission import note_answer
@@ -123,6 +124,7 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
         "models_folder": open_folder(),
         **describe_engines(),
         **describe_downloads(),
+        **describe_embedding(),
     }
     return TemplateResponse(request, "admin/mind.html", context)
 
@@ -132,7 +134,11 @@ def try_engine(request: HttpRequest, id: int) -> HttpResponse:
     """Answer with what the model of Kith's own engine does, for a part of the page."""
     if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
-    provider = describe(get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id))
+    provider = describe(
+        get_object_or_404(
+            Provider.objects.exclude(engine_file="").exclude(capability=Capability.EMBEDDING), pk=id
+        )
+    )
     release_connections()
     outcome = _try(provider.base_url, provider.api_key, provider.model)
     context = {"outcome": outcome, "context_tokens": settings.CONTEXT_TOKENS}

@@ -240,21 +240,44 @@ def choose_chat(
         model=model,
         defaults={"name": name, "engine_file": engine_file},
     )[0]
-    others = Provider.objects.filter(capability=Capability.CHAT, is_active=True).exclude(pk=row.pk)
-    first = others.aggregate(first=Min("order"))["first"]
-    row.name, row.is_active, row.last_error, row.last_error_at = name, True, "", None
+    row.name = name
     row.context_tokens, row.slots = (
         context_tokens or row.context_tokens,
         row.slots if slots is None else slots,
     )
     row.engine_file, row.threads = engine_file, threads
-    row.order = 0 if first is None else first - 1
     if api_key:
         row.api_key = api_key
+    _put_first(row)
+    return row
+
+
+@transaction.atomic
+def choose_embedder_file(name: str, model: str, engine_file: str) -> Provider:
+    """Put this file before all other providers of embedding, and return its row; ValidationError as for `choose_chat`."""
+    Provider(name=name, model=model, engine_file=engine_file).clean_fields()
+    row: Provider = Provider.objects.get_or_create(
+        capability=Capability.EMBEDDING,
+        base_url="",
+        model=model,
+        query_prefix="",
+        document_prefix="",
+        defaults={"name": name, "engine_file": engine_file},
+    )[0]
+    row.name, row.engine_file = name, engine_file
+    _put_first(row)
+    return row
+
+
+def _put_first(row: Provider) -> None:
+    """Save the row as active, before all others of its capability, with no error of earlier times."""
+    others = Provider.objects.filter(capability=row.capability, is_active=True).exclude(pk=row.pk)
+    first = others.aggregate(first=Min("order"))["first"]
+    row.order = 0 if first is None else first - 1
+    row.is_active, row.last_error, row.last_error_at = True, "", None
     row.full_clean()
     row.save()
     follow_change()
-    return row
 
 
 def _is_in_loop() -> bool:

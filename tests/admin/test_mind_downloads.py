@@ -83,8 +83,6 @@ def test_progress_and_what_went_wrong_are_told(desk: Client, home: Path) -> None
     assert "no longer in the models folder" in look(desk)
     (home / "models" / row.file_name).write_bytes(b"GGUF")
     assert 'href="#files"' in look(desk)
-    Download.objects.update(url=next(one.url for one in load_catalogue() if one.purpose == "embedding"))
-    assert "Set EMBEDDING_FILE to it" in look(desk)
 
 
 def test_an_address_that_will_not_do_is_said(desk: Client) -> None:

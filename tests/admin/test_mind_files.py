@@ -20,10 +20,12 @@ from accounts.models import User
 from config.engine_admin import find_files
 from config.up.ports import find_free_port
 from config.up.supervisor import RECORDS_FILE
+from providers.embedding.selection import get_embedder
 from providers.engine.gguf import read_model_file
+from providers.engine.plan import EMBEDDING_CONTEXT_TOKENS
 from providers.engine.registry import RunningEngine, read_wanted, write_running
 from providers.models import Provider
-from providers.selection import get_provider
+from providers.selection import follow_change, get_provider
 from safety.models import AuditEntry
 from tests.fixtures.gguf import SAID, write_gguf
 
@@ -134,7 +136,7 @@ def test_what_will_not_run_is_refused_with_a_sentence(
     (tmp_path / "folder.gguf").mkdir()
     os.mkfifo(tmp_path / "pipe.gguf")
     write_gguf(tmp_path / "cut.gguf", is_cut=True)
-    write_gguf(tmp_path / "words.gguf", {"general.architecture": "bert"})
+    write_gguf(tmp_path / "words.gguf", {"general.architecture": "gpt2"})
     write_gguf(tmp_path / "vast.gguf", {**SAID, "llama.block_count": 4_000_000})
     path = name if name.startswith("~") else str(tmp_path / name)
     assert sentence in look(desk, path=path)
@@ -162,6 +164,52 @@ def test_use_puts_a_file_in_force_and_has_an_engine_run_it(
         desk.post(reverse("admin:mind_stop", args=[row.pk]))
     assert read_wanted(models.parent) == {}
     assert not Provider.objects.get().is_active
+
+
+def test_an_embedding_models_file_is_used_for_memory_until_the_built_in_one_is_again(
+    desk: Client, models: Path, settings: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    def post(name: str, **fields: str) -> str:
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = desk.post(reverse(f"admin:{name}"), fields, follow=True)
+        return answer.content.decode()
+
+    settings.EMBEDDING = {"base_url": ""}
+    path = write_gguf(models / "bge.gguf", {"general.architecture": "bert", "bert.context_length": 512})
+    chat = write_gguf(models / "tiny.gguf")
+    shown = look(desk)
+    assert (shown.count("Use for memory"), shown.count(reverse("admin:mind_file"))) == (1, 1)
+    assert "all memories are embedded again" in shown
+    assert "has no chat template" in use(desk, path)
+    assert "was not made for embedding" in post("mind_memory", path=str(chat))
+    assert not Provider.objects.exists()
+    assert "recall goes on by the old vectors" in post("mind_memory", path=str(path))
+    row = Provider.objects.get()
+    settings.CHAT = settings.CHAT | {"base_url": "http://127.0.0.1:9/v1"}  # of the talk alone
+    with django_capture_on_commit_callbacks(execute=True):
+        follow_change()
+    (engine,) = read_wanted(models.parent).values()
+    assert (engine.file, engine.name, engine.context_tokens) == (str(path), "bge", EMBEDDING_CONTEXT_TOKENS)
+    assert engine.is_embedding
+    embedder = get_embedder()
+    assert embedder is not None
+    assert (embedder.model, embedder.is_built_in) == ("bge", False)
+    assert "Use the built-in one again" in look(desk)
+    assert desk.post(reverse("admin:mind_try", args=[row.pk])).status_code == 404
+    assert "The built-in model compares meanings again" in post("mind_built_in")
+    embedder = get_embedder()
+    assert embedder is not None
+    assert embedder.is_built_in
+    assert read_wanted(models.parent) == {}
+    assert [entry.object_id for entry in AuditEntry.objects.all()] == [str(row.pk)] * 2
+
+
+def test_a_large_mind_stops_no_engine_that_compares_meanings(desk: Client, models: Path) -> None:
+    path = write_gguf(models / "bge.gguf", {"general.architecture": "bert"})
+    desk.post(reverse("admin:mind_memory"), {"path": str(path)})
+    use(desk, write_large(models / "large.gguf"))
+    use(desk, write_large(models / "larger.gguf"))
+    assert [row.model for row in Provider.objects.filter(is_active=True)] == ["larger", "bge"]
 
 
 def test_two_run_beside_each_other_only_where_there_is_memory_for_both(desk: Client, models: Path) -> None:
@@ -250,5 +298,7 @@ def test_only_those_who_may_change_providers_use_and_stop_files(
 ) -> None:
     client.force_login(opal)
     assert client.post(reverse("admin:mind_file"), {"path": "/etc/passwd"}).status_code == 403
+    assert client.post(reverse("admin:mind_memory"), {"path": "/etc/passwd"}).status_code == 403
+    assert client.post(reverse("admin:mind_built_in")).status_code == 403
     assert client.get(reverse("admin:mind_engines")).status_code == 403
     assert client.post(reverse("admin:mind_stop", args=[1])).status_code == 403

@@ -8,10 +8,8 @@ from config.up.engines import engine_program
 from config.up.ports import LOOPBACK, find_free_port
 from config.up.terminal import UpError
 from providers.engine.gguf import ModelFileError, read_model_file
-from providers.engine.plan import measure_room, plan_engine
+from providers.engine.plan import EMBEDDING_CONTEXT_TOKENS, measure_room, plan_engine
 from providers.engine.registry import Health, WantedEngine, read_health
-
-CONTEXT_TOKENS = 2048  # longer texts are embedded in windows of fewer
 
 
 def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
@@ -27,12 +25,14 @@ def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
         )
     try:
         model = read_model_file(Path(environment["EMBEDDING_FILE"]).expanduser().resolve())
-        plan = plan_engine(model, measure_room(), context_tokens=CONTEXT_TOKENS)
+        plan = plan_engine(model, measure_room(), context_tokens=EMBEDDING_CONTEXT_TOKENS)
     except ModelFileError as error:
         raise UpError(f"EMBEDDING_FILE: {error}") from error
     name = environment.get("EMBEDDING_MODEL") or model.path.stem
     port = find_free_port()
-    engine = WantedEngine(str(model.path), name, plan.context_tokens, plan.slots, plan.threads)
+    engine = WantedEngine(
+        str(model.path), name, plan.context_tokens, plan.slots, plan.threads, is_embedding=True
+    )
     return ChosenModel(
         f"Embedding model: {model.name} by Kith's own engine.",
         {
@@ -40,6 +40,6 @@ def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
             "EMBEDDING_API_KEY": environment["KITH_ENGINE_KEY"],
             "EMBEDDING_MODEL": name,
         },
-        engine_program("engine-embedding", engine, port, is_embedding=True),
+        engine_program("engine-embedding", engine, port),
         lambda: read_health(port) is Health.READY,
     )

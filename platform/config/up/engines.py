@@ -26,12 +26,12 @@ from providers.engine.registry import (
 REQUIREMENTS = "requirements-engine.txt"
 
 
-def engine_program(name: str, engine: WantedEngine, port: int, *, is_embedding: bool = False) -> Program:
+def engine_program(name: str, engine: WantedEngine, port: int) -> Program:
     """Return llama.cpp's server on the model file, at that port of this machine alone; it talks, or it embeds."""
     command = [sys.executable, "-m", "config.up.engines", f"--file={engine.file}", f"--name={engine.name}"]
     command += [f"--port={port}", f"--context={engine.context_tokens}"]
     command += [f"--slots={engine.slots}", f"--threads={engine.threads}"]
-    command += ["--embedding"] * is_embedding
+    command += ["--embedding"] * engine.is_embedding
     return Program(name, command)
 
 

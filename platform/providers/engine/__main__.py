@@ -36,7 +36,8 @@ def main() -> int:
     wanted.model_alias = {options.name}
     wanted.hostnames, wanted.port = ["127.0.0.1"], options.port
     wanted.api_keys = [key] if (key := os.environ.get("KITH_ENGINE_KEY")) else []
-    wanted.n_ctx, wanted.n_parallel = options.context * options.slots, options.slots
+    context = min(options.context, model.context_tokens or options.context)
+    wanted.n_ctx, wanted.n_parallel = context * options.slots, options.slots
     wanted.cpuparams.n_threads = options.threads or max((os.cpu_count() or 1) - 1, 1)
     wanted.use_jinja, wanted.ui = True, False
     if options.embedding:

@@ -75,6 +75,11 @@ class ModelFile:
     has_template: bool  # of a chat
     has_pooling: bool  # it says how the vector of a text is made of those of its tokens
 
+    @property
+    def is_embedder(self) -> bool:
+        """Whether it was made to embed texts, as its kind or its pooling tells."""
+        return self.has_pooling or self.architecture.endswith("bert")
+
     def estimate_bytes(self, context_tokens: int) -> int:
         """Return about how much memory it takes with a context of so many tokens."""
         return int(self.size_bytes * 1.05) + context_tokens * self.context_token_bytes + 200_000_000

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_noop as _
 from providers.engine.gguf import ModelFile, ModelFileError
 
 CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # what is chosen where none is wanted, and the least of it
+EMBEDDING_CONTEXT_TOKENS = 2048  # longer texts are embedded in windows of fewer
 MEMORY_SHARE = 0.85  # of what is free now, at most
 
 
@@ -67,3 +68,13 @@ def require_chat(model: ModelFile) -> None:
             ),
             path=model.path,
         )
+
+
+def plan_embedder(model: ModelFile, room_bytes: int) -> EnginePlan:
+    """Return how to run the model for embedding; ModelFileError where it was not made for that, or does not fit."""
+    if not model.is_embedder:
+        raise ModelFileError(
+            _("%(path)s was not made for embedding. Choose a file of an embedding model, such as bge-m3."),
+            path=model.path,
+        )
+    return plan_engine(model, room_bytes, context_tokens=EMBEDDING_CONTEXT_TOKENS)

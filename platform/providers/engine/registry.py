@@ -21,13 +21,14 @@ HEALTH_TIMEOUT_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class WantedEngine:
-    """A model file, the name that requests give it, and how it is run."""
+    """A model file, the name that requests give it, and how it is run: to talk, or to embed."""
 
     file: str
     name: str
     context_tokens: int
     slots: int
     threads: int
+    is_embedding: bool = False
 
 
 @dataclass(frozen=True, slots=True)

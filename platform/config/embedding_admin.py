@@ -1,0 +1,94 @@
+"""What compares meanings, on the operators' page "Which mind?": a file put in force for it, or the built-in model."""
+
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from accounts.models import User
+from config.engine_admin import FileForm, read_model, require_right, resolve, stop
+from providers.embedding.selection import get_embedder, is_embedding_set_by_environment
+from providers.engine.gguf import ModelFile, ModelFileError
+from providers.engine.plan import measure_room, plan_embedder
+from providers.models import Provider
+from providers.selection import Capability, choose_embedder_file
+from safety.audit import record
+from safety.models import AuditEntry
+
+
+def describe_embedding() -> dict[str, Any]:
+    """Return what the page tells of the embedder in force."""
+    return {
+        "embedder": get_embedder(),
+        "is_embedding_set_by_environment": is_embedding_set_by_environment(),
+        "has_embedding_providers": _find_active().exists(),
+    }
+
+
+@require_POST
+def use_for_memory(request: HttpRequest) -> HttpResponse:
+    """Put a model's file in force for embedding, which Kith's own engine runs."""
+    require_right(request)
+    form = FileForm(request.POST)
+    if not settings.ENGINE_KEY:
+        messages.error(
+            request, _("Only a Kith that was started by make up runs an engine. Start it so first.")
+        )
+    elif not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, str(errors[0]))
+    else:
+        try:
+            model = read_model(resolve(form.cleaned_data["path"]))
+            plan_embedder(model, measure_room())
+            _put_in_force(request, model)
+        except ModelFileError as error:
+            messages.error(request, error.translate())
+        except ValidationError as error:
+            messages.error(request, " ".join(error.messages))
+    return redirect("admin:mind")
+
+
+def _put_in_force(request: HttpRequest, model: ModelFile) -> None:
+    values = {"model": model.path.stem[:200]}
+    with transaction.atomic():
+        row = choose_embedder_file(model.name[:80], values["model"], str(model.path))
+        record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
+    if is_embedding_set_by_environment():
+        messages.warning(request, _("%(model)s is kept, and waits: the environment sets another.") % values)
+        return
+    messages.success(
+        request,
+        _(
+            "%(model)s compares meanings as soon as it is loaded. All memories are embedded again by it, in the"
+            " background; recall goes on by the old vectors until that is done."
+        )
+        % values,
+    )
+
+
+@require_POST
+def use_built_in(request: HttpRequest) -> HttpResponse:
+    """Take all providers of embedding out of force: the built-in model compares meanings then."""
+    require_right(request)
+    with transaction.atomic():
+        for row in _find_active():
+            stop(cast(User, request.user), row)
+    messages.success(
+        request,
+        _(
+            "The built-in model compares meanings again. What it has not embedded yet is recalled by its words until"
+            " that is done, in the background."
+        ),
+    )
+    return redirect("admin:mind")
+
+
+def _find_active() -> Any:
+    return Provider.objects.filter(capability=Capability.EMBEDDING, is_active=True)
