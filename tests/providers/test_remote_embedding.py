@@ -9,11 +9,14 @@ from typing import Any
 import httpx2
 import numpy as np
 import pytest
+from aiohttp import web
 
 from providers.embedding.minilm import MiniLM
 from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
 from providers.embedding.selection import get_embedder
 from providers.errors import ProviderRefused, ProviderUnavailable
+from providers.failures import classify
+from tests.fixtures.model_servers import serve as serve_routes
 from tests.fixtures.rehearsal import RehearsalServer
 
 Serve = Callable[..., RemoteEmbedder]
@@ -120,6 +123,28 @@ def test_a_refusal_is_one(serve: Serve) -> None:
     with pytest.raises(ProviderRefused) as caught:
         serve({"error": {"message": "No such model"}}, status=404).embed_queries(["x"])
     assert caught.value.said == "No such model"
+
+
+@pytest.mark.parametrize(("key", "is_followed"), [("secret-key", False), ("", True)])
+def test_a_redirect_is_followed_only_where_there_is_no_key(key: str, is_followed: bool) -> None:
+    asked: list[str] = []
+
+    async def redirect(request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": "/elsewhere"})
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(await request.text())
+        return web.json_response(data([1.0, 0.0]))
+
+    with serve_routes({"/v1/embeddings": redirect, "/elsewhere": answer}) as address:
+        embedder = RemoteEmbedder(f"{address}/v1", key, "m")
+        if is_followed:
+            assert embedder.embed_queries(["x"]).shape == (1, 2)
+        else:
+            with pytest.raises(ProviderRefused) as caught:
+                embedder.embed_queries(["x"])
+            assert classify(caught.value) == "redirect"
+    assert len(asked) == is_followed
 
 
 def test_a_server_that_is_not_there_is_unavailable() -> None:

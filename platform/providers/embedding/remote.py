@@ -42,7 +42,10 @@ class RemoteEmbedder:
         self.model, self.profile, self.max_tokens = model, profile, max_tokens
         self._base_url, self._api_key = base_url, api_key
         http_client = openai.DefaultHttpxClient(
-            timeout=timeout, verify=get_tls_context(), event_hooks={"response": [cut_error_body]}
+            timeout=timeout,
+            verify=get_tls_context(),
+            event_hooks={"response": [cut_error_body]},
+            follow_redirects=not api_key,  # a key goes to nobody but whom it was entered for
         )
         self._client = openai.OpenAI(
             base_url=base_url,
