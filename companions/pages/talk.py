@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
@@ -62,6 +63,11 @@ def _script_texts(name: str) -> dict[str, str]:
         "tool": _("%(name)s is looking something up") % {"name": name},
         "thinking": _("%(name)s is thinking") % {"name": name},
         "waiting": _("waits for the answer before it"),
+        "late": _(
+            "The model has not begun to answer. Kith waits for %(seconds)d seconds; then another speaks, if you allow"
+            " that, or you can ask again."
+        )
+        % {"seconds": settings.CHAT_TIMEOUTS["first_piece_seconds"]},
         "says": _("%(name)s:") % {"name": name},
         "copied": _("Copied."),
         "reads_aloud": _("Answers are read aloud now."),

@@ -38,6 +38,22 @@ def test_a_reload_in_mid_answer_shows_the_rest(person: Person, live: Live) -> No
     expect(person.last_answer).to_have_text("".join(words).strip())
 
 
+def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live: Live) -> None:
+    person.make_companion()
+    person.page.clock.install()
+    live.rehearsal.script({"answer": "Here I am.", "delay": 5.0})
+    with person.page.expect_websocket(lambda socket: "/ws/companions/" in socket.url) as socket:
+        person.page.reload()
+    with socket.value.expect_event("framereceived", lambda frame: "reply.started" in str(frame)):
+        person.write("Are you there?")
+    waiting = person.page.locator("[data-reply] .trace")
+    expect(waiting).to_have_text("")
+    person.page.clock.fast_forward(12_000)
+    expect(waiting).to_contain_text("The model has not begun to answer. Kith waits for")
+    person.hears("Here I am.")
+    expect(person.page.get_by_text("has not begun")).to_have_count(0)
+
+
 def test_an_answer_is_stopped_and_goes_on(person: Person, live: Live) -> None:
     person.make_companion()
     live.rehearsal.script({"pieces": [f"word{number} " for number in range(200)], "delay_between": 0.05})

@@ -5,6 +5,7 @@ import { show } from "./emotion.js";
 
 const FRAMES_BEHIND = 14; // at 60 frames a second what waits is shown within about a quarter of a second
 const PATIENCE_MS = 500;
+const LATE_MS = 10_000; // without a word of the answer, after which the page says so
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Replies {
@@ -53,6 +54,7 @@ export class Replies {
     if (kind === "started") return this.#started(frame);
     if (kind === "emotion") return show(frame);
     const reply = this.open.get(frame.id);
+    if (reply) this.#endWait(reply);
     if (["done", "stopped", "interrupted", "failed"].includes(kind)) return this.#ended(frame, reply);
     if (!reply) return undefined;
     if (kind === "piece" || kind === "thought") this.#piece(reply, kind, frame);
@@ -103,7 +105,14 @@ export class Replies {
     if (!reply) return this.turns.catchUp((turn) => this.isStreaming(turn));
     Object.assign(reply, { text: frame.text, seq: frame.after, isAsking: false });
     reply.shown = Math.max(Math.min(reply.shown, reply.text.length), frame.text.length);
+    this.#endWait(reply);
+    if (!frame.after) reply.late = setTimeout(() => this.#trace(reply, this.words.late), LATE_MS);
     return this.#paint();
+  }
+
+  #endWait(reply) {
+    clearTimeout(reply.late);
+    if (reply.element?.querySelector(".trace").textContent === this.words.late) this.#trace(reply, "");
   }
 
   #piece(reply, kind, { seq, text }) {
