@@ -2,6 +2,7 @@
 
 CompanionsError(code, detail)
 ├── TextError            what was sent is empty, too long, or no text
+├── BranchError          a branch that is not there, is chosen, or is one too many
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
 ├── MindError            a model that is not there, or a value for one that will not do, by its `field`
@@ -25,6 +26,10 @@ class CompanionsError(RefusedError):
 
 class TextError(CompanionsError):
     pass
+
+
+class BranchError(CompanionsError):
+    status = 409
 
 
 class ConflictError(CompanionsError):

@@ -8,10 +8,10 @@ from copy import copy
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
 from django.dispatch import Signal
 
-from companions.deletion.traces import delete_memories, find_continued, scrub
+from companions.branches.switching import move_marks
+from companions.deletion.traces import delete_memories, erase_from_journal, find_continued, scrub
 from companions.deletion.withdrawal import (
     Dependents,
     build_scope,
@@ -20,8 +20,9 @@ from companions.deletion.withdrawal import (
     find_reminders,
     withdraw,
 )
-from companions.models import Companion, Conversation, InnerState, Message, Reply, Waking
+from companions.models import Branch, Companion, Conversation, InnerState, Message, Reply, Waking
 from companions.models.companion import hold, lock
+from database.journal import erasing, replaying
 from database.queries import delete_whole, lift_statement_timeout
 from memory.models import Memory
 
@@ -39,14 +40,14 @@ def delete_message(message: Message, now: datetime) -> None:
     delete_messages(message.companion_id, [message.pk], now)
 
 
-@transaction.atomic
+@erasing()
 def delete_messages(companion_id: UUID, ids: Collection[UUID], now: datetime) -> int:
     """Delete these messages of the companion with all that was drawn from them; return how many there were."""
     lift_statement_timeout()
     companion = hold(companion_id)
     if companion is None:
         return 0
-    messages = list(Message.objects.filter(companion=companion, pk__in=ids))
+    messages = list(Message.everywhere.filter(companion=companion, pk__in=ids))
     if messages:
         remove(companion, now, messages=messages)
     return len(messages)
@@ -61,14 +62,14 @@ def forget_every(
     companion_id: UUID, kinds: Collection[str], now: datetime, with_messages: bool = False
 ) -> int:
     """Delete the memories of these kinds, or all, 500 in a transaction, those that hold no more too; return how many."""
-    chosen, count = Memory.objects.of(companion_id), 0
+    chosen, count = Memory.everywhere.of(companion_id), 0
     chosen = chosen.filter(kind__in=kinds) if kinds else chosen
     while ids := list(chosen.order_by("pk").values_list("pk", flat=True)[:MAX_AT_ONCE]):
         count += forget_many(companion_id, ids, now, with_messages=with_messages)
     return count
 
 
-@transaction.atomic
+@erasing()
 def forget_many(companion_id: UUID, ids: Collection[UUID], now: datetime, with_messages: bool = False) -> int:
     """Delete these memories, as if each were forgotten alone; return how many there were.
 
@@ -79,7 +80,7 @@ def forget_many(companion_id: UUID, ids: Collection[UUID], now: datetime, with_m
     companion = hold(companion_id)
     if companion is None:
         return 0
-    chosen = Memory.objects.of(companion_id).filter(pk__in=ids).defer("entry")
+    chosen = Memory.everywhere.of(companion_id).filter(pk__in=ids).defer("entry")
     memories = list(chosen.select_related("message").prefetch_related("sources"))
     said = {memory.message.pk: memory.message for memory in memories if memory.message}
     learnt = (memory for memory in memories if not memory.message and memory.kind not in SUMMARIES)
@@ -92,7 +93,7 @@ def forget_many(companion_id: UUID, ids: Collection[UUID], now: datetime, with_m
     return len(memories)
 
 
-@transaction.atomic
+@erasing()
 def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> None:
     """Delete the memories of these ids with all that was drawn from them, and what turns kept, also of a document."""
     lock(companion_id)
@@ -100,11 +101,11 @@ def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> No
     forget_many(companion_id, ids, now)
 
 
-@transaction.atomic
+@erasing()
 def forget_newest(companion: Companion, now: datetime, with_message: bool = False) -> Memory | None:
     """Delete the newest memory that holds; return it as it was, None where there is none."""
     lock(companion.pk)
-    newest = Memory.objects.of(companion.pk).open().select_related("message").newest(1).first()
+    newest = Memory.everywhere.of(companion.pk).open().select_related("message").newest(1).first()
     if newest is None:
         return None
     gone = copy(newest)
@@ -139,19 +140,20 @@ def remove(
     clear_summaries(companion, scope, [*messages, *sources])
     if not hides:
         Reply.objects.filter(companion=companion, message__in=ids).delete()
+    erase_from_journal(scope, {*ids, *hidden, *every, *withdrawn.ids})
     scrub(companion.pk, {*ids, *hidden, *every, *withdrawn.ids}, now, became)
     delete_memories(companion.pk, {*every, *withdrawn.gone})
     delete_empty_pages(companion)
     if hides:
-        Message.objects.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
+        Message.everywhere.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
         messages_hidden.send(sender=Message, companion_id=companion.pk, ids=hidden)
     else:
         _close_gaps(companion, messages)
-        Message.objects.filter(companion=companion, pk__in=ids).delete()
+        Message.everywhere.filter(companion=companion, pk__in=ids).delete()
 
 
 def _mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
-    return list(Memory.objects.of(companion.pk).filter(message__in=messages).defer("entry"))
+    return list(Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry"))
 
 
 def _close_gaps(companion: Companion, messages: Collection[Message]) -> None:
@@ -163,13 +165,17 @@ def _close_gaps(companion: Companion, messages: Collection[Message]) -> None:
             id = before[id]
         return id
 
-    children = list(Message.objects.filter(parent__in=before).exclude(pk__in=before).only("parent"))
+    children = list(Message.everywhere.filter(parent__in=before).exclude(pk__in=before).only("parent"))
     for child in children:
         child.parent_id = earlier(child.parent_id)
-    Message.objects.bulk_update(children, ["parent"], batch_size=500)
+    Message.everywhere.bulk_update(children, ["parent"], batch_size=500)
     conversation = Conversation.objects.filter(companion=companion, head__in=before).first()
     if conversation:
         Conversation.objects.filter(pk=conversation.pk).update(head=earlier(conversation.head_id))
+    for branch in Branch.objects.filter(companion=companion, head__in=before):
+        if end := earlier(branch.head_id):
+            Branch.objects.filter(pk=branch.pk).update(head=end)
+    move_marks(companion.pk, {id: earlier(id) for id in before})
 
 
 def delete_companion(companion: Companion) -> None:
@@ -179,20 +185,21 @@ def delete_companion(companion: Companion) -> None:
         lift_statement_timeout()
         lock(companion.pk)
         # Whoever embeds holds memories first, then needs the companion; asked for in that order, neither waits forever.
-        list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
-        Companion.objects.filter(pk=companion.pk).delete()
+        list(Memory.everywhere.of(companion.pk).select_for_update().order_by("pk").values_list("pk"))
+        with replaying():  # the journal goes with it
+            Companion.objects.filter(pk=companion.pk).delete()
 
     delete_whole(delete)
 
 
-@transaction.atomic
+@erasing()
 def delete_rehearsed(companion: Companion, now: datetime) -> int:
     """Delete all that the rehearsal model wrote; return how many messages that were.
 
     Wakings stay in the log without its words.
     """
     lift_statement_timeout()
-    rehearsed = companion.messages.filter(is_rehearsed=True).values_list("pk", flat=True)
+    rehearsed = Message.everywhere.filter(companion=companion, is_rehearsed=True).values_list("pk", flat=True)
     held = hold(companion.pk)
     count = delete_messages(companion.pk, list(rehearsed), now)
     if held:

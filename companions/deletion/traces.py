@@ -16,12 +16,15 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from accounts.models import ModelCall, SoundCall
-from companions.models import Companion, Prompt, Reply, Waking
+from companions.models import Companion, JournalEntry, Prompt, Reply, Waking
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import Said, finish, seal_and_read
+from memory.deletion import DeletionScope
 from memory.models import Memory, Page, Recall
 
 PROMPTS_AT_ONCE = 50  # of some 30 kB each
+WORDS = ["text", "quotes", "sentences", "title", "summary", "scratch", "note", "name", "description"]
+_HOLDS_WORDS = ~Q(kind=JournalEntry.Kind.UPDATE) | Q(before__has_any_keys=WORDS)
 WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}  # a waking
 
 
@@ -33,6 +36,18 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
     shown |= set(recalls.exclude(reply=None).values_list("reply_id", flat=True))
     asked = set(recalls.exclude(by=Recall.By.TURN).values_list("pk", flat=True))
     _scrub_replies(companion_id, shown, now, became, asked)
+
+
+def erase_from_journal(scope: DeletionScope, ids: Collection[UUID]) -> None:
+    """Delete what would bring back, on whichever branch, rows that name one of these ids or tell of what goes."""
+    entries = JournalEntry.objects.filter(companion=scope.companion_id).exclude(before=None, after=None)
+    kept, named = entries.filter(_HOLDS_WORDS), {str(id) for id in ids}
+    gone = [
+        entry.pk
+        for entry in kept.iterator()
+        if any(text in named or scope.tells(text) for text in _walk_strings([entry.before, entry.after]))
+    ]
+    JournalEntry.objects.filter(pk__in=gone).delete()
 
 
 def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) -> None:
@@ -113,7 +128,7 @@ def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
 
     Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over.
     """
-    memories = Memory.objects.of(companion_id).filter(pk__in=ids)
+    memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
     list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
     Page.objects.filter(companion_id=companion_id, memory__in=ids).update(text="", gist="", call=None)
     memories.delete()

@@ -103,7 +103,7 @@ def _ids(rows: QuerySet[Any]) -> frozenset[UUID]:
 def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
     """Return the timers that were set in answer to what goes, and those of its companion that alone tell it again."""
     noted = Q(by=Timer.By.COMPANION, waking=None) & ~Q(note="")
-    mine = Timer.objects.filter(Q(message__in=scope.all_messages) | noted, companion=scope.companion_id)
+    mine = Timer.everywhere.filter(Q(message__in=scope.all_messages) | noted, companion=scope.companion_id)
     found, telling = set[UUID](), dict[UUID, frozenset[str]]()
     for timer in mine.select_related("message"):
         is_source = timer.message_id in scope.sources
@@ -116,7 +116,7 @@ def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
 
 
 def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UUID]:
-    return _ids(Timer.objects.filter(companion=scope.companion_id, waking__in=wakings)) if wakings else NONE
+    return _ids(Timer.everywhere.filter(companion=scope.companion_id, waking__in=wakings)) if wakings else NONE
 
 
 def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
@@ -160,7 +160,7 @@ def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: 
 
 
 def _load_texts(ids: Collection[UUID]) -> dict[UUID, str]:
-    return dict(Message.objects.filter(pk__in=ids).values_list("pk", "text"))
+    return dict(Message.everywhere.filter(pk__in=ids).values_list("pk", "text"))
 
 
 def _comes_of(state: InnerState, scope: DeletionScope) -> bool:
@@ -191,7 +191,7 @@ def find_reminders(
     """
     found: dict[UUID, Message] = {}
     while True:
-        mirrors = Memory.objects.of(companion.pk).filter(message__in=found.keys()).defer("entry")
+        mirrors = Memory.everywhere.of(companion.pk).filter(message__in=found.keys()).defer("entry")
         scope = build_scope(companion, now, [*messages, *found.values()], sources, [*memories, *mirrors])
         new = {message.pk: message for message in _find_said_for(scope) if message.pk not in found}
         if not new:
@@ -201,7 +201,7 @@ def find_reminders(
 
 def reminders_of(message: Message, now: datetime) -> list[Message]:
     """Return what goes with the message if that is deleted."""
-    mirrors = Memory.objects.of(message.companion_id).filter(message=message).defer("entry")
+    mirrors = Memory.everywhere.of(message.companion_id).filter(message=message).defer("entry")
     return find_reminders(message.companion, now, messages=[message], memories=list(mirrors))
 
 
@@ -214,7 +214,7 @@ def _find_said_for(scope: DeletionScope) -> list[Message]:
         if wider == woken:
             break
         woken, timers = wider, timers | _find_timers_set_in(scope, wider)
-    said = Message.objects.filter(companion=scope.companion_id, waking__isnull=False)
+    said = Message.everywhere.filter(companion=scope.companion_id, waking__isnull=False)
     said = said.exclude(pk__in=scope.all_messages)
     learnt = Q(waking__about__sources__in=scope.all_messages) | Q(waking__about__message__in=scope.messages)
     near = said.filter(learnt).exclude(waking__in=woken).distinct()
@@ -234,7 +234,7 @@ def withdraw_dependents(
     goes (`keeps_log`), what has happened keeps its words. Call it with the companion held.
     """
     Consolidation.objects.filter(companion=companion).exclude(draft={}).update(draft={})
-    timers = Timer.objects.filter(companion=companion, pk__in=found.timers)
+    timers = Timer.everywhere.filter(companion=companion, pk__in=found.timers)
     timers.running().update(state=Timer.State.CANCELLED, ended_at=scope.now)
     timers.exclude(note="").update(note="")
     wakings = Waking.objects.filter(companion=companion, pk__in=found.wakings | found.wrote)
@@ -246,7 +246,7 @@ def withdraw_dependents(
     if not keeps_log:
         wakings.update(**WORDLESS, shown=[])
         wakings.filter(pk__in=found.woken).update(note="", about=None)
-        Session.objects.filter(companion=companion, waking__in=found.wakings, messages=None).delete()
+        Session.everywhere.filter(companion=companion, waking__in=found.wakings, messages=None).delete()
     if found.states:
         goes = scope.tells if _rests_on_more(companion, scope) else lambda _sentence: True
         delete_states(companion, found.states, goes, scope.all_messages)
@@ -263,7 +263,7 @@ def _rests_on_more(companion: Companion, scope: DeletionScope) -> bool:
 
 def delete_empty_pages(companion: Companion) -> None:
     """Delete sessions that stood behind a page alone which is gone."""
-    written = Session.objects.filter(companion=companion, waking__isnull=False)
+    written = Session.everywhere.filter(companion=companion, waking__isnull=False)
     written.filter(diary_entry=None, messages=None).delete()
 
 
@@ -296,7 +296,7 @@ def withdraw(companion: Companion, scope: DeletionScope, begun: Dependents | Non
         dependents = find_dependents(scope, gone | changed, dependents)
         if dependents.pages <= gone:
             break
-    learnt = Memory.objects.of(companion.pk).filter(pk__in=gone | dependents.pages)
+    learnt = Memory.everywhere.of(companion.pk).filter(pk__in=gone | dependents.pages)
     scope = scope.with_memories(dict(learnt.values_list("pk", "text")))
     withdraw_dependents(companion, dependents, scope)
     return Withdrawn(gone, changed - gone, dependents.shown)
@@ -334,7 +334,7 @@ def conceal(companion: Companion, scope: DeletionScope) -> None:
         dependents = find_dependents(scope, private, dependents)
         if dependents.pages <= private:
             break
-    learnt = Memory.objects.of(companion.pk).filter(pk__in=private | dependents.pages)
+    learnt = Memory.everywhere.of(companion.pk).filter(pk__in=private | dependents.pages)
     scope = scope.with_memories(dict(learnt.values_list("pk", "text")))
     withdraw_dependents(companion, dependents, scope, keeps_log=True)
 
@@ -348,11 +348,11 @@ def clear_summaries(companion: Companion, scope: DeletionScope, messages: Collec
     opened = Session.objects.filter(companion=companion, ended_at=None).exclude(summary="").first()
     if opened and opened.pk not in ids and find_restatements(scope).stand_in(opened.summary):
         ids.add(opened.pk)
-    sessions = list(Session.objects.filter(companion=companion, pk__in=ids))
+    sessions = list(Session.everywhere.filter(companion=companion, pk__in=ids))
     for session in sessions:
         session.summary, session.summarised_until, session.scratch = "", None, ""
         session.title = "" if scope.tells(session.title) else session.title
-    Session.objects.bulk_update(sessions, ["summary", "summarised_until", "scratch", "title"], batch_size=500)
+    Session.everywhere.bulk_update(sessions, ["summary", "summarised_until", "scratch", "title"], batch_size=500)
     _clear_notes(scope)
     # A draft that was made of it, or beside it, is made again.
     Closing.objects.filter(companion=companion).exclude(drafts={}).update(drafts={})

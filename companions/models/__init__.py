@@ -1,3 +1,4 @@
+from companions.models.branch import Branch, JournalEntry
 from companions.models.closing import Closing
 from companions.models.companion import Companion
 from companions.models.comparison import ComparedExchange, Comparison
@@ -16,6 +17,7 @@ from companions.models.timer import Timer
 from companions.models.waking import Waking
 
 __all__ = [
+    "Branch",
     "Closing",
     "Companion",
     "ComparedExchange",
@@ -25,6 +27,7 @@ __all__ = [
     "ForgetProposal",
     "InnerState",
     "Job",
+    "JournalEntry",
     "Life",
     "Message",
     "Mind",

@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import OwnedQuerySet
+from accounts.models.user import AwakeManager, OwnedQuerySet
 from companions.models.companion import Companion
 
 DIGEST_MESSAGES = 24  # twelve turns are learnt from at once
@@ -21,6 +21,7 @@ class Conversation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.OneToOneField(Companion, models.CASCADE, related_name="conversation")
     head = models.ForeignKey("companions.Message", models.SET_NULL, null=True, blank=True, related_name="+")
+    branch = models.ForeignKey("companions.Branch", models.SET_NULL, null=True, blank=True, related_name="+")
     read_until = models.DateTimeField(_("read until"), default=timezone.now)
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
@@ -41,7 +42,8 @@ class Session(models.Model):
     messages, by the pressure that the last turn's prompt put on the context (a share of it). `scratch` ends with it, and
     so do the groups of tools that were asked for, in the order in which they came.
     While a batch of it is learnt from, or after that has failed, nobody else tries before `digest_at`. In one of a
-    `waking` nothing was said: it stands behind a page that the companion wrote into its diary by itself.
+    `waking` nothing was said: it stands behind a page that the companion wrote into its diary by itself. One that is
+    asleep began on a branch that is not chosen.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -68,8 +70,10 @@ class Session(models.Model):
         related_name="pages",
         verbose_name=_("a diary page of the waking"),
     )
+    is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
 
-    objects = OwnedQuerySet["Session"].as_manager()
+    objects = AwakeManager.from_queryset(OwnedQuerySet["Session"])()
+    everywhere = OwnedQuerySet["Session"].as_manager()
 
     class Meta:
         verbose_name = _("session")
@@ -77,7 +81,9 @@ class Session(models.Model):
         ordering = ["-started_at"]
         constraints = [
             models.UniqueConstraint(
-                fields=["conversation"], condition=models.Q(ended_at=None), name="session_one_open"
+                fields=["conversation"],
+                condition=models.Q(ended_at=None, is_asleep=False),
+                name="session_one_open",
             ),
         ]
 

@@ -3,7 +3,7 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import OwnedQuerySet
+from accounts.models.user import AwakeManager, OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.conversation import Conversation, Session
 
@@ -12,7 +12,7 @@ class Message(models.Model):
     """One thing said. A hidden message stays on the page but goes into no later prompt.
 
     A system message is a notice of Kith's own to the person, as a reminder that no model has put into words: it is in no
-    memory, and nothing is learnt from it.
+    memory, and nothing is learnt from it. One that is asleep is not on the chosen branch; `everywhere` finds it too.
     """
 
     class Role(models.TextChoices):
@@ -38,6 +38,7 @@ class Message(models.Model):
     model = models.CharField(_("written by model"), max_length=200, blank=True)
     is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # the companion's own model was away
     is_learnt = models.BooleanField(_("learnt from"), default=False)
+    is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
     waking = models.OneToOneField(
         "companions.Waking",
         models.SET_NULL,
@@ -48,7 +49,8 @@ class Message(models.Model):
     )
     job = models.ForeignKey("companions.Job", models.SET_NULL, null=True, blank=True, related_name="messages")
 
-    objects = OwnedQuerySet["Message"].as_manager()
+    objects = AwakeManager.from_queryset(OwnedQuerySet["Message"])()
+    everywhere = OwnedQuerySet["Message"].as_manager()
 
     class Meta:
         verbose_name = _("message")

@@ -3,7 +3,7 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import OwnedQuerySet
+from accounts.models.user import AwakeManager, OwnedQuerySet
 from companions.models.companion import Companion
 
 NOTE_CHARACTERS = 1000
@@ -69,7 +69,10 @@ class Timer(models.Model):
     created_at = models.DateTimeField(_("made"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
-    objects = TimerQuerySet.as_manager()
+    is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
+
+    objects = AwakeManager.from_queryset(TimerQuerySet)()
+    everywhere = TimerQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("timer")

@@ -10,11 +10,12 @@ from functools import partial
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from companions.branches.switching import check_no_answer, part
 from companions.conversations.editing import reword
 from companions.deletion.deletion import remove
 from companions.errors import ReplyStateError
 from companions.events import REDIS_UNAVAILABLE, publish, render_heard, tell_companion
-from companions.models import Companion, Reply
+from companions.models import Companion, Message, Reply
 from companions.models.companion import hold
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
@@ -40,7 +41,12 @@ async def tell_to_stop(reply: Reply) -> None:
 @transaction.atomic
 def retry(reply: Reply, now: datetime) -> Reply:
     """Queue a new reply to the same message; the earlier one stays as another branch. ReplyStateError, GateError."""
-    return queue_reply(_hold_ended(reply, now), reply.message, now)
+    companion = _hold_ended(reply, now)
+    answered = Message.everywhere.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None)
+    if answered.exists() or reply.message.is_asleep:
+        check_no_answer(companion)
+        part(companion, reply.message_id, now)
+    return queue_reply(companion, reply.message, now)
 
 
 @transaction.atomic

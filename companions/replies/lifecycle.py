@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 from accounts.errors import GateError
 from accounts.models import ModelCall
 from accounts.usage import admit
+from companions.branches.switching import go_back, move_marks
 from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
@@ -34,6 +35,7 @@ from companions.models.companion import hold, lock
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
 from companions.prompting.turn_prompt import TEMPLATE, change_window, move_window
 from companions.replies.broadcast import Place, seal_stream, take_unbroken
+from database.journal import write_at
 from jobs.background import enqueue
 from memory.emotion import reinforce
 from memory.models import Memory, Recalled
@@ -91,7 +93,8 @@ def start(
     if locked is None:
         raise TextError("no_such_companion", _("There is no such companion of yours."))
     companion, conversation = locked, locked.conversation
-    before = Message.objects.filter(companion=companion, client_id=client_id).first() if client_id else None
+    sent = Message.everywhere.filter(companion=companion, client_id=client_id)
+    before = sent.first() if client_id else None
     if before:
         if before.text != text or before.role != Message.Role.USER:
             raise ConflictError("client_id_taken", _("Another message was sent under this id."))
@@ -192,12 +195,14 @@ def give_back(reply: Reply) -> None:
 def hold_reply(reply: Reply) -> None:
     """Lock the companion until the transaction ends; LostOwnershipError where the reply is no longer this process's.
 
-    What is written for a reply is written under this lock, so that nothing deleted comes back through it.
+    What is written for a reply is written under this lock, so that nothing deleted comes back through it, and follows
+    the branch of its answer.
     """
     lock(reply.companion_id)
     mine = Reply.objects.under_way().filter(pk=reply.pk, lease_by=process_name())
     if not mine.exists():
         raise LostOwnershipError
+    write_at(reply.pk)
 
 
 @transaction.atomic
@@ -305,6 +310,10 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
         return None
     if said.text.strip():
         ended.answer = _save_answer(companion, ended, said.text, now)
+    # What its tools changed was made after the answer; without one, after what it was to answer.
+    mark = ended.answer.pk if ended.answer else ended.message_id
+    move_marks(companion.pk, {ended.pk: mark})
+    write_at(mark)
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
     ended.tool_calls, ended.emotions = said.tool_calls, said.emotions
     ended.code, ended.ended_at = said.code, now
@@ -318,6 +327,8 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     _enqueue_due_work(ended)
     _note_continuous_use(ended, companion, now)
     notify_unread_changed(companion.user_id)
+    if ended.answer is None:
+        _come_back(companion, ended, now)
     return ended
 
 
@@ -332,7 +343,6 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
         answer.save(update_fields=["text", "model", "is_stand_in"])
         correct(answer.memory, text, now)
         return answer
-    earlier = list(Message.objects.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None))
     answer = say(
         Message(
             companion=companion,
@@ -349,14 +359,19 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
         ),
         now,
     )
-    # What was said meanwhile follows the answer; the path ends with it where nothing was, or where it replaces another.
+    # What was said meanwhile follows the answer; the path ends with it where nothing was.
     meanwhile = Q(role=Message.Role.USER) | Q(waking__isnull=False)
     Message.objects.filter(meanwhile, parent=reply.message).update(parent=answer)
-    path = Conversation.objects.filter(pk=companion.conversation.pk)
-    (path if earlier else path.filter(head=reply.message)).update(head=answer)
-    replaced = Memory.objects.filter(message__in=earlier, closed_at=None)
-    replaced.update(closed_at=now, replaced_by=answer.memory)
+    Conversation.objects.filter(pk=companion.conversation.pk, head=reply.message).update(head=answer)
     return answer
+
+
+def _come_back(companion: Companion, reply: Reply, now: datetime) -> None:
+    """Go back to the answer that there was, where a new one to the same message came to nothing."""
+    earlier = Message.everywhere.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None)
+    answer = earlier.order_by("-said_at", "-id").first()
+    if answer and answer.is_asleep and companion.conversation.head_id == reply.message_id:
+        go_back(companion, answer, now)
 
 
 def _enqueue_due_work(reply: Reply) -> None:

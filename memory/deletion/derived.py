@@ -54,7 +54,7 @@ def conceal_derived(scope: DeletionScope) -> Derived:
     drop_from_revisions(scope.companion_id, wider.is_behind, scope.now)
     ended, changed = _clear_diary(wider, stays=True)
     private = wider.memories | ended
-    Memory.objects.of(scope.companion_id).filter(pk__in=private).update(is_private=True)
+    Memory.everywhere.of(scope.companion_id).filter(pk__in=private).update(is_private=True)
     return Derived(private, changed)
 
 
@@ -74,7 +74,7 @@ def _drawn_from(memories: Collection[UUID]) -> Q:
 
 
 def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
-    learnt = Memory.objects.of(companion_id).learnt().exclude(pk__in=list(seen))
+    learnt = Memory.everywhere.of(companion_id).learnt().exclude(pk__in=list(seen))
     return list(learnt.filter(condition).defer("entry").prefetch_related("sources", "drawn_from"))
 
 
@@ -135,7 +135,7 @@ def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
         }
         fewest = 0 if scope.corrected and len(texts) == len(memory.sources.all()) else 1
         memory.quotes, memory.evidence = quotes, max(1, memory.evidence - max(fewest, len(lost)))
-    mine = Memory.objects.of(scope.companion_id)
+    mine = Memory.everywhere.of(scope.companion_id)
     mine.bulk_update(memories, ["quotes", "evidence"], batch_size=500)
     sources = Memory.sources.through.objects.filter(memory__companion=scope.companion_id, memory__in=memories)
     sources.filter(message__in=scope.messages).delete()
@@ -204,7 +204,7 @@ def _clear_diary(scope: DeletionScope, *, stays: bool = False) -> tuple[frozense
     mine = DiaryEntry.objects.filter(companion_id=scope.companion_id)
     pages = mine.filter(memory__sources__in=scope.all_messages, session__messages=None)
     entries = list(mine.filter(session__messages__in=scope.all_messages).distinct())
-    said = Memory.objects.of(scope.companion_id).filter(
+    said = Memory.everywhere.of(scope.companion_id).filter(
         message__session__in=[entry.session_id for entry in entries],
         message__is_hidden=False,
         is_private=False,

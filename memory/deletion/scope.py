@@ -105,7 +105,7 @@ class Restatements:
 
 def find_restatements(scope: DeletionScope) -> Restatements:
     """Return what is to be looked for in core memory; nothing where only what was said is deleted."""
-    mine = Memory.objects.of(scope.companion_id).filter(pk__in=scope.memories).exclude(kind__in=NOT_RESTATED)
+    mine = Memory.everywhere.of(scope.companion_id).filter(pk__in=scope.memories).exclude(kind__in=NOT_RESTATED)
     deleted = list(mine.select_related("page__document").defer("entry"))
     pages = [memory.page for memory in deleted if memory.kind == Memory.Kind.GIST and hasattr(memory, "page")]
     facts = scope.words_of(memory.text for memory in deleted if memory.kind != Memory.Kind.GIST)
@@ -126,7 +126,7 @@ def _keep_unique(scope: DeletionScope, words: Collection[str]) -> frozenset[str]
     """Return those words that no memory which is left tells. What the companion itself said is no witness: it may have
     said it of what goes.
     """
-    mine = Memory.objects.of(scope.companion_id)
+    mine = Memory.everywhere.of(scope.companion_id)
     behind = mine.filter(from_messages(scope.all_messages)).values("pk")
     left = mine.open().exclude(pk__in=scope.memories).exclude(pk__in=behind).exclude(entry=b"")
     packed = left.exclude(speaker=Memory.Speaker.COMPANION).order_by().values_list("entry", flat=True)

@@ -7,7 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import OwnedQuerySet
+from accounts.models.user import AwakeManager, OwnedQuerySet
 from text.strings import storable
 
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
@@ -70,7 +70,10 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
 
 
 class Memory(models.Model):
-    """One remembered thing of one companion: what, of which kind, when it happened, and from which messages it comes."""
+    """One remembered thing of one companion: what, of which kind, when it happened, and from which messages it comes.
+
+    What is asleep was said or learnt on a branch that is not chosen: it is not known; `everywhere` finds it too.
+    """
 
     class Kind(models.TextChoices):
         SAID = "said", _("said")
@@ -132,7 +135,10 @@ class Memory(models.Model):
         default=b"", editable=False
     )  # what recall reads of it (memory.recall.candidates)
 
-    objects = MemoryQuerySet.as_manager()
+    is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
+
+    objects = AwakeManager.from_queryset(MemoryQuerySet)()
+    everywhere = MemoryQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("memory")

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+from database.journal import replaying
 from database.queries import delete_whole
 
 NO_PLACES = {"Factory", "localtime", "posixrules"}
@@ -70,8 +71,10 @@ class User(AbstractUser):
 
         def delete() -> tuple[int, dict[str, int]]:
             for companion in self.companions.select_for_update(no_key=True).order_by("pk"):
-                list(companion.memories.select_for_update().order_by("pk").values_list("pk"))
-            return User.objects.filter(pk=self.pk).delete()
+                memories = companion.memories(manager="everywhere")
+                list(memories.select_for_update().order_by("pk").values_list("pk"))
+            with replaying():  # the journal goes with them
+                return User.objects.filter(pk=self.pk).delete()
 
         return delete_whole(delete)
 
@@ -102,6 +105,13 @@ class OwnedQuerySet(models.QuerySet[Row]):
 
     def owned_by(self, user: User) -> Self:
         return self.filter(**{self.owner: user})
+
+
+class AwakeManager(models.Manager[Row]):
+    """Leaves out what is asleep: rows of a conversation's branches that are not chosen."""
+
+    def get_queryset(self) -> models.QuerySet[Row]:
+        return super().get_queryset().filter(is_asleep=False)
 
 
 class UserOwnedQuerySet(OwnedQuerySet[Row]):

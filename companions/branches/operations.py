@@ -1,0 +1,154 @@
+"""What a person does with branches: say something anew, part from a message, go to another branch, name or delete one."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext as _
+
+from companions.branches.switching import check_no_answer, go_back, part
+from companions.deletion import delete_messages
+from companions.errors import BranchError, TextError
+from companions.models import Branch, Companion, Message
+from companions.models.branch import BRANCH_NAME_CHARACTERS
+from companions.models.companion import hold
+from companions.replies.lifecycle import Start, Started, start
+from text.strings import one_line
+
+MAX_BRANCHES = 10_000  # of a companion
+
+
+def say_anew(message: Message) -> Start:
+    """Return a `start` that says something in the place of that message of the person's, on a branch of its own.
+
+    It raises BranchError, ReplyStateError and what `start` raises; then nothing has changed.
+    """
+
+    @transaction.atomic
+    def begin(
+        companion: Companion, text: str, client_id: str | None, now: datetime, /, *, at_once: bool
+    ) -> Started:
+        held = _hold(companion)
+        there = Message.everywhere.filter(companion=held, pk=message.pk, role=Message.Role.USER).first()
+        if there is None:
+            raise TextError("no_such_message", _("There is no such message of yours."))
+        if client_id and Message.everywhere.filter(companion=held, client_id=client_id).exists():
+            return start(held, text, client_id, now, at_once=at_once)  # it was sent before
+        _prepare(held)
+        part(held, there.parent_id, now)
+        return start(held, text, client_id, now, at_once=at_once)
+
+    return begin
+
+
+@transaction.atomic
+def part_from(companion: Companion, message_id: UUID, now: datetime, name: str = "") -> Branch:
+    """Return a new branch, which is chosen, that ends with that message. BranchError, ReplyStateError."""
+    held = _hold(companion)
+    if not Message.everywhere.filter(companion=held, pk=message_id).exists():
+        raise BranchError("no_such_message", _("There is no such message."))
+    _prepare(held)
+    part(held, message_id, now)
+    branch = held.conversation.branch
+    assert branch is not None  # noqa: S101 (it was just made)
+    return rename(branch, name) if name else branch
+
+
+@transaction.atomic
+def choose(branch: Branch, now: datetime) -> Branch:
+    """Go to the end of that branch, and return it; nothing happens where it is chosen. BranchError, ReplyStateError."""
+    held = _hold(branch.companion)
+    there = Branch.objects.filter(companion=held, pk=branch.pk).first()
+    if there is None:
+        raise BranchError("no_such_branch", _("There is no such branch any more."))
+    if held.conversation.branch_id != there.pk:
+        check_no_answer(held)
+        part(held, there.head_id, now, there)
+    return there
+
+
+@transaction.atomic
+def choose_alternative(message: Message, now: datetime) -> None:
+    """Go to where the talk went on from this message: to what was said last after it. BranchError, ReplyStateError."""
+    held = _hold(message.companion)
+    there = Message.everywhere.filter(companion=held, pk=message.pk).first()
+    if there is None:
+        raise BranchError("no_such_message", _("There is no such message."))
+    if there.is_asleep:
+        check_no_answer(held)
+        go_back(held, there, now)
+
+
+def rename(branch: Branch, name: str) -> Branch:
+    """Give the branch that name, in one line of at most 80 characters, and return it."""
+    branch.name = one_line(name)[:BRANCH_NAME_CHARACTERS]
+    branch.save(update_fields=["name"])
+    return branch
+
+
+@transaction.atomic
+def delete(branch: Branch, now: datetime) -> int:
+    """Delete the branch with what was said on it alone, and all that was drawn from that; return how many messages.
+
+    BranchError where it is the chosen one.
+    """
+    held = _hold(branch.companion)
+    there = Branch.objects.filter(companion=held, pk=branch.pk).first()
+    if there is None:
+        return 0
+    if held.conversation.branch_id == there.pk:
+        raise BranchError("branch_chosen", _("You are on this branch. Choose another, then delete it."))
+    ids = _find_own_messages(there)
+    there.delete()
+    return delete_messages(held.pk, ids, now)
+
+
+def load_alternatives(messages: Sequence[Message]) -> dict[UUID, list[UUID]]:
+    """Return for each message in whose place more than one was said their ids, in the order of time: one query."""
+    if not messages:
+        return {}
+    beside = Q(parent__in={message.parent_id for message in messages if message.parent_id})
+    if any(message.parent_id is None for message in messages):
+        beside |= Q(parent=None)
+    mine = Message.everywhere.filter(conversation=messages[0].conversation_id, waking=None)
+    rows = mine.filter(beside).order_by("said_at", "id")
+    said: dict[tuple[UUID | None, str], list[UUID]] = {}
+    for pk, parent_id, role in rows.values_list("pk", "parent", "role"):
+        said.setdefault((parent_id, role), []).append(pk)
+    places = {message.pk: said.get((message.parent_id, message.role), []) for message in messages}
+    return {pk: ids for pk, ids in places.items() if len(ids) > 1}
+
+
+def _hold(companion: Companion) -> Companion:
+    held = hold(companion.pk)
+    if held is None:
+        raise BranchError("no_such_companion", _("There is no such companion of yours."))
+    return held
+
+
+def _prepare(companion: Companion) -> None:
+    """Raise where no branch may be made now."""
+    check_no_answer(companion)
+    if Branch.objects.filter(companion=companion).count() >= MAX_BRANCHES:
+        most = f"{MAX_BRANCHES:,}"
+        raise BranchError(
+            "too_many_branches",
+            _("There are %(most)s branches already. Delete some of them first.") % {"most": most},
+        )
+
+
+def _find_own_messages(branch: Branch) -> list[UUID]:
+    """Return what was said on this branch alone: from its end back to where another part of the talk goes on."""
+    ids: list[UUID] = []
+    message = Message.everywhere.filter(companion=branch.companion_id, pk=branch.head_id).first()
+    others = Branch.objects.exclude(pk=branch.pk).filter(head=OuterRef("pk"))
+    while message is not None and message.is_asleep:
+        ends_another = Message.everywhere.filter(pk=message.pk).filter(Exists(others)).exists()
+        goes_on = Message.everywhere.filter(parent=message).exclude(pk__in=ids).exists()
+        if ends_another or goes_on:
+            break
+        ids.append(message.pk)
+        message = message.parent
+    return ids

@@ -1,0 +1,141 @@
+"""Going to another message of a conversation: what was known there is known again, and nothing else."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.utils.translation import gettext as _
+
+from companions.errors import ReplyStateError
+from companions.models import Branch, Closing, Companion, Conversation, Job, JournalEntry, Message, Reply
+from database.journal import replaying
+from memory.models import Memory
+
+CHANGED = "branch_changed"
+# From a message back to the first one: of those who sleep, up to the awake one where they part from the chosen path.
+JOINING = """
+WITH RECURSIVE path AS (
+    SELECT id, parent_id, is_asleep FROM companions_message WHERE id = %(target)s AND conversation_id = %(conversation)s
+  UNION ALL
+    SELECT message.id, message.parent_id, message.is_asleep
+    FROM companions_message message JOIN path ON message.id = path.parent_id WHERE path.is_asleep
+)
+SELECT id, is_asleep FROM path
+"""
+LEAVING = """
+WITH RECURSIVE path AS (
+    SELECT id, parent_id FROM companions_message WHERE id = %(head)s AND id IS DISTINCT FROM %(stay)s
+  UNION ALL
+    SELECT message.id, message.parent_id
+    FROM companions_message message JOIN path ON message.id = path.parent_id
+    WHERE message.id IS DISTINCT FROM %(stay)s
+)
+SELECT id FROM path
+"""
+
+# From a message on, at each step by what was said last.
+ONWARD = """
+WITH RECURSIVE path AS (
+    SELECT %s::uuid AS id, 0 AS depth
+  UNION ALL
+    SELECT following.id, path.depth + 1 FROM path JOIN LATERAL (
+        SELECT id FROM companions_message WHERE parent_id = path.id ORDER BY said_at DESC, id DESC LIMIT 1
+    ) following ON true
+)
+SELECT id FROM path ORDER BY depth DESC LIMIT 1
+"""
+
+
+def check_no_answer(companion: Companion) -> None:
+    """Raise ReplyStateError while the companion answers, or has something to answer."""
+    if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
+        detail = _("%(name)s is answering just now. Wait for the answer, or stop it.")
+        raise ReplyStateError("reply_open", detail % {"name": companion.name})
+
+
+def part(companion: Companion, target: UUID | None, now: datetime, branch: Branch | None = None) -> None:
+    """Go on from that message, before the first one for None, on that branch or a new one. The branch that is left can
+    be come back to.
+
+    Call it with the companion held, and where no reply is open.
+    """
+    conversation = companion.conversation
+    left = conversation.branch
+    if conversation.head_id is not None:
+        if left is None:
+            left = Branch(companion=companion, conversation=conversation, made_at=now)
+        left.head_id, left.left_at = conversation.head_id, now
+        left.save()
+    if branch is None and target is not None:
+        branch = Branch.objects.create(
+            companion=companion, conversation=conversation, head_id=target, made_at=now
+        )
+    conversation.branch = branch
+    conversation.save(update_fields=["branch"])
+    go_to(conversation, target, now)
+
+
+def go_back(companion: Companion, message: Message, now: datetime) -> None:
+    """Go to where the talk went on from a message that is asleep: to what was said last after it.
+
+    Call it with the companion held, and where no reply is open.
+    """
+    end = find_end(message)
+    part(companion, end, now, Branch.objects.filter(companion=companion, head=end).first())
+
+
+def find_end(message: Message) -> UUID:
+    """Return what was said last on the way on from this message, at each step the latest."""
+    with connection.cursor() as cursor:
+        cursor.execute(ONWARD, [message.pk])
+        [end] = cursor.fetchone()
+    return UUID(str(end))
+
+
+@transaction.atomic
+def go_to(conversation: Conversation, target: UUID | None, now: datetime) -> None:
+    """Let the path end with that message, and have known what was known there."""
+    companion_id = conversation.companion_id
+    walk = _walk(JOINING, target=target, conversation=conversation.pk)
+    joining = [id for id, is_asleep in walk if is_asleep]
+    stay = next((id for id, is_asleep in walk if not is_asleep), None)
+    leaving = [id for (id,) in _walk(LEAVING, head=conversation.head_id, stay=stay)]
+    _give_up_closing(companion_id, now)
+    with replaying():
+        _replay(companion_id, leaving, is_forward=False)
+        for ids, is_asleep in ((leaving, True), (joining, False)):
+            Message.everywhere.filter(companion=companion_id, pk__in=ids).update(is_asleep=is_asleep)
+            Memory.everywhere.of(companion_id).filter(message__in=ids).update(is_asleep=is_asleep)
+        _replay(companion_id, joining, is_forward=True)
+    conversation.head_id = target
+    conversation.save(update_fields=["head"])
+
+
+def _give_up_closing(companion_id: UUID, now: datetime) -> None:
+    """Let a session that was to end go on: it was to end with what is left."""
+    waiting = Closing.objects.open().filter(companion=companion_id)
+    Job.objects.filter(closing__in=waiting).update(error=CHANGED)
+    waiting.update(state=Closing.State.FAILED, error=CHANGED, drafts={}, ended_at=now)
+
+
+def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:
+    """Have what was made after one mark count as made after another; for None, hold on every branch."""
+    for mark, other in moved.items():
+        made = JournalEntry.objects.filter(companion=companion_id, at=mark)
+        if other:
+            made.update(at=other)
+        else:
+            made.delete()
+
+
+def _walk(query: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, parameters)
+        return list(cursor.fetchall())
+
+
+def _replay(companion_id: UUID, marks: list[UUID], *, is_forward: bool) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT companions_replay(%s, %s::uuid[], %s)", [companion_id, marks, is_forward])

@@ -1,0 +1,77 @@
+import uuid
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.user import OwnedQuerySet
+from companions.models.companion import Companion
+from companions.models.conversation import Conversation
+
+BRANCH_NAME_CHARACTERS = 80
+
+
+class Branch(models.Model):
+    """A path from a conversation's first message to its `head`, which somebody may go on from.
+
+    A conversation that was never parted from has none. That of the chosen one is `Conversation.head`; here stands where
+    it was when it was chosen.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="branches")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="branches")
+    head = models.ForeignKey("companions.Message", models.CASCADE, related_name="+", verbose_name=_("ends with"))
+    name = models.CharField(_("name"), max_length=BRANCH_NAME_CHARACTERS, blank=True)
+    made_at = models.DateTimeField(_("made"))
+    left_at = models.DateTimeField(_("last chosen until"), null=True, blank=True)
+
+    objects = OwnedQuerySet["Branch"].as_manager()
+
+    class Meta:
+        verbose_name = _("branch")
+        verbose_name_plural = _("branches")
+        ordering = ["-made_at", "-id"]
+        indexes = [models.Index(fields=["companion", "-made_at", "-id"], name="branch_companion_time")]
+
+    def __str__(self) -> str:
+        return f"{self.made_at:%Y-%m-%d %H:%M}"
+
+
+class JournalEntry(models.Model):
+    """One change of what a companion knows, kept by the database itself, and the message after which it was made.
+
+    Where that message is not on the chosen branch, the change is undone. `before` and `after` hold the columns that an
+    update changed; of a row that is not in its table now, all of it. `at` is a message, or for as long as it is made a
+    reply. See `companions.branches`.
+    """
+
+    class Kind(models.TextChoices):
+        INSERT = "insert", _("added")
+        UPDATE = "update", _("changed")
+        DELETE = "delete", _("removed")
+
+    id = models.BigAutoField(primary_key=True)
+    companion = models.ForeignKey(  # the database deletes these with their companion
+        Companion, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    at = models.UUIDField(_("after"))
+    table = models.CharField(_("table"), max_length=60)
+    row = models.CharField(_("row"), max_length=40)
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind)
+    before = models.JSONField(_("before"), null=True)
+    after = models.JSONField(_("after"), null=True)
+    is_undone = models.BooleanField(_("undone"), default=False)
+
+    objects = OwnedQuerySet["JournalEntry"].as_manager()
+
+    class Meta:
+        verbose_name = _("journal entry")
+        verbose_name_plural = _("journal entries")
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["companion", "at"], name="journal_companion_at"),
+            models.Index(fields=["table", "row"], name="journal_row"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.table} {self.row}"
